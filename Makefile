@@ -1,0 +1,85 @@
+# Two commands matter: `make demo` and `make test`. Each sets itself up: Rust, Python 3.11, Node 20 and make are assumed.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+VENV := .venv
+PY := $(VENV)/bin/python
+
+help:
+	@echo 'make build      the binary, at .venv/bin/loadline'
+	@echo 'make web        the report page, at web/dist/report.html'
+	@echo 'make demo       a target, a test and its report, in under a minute'
+	@echo 'make test       format, lints, unit and integration tests, the installed command'
+	@echo 'make bench      CPU per request beside wrk (needs nginx, wrk, taskset)'
+	@echo 'make bench-wrk  the whole matrix of the wrk door beside wrk (needs nginx, wrk, taskset)'
+	@echo 'make bench-artillery  the same beside artillery (needs nginx, npm, taskset)'
+	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
+	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
+
+build: $(VENV)/ready web
+	cargo build --release --locked -p loadline
+	install -m 755 target/release/loadline $(VENV)/bin/loadline
+
+# The report page, one file; the binary carries it.
+web: web/dist/report.html
+
+web/dist/report.html: web/node_modules/ready web/report.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
+	cd web && npm run build
+
+web/node_modules/ready: web/package-lock.json web/package.json
+	cd web && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+demo: build
+	$(VENV)/bin/loadline demo
+
+test: build $(VENV)/tests-ready
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
+	cargo test --workspace --locked
+	cd web && npm run check && npm run test
+	$(VENV)/bin/ruff check tests bench
+	$(VENV)/bin/ruff format --check tests bench
+	$(PY) -m pytest tests -q -m 'not long'
+
+test-long: build $(VENV)/tests-ready
+	$(PY) -m pytest tests -q -m long
+	./fuzz/run 60
+
+# Debian splits venv from Python; as root we may fetch what is missing.
+$(VENV)/ready:
+	if ! python3 -c 'import ensurepip' 2>/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update && apt-get install -y --no-install-recommends python3-venv; fi
+	python3 -m venv $(VENV)
+	touch $@
+
+$(VENV)/tests-ready: tests/requirements.txt $(VENV)/ready
+	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	if [ "$$(id -u)" = 0 ] && ! { command -v wrk openssl chromium && ls /usr/lib/*/lua/5.1/cjson.so; } >/dev/null 2>&1; then \
+	  apt-get update && apt-get install -y --no-install-recommends wrk openssl lua-cjson chromium; fi
+	touch $@
+
+bench: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/engine.py
+
+bench-wrk: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/wrk.py
+
+bench-report: web/dist/report.html $(VENV)/tests-ready
+	cargo build --profile dist --locked -p loadline
+	$(PY) bench/report.py
+
+# The original beside ours; its browser is not needed, so no install script runs.
+bench-artillery: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	npm install --prefix bench/node --no-save --no-package-lock --ignore-scripts --no-audit --no-fund artillery@2.0.21
+	python3 bench/artillery.py
+
+clean:
+	cargo clean
+	rm -rf $(VENV) web/node_modules web/dist web/test-results
+
+.PHONY: help build web demo test test-long bench bench-wrk bench-artillery bench-report clean

@@ -1,0 +1,376 @@
+//! The command line. Only what is said; what it means is decided by the commands.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Load testing that proves its own numbers.
+#[derive(Debug, Parser)]
+#[command(
+    name = "loadline",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a test: a URL, a native plan, an Artillery script or one of wrk's
+    Run(Box<Run>),
+    /// Run an Artillery script as `artillery` would: its flags, its output, its exit codes
+    Artillery(ArtilleryDoor),
+    /// Run a benchmark as `wrk` or `wrk2` would: their flags, their scripts, their output
+    #[command(disable_help_flag = true)]
+    Wrk {
+        /// What wrk takes; see docs/wrk.md
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "OPTIONS> <URL"
+        )]
+        arguments: Vec<String>,
+    },
+    /// Start an embedded target with known truth
+    Lab(Lab),
+    /// Render a run's record again
+    Report(Report),
+    /// Say what this machine can send before anyone tries
+    Doctor,
+    /// Check the figures that a load-testing tool printed against each other
+    Audit(Audit),
+    /// Prove on this machine that what Loadline reports is what happened
+    Selftest(Selftest),
+    /// Start a target, test it, and show the report: under a minute, offline
+    Demo(Demo),
+}
+
+/// `loadline run`
+#[derive(Debug, ClapArgs)]
+pub struct Run {
+    /// What to run: http(s)://…, a plan (.yml, .json), a script (.lua), or lab:NAME?option=value
+    #[arg(value_name = "FILE|URL", required = true)]
+    pub what: String,
+    /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the run
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// Arrivals, for example 200/s or 90/m
+    #[arg(long)]
+    pub rate: Option<String>,
+    /// At most so many connections; without --rate: so many users in a closed loop
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+    /// How long arrivals come, for example 30s or 5m
+    #[arg(long)]
+    pub duration: Option<String>,
+    /// How arrivals are spread
+    #[arg(long, value_name = "even|poisson", value_parser = ["even", "poisson"])]
+    pub arrivals: Option<String>,
+    /// Worker threads [default: as many as the planned rate needs]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+    /// Seed of everything random [default: random, kept in the record]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// A criterion that must hold at the end, for example 'p99 < 250ms' or 'errors < 1%'; may be repeated
+    #[arg(long, value_name = "EXPR")]
+    pub check: Vec<String>,
+    /// A rule that ends the run, for example 'errors > 10% for 10s: stop fail' (checked and kept; not acted on yet)
+    #[arg(long, value_name = "EXPR")]
+    pub stop: Vec<String>,
+    /// How long what is under way may go on after the last arrival
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub drain: String,
+    /// Send one iteration and end
+    #[arg(long)]
+    pub once: bool,
+    /// Show requests and answers, secrets hidden, bodies cut at 2 KB
+    #[arg(long)]
+    pub trace: bool,
+    /// Write the summary as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write junit=FILE or csv=FILE at the end, serve prometheus[=HOST:PORT] meanwhile; may be repeated
+    #[arg(long, value_name = "FORMAT[=…]")]
+    pub export: Vec<String>,
+    /// Show the run in a browser while it goes on, at an address on this machine that is printed
+    #[arg(long)]
+    pub ui: bool,
+    /// Port of --ui; 0 takes a free one
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "ui")]
+    pub ui_port: u16,
+    /// A name whose values must never be shown: a variable, header, query parameter or JSON member; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub secret: Vec<String>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Accept any TLS certificate
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// Artillery scripts: the environment to use
+    #[arg(short, long, value_name = "NAME")]
+    pub environment: Option<String>,
+}
+
+/// `loadline artillery …`
+#[derive(Debug, ClapArgs)]
+#[command(disable_version_flag = true, arg_required_else_help = true)]
+pub struct ArtilleryDoor {
+    /// Print versions and end
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Option<Artillery>,
+}
+
+/// Artillery's commands.
+#[derive(Debug, Subcommand)]
+#[command(disable_version_flag = true)]
+pub enum Artillery {
+    /// Run a test script
+    Run(Box<ArtilleryRun>),
+    /// Run a simple test without a script
+    Quick(ArtilleryQuick),
+    /// Show a report file that `run -o` wrote
+    Report {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Print versions
+    Version,
+    /// Here be dinosaurs
+    Dino {
+        /// What it says
+        #[arg(short, long, default_value = "Loadline!")]
+        message: String,
+    },
+}
+
+/// `loadline artillery quick`
+#[derive(Debug, ClapArgs)]
+#[command(disable_version_flag = true)]
+pub struct ArtilleryQuick {
+    /// The URL to request
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// Number of virtual users to create
+    #[arg(short, long, value_name = "COUNT", default_value_t = 10)]
+    pub count: u32,
+    /// Number of requests that each of them sends
+    #[arg(short, long, value_name = "NUM", default_value_t = 10)]
+    pub num: u32,
+    /// Write a JSON report to file
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Allow insecure TLS connections
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// Quiet mode
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Artillery 1's flags, to be refused in its own words.
+    #[arg(short, long, hide = true, value_name = "SECONDS")]
+    pub duration: Option<String>,
+    /// The other one.
+    #[arg(short, long, hide = true, value_name = "RATE")]
+    pub rate: Option<String>,
+}
+
+/// `loadline artillery run`: Artillery's own flags.
+#[derive(Debug, ClapArgs)]
+#[command(disable_version_flag = true)]
+pub struct ArtilleryRun {
+    /// The script, and files merged over it
+    #[arg(value_name = "SCRIPT", required = true)]
+    pub script: Vec<PathBuf>,
+    /// Set the target endpoint, overriding the target set in the script
+    #[arg(short, long, value_name = "URL")]
+    pub target: Option<String>,
+    /// A configuration file, merged last
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Use one of the environments specified in config.environments
+    #[arg(short, long, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// Run only this scenario
+    #[arg(long, value_name = "NAME")]
+    pub scenario_name: Option<String>,
+    /// Write a JSON report to file
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Set variables, as a JSON object
+    #[arg(short, long, value_name = "JSON")]
+    pub variables: Option<String>,
+    /// Dynamically override values in the test script, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub overrides: Option<String>,
+    /// Allow insecure TLS connections
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// Quiet mode
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Specify a CSV file for dynamic data
+    #[arg(short, long, value_name = "CSV")]
+    pub payload: Option<PathBuf>,
+    /// Create only one virtual user
+    #[arg(short, long)]
+    pub solo: bool,
+    /// Load environment variables from this file
+    #[arg(long, alias = "env-file", value_name = "FILE")]
+    pub dotenv: Option<PathBuf>,
+    /// Another file merged over the script
+    #[arg(short, long, value_name = "FILE", hide = true)]
+    pub input: Vec<PathBuf>,
+    /// Where the load runs: on this machine
+    #[arg(long, value_name = "PLATFORM", default_value = "local", value_parser = ["local", "aws:lambda", "az:aci"])]
+    pub platform: String,
+    /// An option of another platform
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub platform_opt: Vec<String>,
+    /// Number of workers on another platform
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub count: u32,
+    /// Name of the run, for Artillery's service
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Tags of the run, for Artillery's service: NAME:VALUE,…
+    #[arg(long, value_name = "TAGS")]
+    pub tags: Option<String>,
+    /// Note on the run, for Artillery's service
+    #[arg(long, value_name = "NOTE")]
+    pub note: Option<String>,
+    /// Send results to Artillery's service (they stay here)
+    #[arg(long)]
+    pub record: bool,
+    /// Key of Artillery's service
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+}
+
+/// `loadline lab`
+#[derive(Debug, ClapArgs)]
+pub struct Lab {
+    /// Which lab; without one, the labs are listed
+    pub name: Option<String>,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: String,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// The bearer token that the lab accepts
+    #[arg(long, default_value = "demo")]
+    pub token: String,
+    /// Seed of everything random; 0 is a new one each time
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Write a line per request to this file
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Print a valid token and end
+    #[arg(long)]
+    pub print_token: bool,
+    /// Refuse with 503 what would be more than so many requests at a time; the same as max-in-flight=N
+    #[arg(long, value_name = "N")]
+    pub max_in_flight: Option<String>,
+    /// End when standard input is closed
+    #[arg(long, hide = true)]
+    pub until_stdin_closes: bool,
+    /// The lab's own options
+    #[arg(value_name = "OPTION=VALUE")]
+    pub options: Vec<String>,
+}
+
+/// `loadline report`
+#[derive(Debug, ClapArgs)]
+pub struct Report {
+    /// A run: `last`, its id (or the beginning of it), or its folder; or what another tool left: Artillery's -o JSON or console
+    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// Where to put the report of another tool's file [default: FILE-report, in the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Write junit=FILE or csv=FILE; may be repeated
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub export: Vec<String>,
+    /// Write the summary as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Print one table in Markdown and nothing else
+    #[arg(long, value_enum, value_name = "TABLE")]
+    pub table: Option<Table>,
+}
+
+/// A table of published reports.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Table {
+    /// Requests, failures, mean and rate by endpoint
+    Requests,
+    /// Percentiles in milliseconds by endpoint, as Locust has them
+    Percentiles,
+    /// Requests per second by endpoint and phase
+    Rps,
+}
+
+impl Table {
+    /// The report's name for it.
+    pub fn which(self) -> report::markdown::Published {
+        match self {
+            Table::Requests => report::markdown::Published::Requests,
+            Table::Percentiles => report::markdown::Published::Percentiles,
+            Table::Rps => report::markdown::Published::Rates,
+        }
+    }
+}
+
+/// `loadline audit`
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit status: 0 nothing contradicts, 1 something does, 2 a file that it does not read, 3 a file that \
+                        cannot be read"
+)]
+pub struct Audit {
+    /// Outputs of Artillery, wrk, wrk2 or Locust, or a run of Loadline's
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the findings as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `loadline selftest`
+#[derive(Debug, ClapArgs)]
+pub struct Selftest {
+    /// Only these cases, for example T1 T20
+    pub case: Vec<String>,
+    /// Five seconds a case, and no assertions about microseconds: for continuous integration
+    #[arg(long, conflicts_with = "full")]
+    pub short: bool,
+    /// A minute a case
+    #[arg(long)]
+    pub full: bool,
+    /// No second attempt for the cases that hang on a calm machine
+    #[arg(long)]
+    pub once: bool,
+}
+
+/// `loadline demo`
+#[derive(Debug, ClapArgs)]
+pub struct Demo {
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+}

@@ -1,0 +1,32 @@
+//! `artillery version` and `artillery dino`: what a script asks that wants to know whom it talks to, and what people ask for fun.
+
+use crate::log;
+
+/// The version of Artillery whose behaviour this door follows.
+const FOLLOWS: &str = "2.0.34";
+
+/// Prints whose door this is.
+pub fn version() -> u8 {
+    log::out(&format!(
+        "VERSION INFO:\n\nArtillery: {FOLLOWS} (as Loadline {} follows it)\nNode.js:   not used\nOS:        {}\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+    ));
+    0
+}
+
+/// Prints an animal that says something.
+pub fn dino(message: &str) -> u8 {
+    let rule = "-".repeat(message.chars().count() + 2);
+    log::out(&format!(
+        " {rule}\n< {message} >\n {rule}\n{}",
+        r"      \
+       \     __
+            / o)
+     .-^^^-/ /
+  __/       /
+ <__.|_|-|_|
+"
+    ));
+    0
+}

@@ -1,0 +1,37 @@
+//! The environment that a script sees: the process's own, and what `--dotenv` adds to it.
+
+use std::path::Path;
+
+use formats::dotenv;
+
+use crate::{log, native};
+
+/// The environment, with the variables of a file that it does not have yet. A file that cannot be read is only told.
+pub fn with(file: Option<&Path>) -> Vec<(String, String)> {
+    let mut environment = native::environment();
+    let Some(file) = file else {
+        return environment;
+    };
+    match std::fs::read(file) {
+        Ok(bytes) => {
+            for (name, value) in dotenv::parse(&String::from_utf8_lossy(&bytes)) {
+                if !environment.iter().any(|(known, _)| *known == name) {
+                    environment.push((name, value));
+                }
+            }
+        }
+        Err(_) => log::out(&format!(
+            "WARNING: could not read dotenv file: {}\n",
+            file.display()
+        )),
+    }
+    environment
+}
+
+/// A variable that is there and not empty.
+pub fn get<'e>(environment: &'e [(String, String)], name: &str) -> Option<&'e str> {
+    environment
+        .iter()
+        .find(|(known, value)| known == name && !value.is_empty())
+        .map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,51 @@
+//! `artillery quick URL`: a script of one line, made of flags.
+
+use serde_json::json;
+
+use crate::{args::ArtilleryQuick, exit, log};
+
+/// The script, as JSON.
+///
+/// # Errors
+/// The exit code, if there is no such load; why has been said.
+pub fn script(args: &ArtilleryQuick) -> Result<String, u8> {
+    for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
+        if given.is_some() {
+            log::error(format_args!(
+                "{flag} was a flag of Artillery 1: write `phases` with `duration` and `arrivalRate` in a script, or use -c and -n"
+            ));
+            return Err(exit::BAD_INPUT);
+        }
+    }
+    let target = args.target.as_str();
+    let protocol = target
+        .split_once("://")
+        .map(|(protocol, _)| protocol.to_ascii_lowercase());
+    match protocol.as_deref() {
+        Some("http" | "https") => {}
+        Some("ws" | "wss") => {
+            log::error(format_args!(
+                "{target}: the engine ws is not supported yet, only http is"
+            ));
+            return Err(1);
+        }
+        _ => {
+            log::say(format_args!(
+                "Unknown protocol in target: {target}\nSupported protocols: HTTP(S) and WS(S)"
+            ));
+            return Err(1);
+        }
+    }
+    let get = json!({ "get": { "url": target } });
+    // A loop that counts to nothing has no end.
+    let flow = if args.num > 1 {
+        json!([{ "loop": [get], "count": args.num }])
+    } else {
+        json!([get])
+    };
+    let script = json!({
+        "config": { "target": target, "phases": [{ "duration": 1, "arrivalCount": args.count }] },
+        "scenarios": [{ "flow": flow }],
+    });
+    Ok(script.to_string())
+}

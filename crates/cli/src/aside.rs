@@ -1,0 +1,104 @@
+//! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
+
+use engine::{
+    Line, Options, Prepared, Sink, StopHandle, Zero,
+    user::{Aside, AsideDriver},
+};
+use measure::Interval;
+use plan::{Load, Plan, Scenario};
+
+use crate::{exit, log};
+
+/// Time between the decision to start and the start.
+const LEAD_NS: u64 = 5_000_000;
+
+/// What ended the steps before a load early.
+pub struct Ended {
+    /// One line.
+    pub why: String,
+    /// The signal that asked for it, if one did.
+    pub signal: Option<u8>,
+}
+
+/// Carries out the steps before the load; every virtual user starts with the variables that they leave.
+///
+/// # Errors
+/// What ended them early.
+pub fn before(plan: &mut Plan, seed: u64) -> Result<(), Ended> {
+    if let Some(scenario) = plan.before.clone() {
+        let stop = StopHandle::default();
+        let outcome = carry_out(plan, scenario, seed, &stop);
+        if let Some(signal) = stop.signal() {
+            // Whoever wants an end before the load wants no load.
+            return Err(Ended {
+                why: "ended during `before`: there was no load yet".into(),
+                signal: Some(signal),
+            });
+        }
+        plan.inherited = outcome.map_err(|why| Ended { why, signal: None })?;
+    }
+    Ok(())
+}
+
+/// Carries out the steps behind a load that ended with a code, and gives the code to exit with: what they die of is told and
+/// changes nothing, but a signal does.
+pub fn after(plan: &Plan, seed: u64, code: u8) -> u8 {
+    let Some(scenario) = plan.after.clone() else {
+        return code;
+    };
+    let stop = StopHandle::default();
+    if let Err(why) = carry_out(plan, scenario, seed, &stop) {
+        log::error(why);
+    }
+    match stop.signal() {
+        Some(signal) if code == exit::PASS => exit::of_signal(signal),
+        _ => code,
+    }
+}
+
+fn carry_out(plan: &Plan, scenario: Scenario, seed: u64, stop: &StopHandle) -> Aside {
+    let name = scenario.name.clone().unwrap_or_default();
+    let mut alone = plan.clone();
+    alone.scenarios = vec![scenario];
+    alone.load = Load::Once;
+    // Artillery's plugins look at the scenarios under load alone.
+    alone.plugins = plan::plugins::Plugins::default();
+    if let Err(error) = stop.on_signals() {
+        log::warning(format_args!(
+            "signals cannot be caught ({error}): `{name}` cannot be ended early"
+        ));
+    }
+    let options = Options {
+        seed,
+        workers: Some(1),
+        stop: stop.clone(),
+        ..Options::default()
+    };
+    let prepared = Prepared::new(&alone, options).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    })?;
+    let driver = AsideDriver::default();
+    let made = driver.clone();
+    let driven = prepared.with_driver(std::sync::Arc::new(move |_, _| Box::new(made.clone())));
+    driven
+        .run(Zero::in_ns(LEAD_NS), &mut Lines)
+        .map_err(|error| error.to_string())?;
+    let outcome = driver
+        .take()
+        .unwrap_or_else(|| Err("it never ended".into()));
+    outcome.map_err(|why| format!("`{name}` failed: {why}"))
+}
+
+/// Prints lines, and forgets figures.
+struct Lines;
+
+impl Sink for Lines {
+    fn interval(&mut self, _: Interval) {}
+
+    fn line(&mut self, line: Line) {
+        if let Line::Log(text) = line {
+            log::out(&format!("{text}\n"));
+        }
+    }
+}

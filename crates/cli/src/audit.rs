@@ -1,0 +1,92 @@
+//! `loadline audit`: hands files to the auditor and prints what it says. Its exit codes are its own: 0 nothing contradicts, 1
+//! something does, 2 a file that it does not read, 3 a file that cannot be read.
+
+use std::path::Path;
+
+use report::{
+    audit::{self, Audit},
+    import,
+    record::Run,
+    summary,
+};
+
+use crate::{args, exit, log};
+
+/// Why there is nothing to audit.
+struct Failed {
+    why: String,
+    code: u8,
+}
+
+/// Runs `loadline audit`.
+pub fn command(args: &args::Audit) -> u8 {
+    let mut code = exit::PASS;
+    let mut audits = Vec::new();
+    for path in &args.files {
+        match of(path) {
+            Ok(audit) => {
+                log::out(&format!(
+                    "{}: {}\n{}",
+                    path.display(),
+                    audit.format,
+                    audit.text()
+                ));
+                if audit.contradictions > 0 {
+                    code = code.max(exit::FAIL);
+                }
+                audits.push((path, audit));
+            }
+            Err(failed) => {
+                log::error(format_args!("{}: {}", path.display(), failed.why));
+                code = code.max(failed.code);
+            }
+        }
+    }
+    if let Some(to) = &args.json {
+        let files: Vec<serde_json::Value> = audits
+            .iter()
+            .map(|(path, audit)| json(path, audit))
+            .collect();
+        let whole = serde_json::json!({ "schema": 1, "files": files });
+        if let Err(error) = std::fs::write(to, format!("{whole:#}\n")) {
+            log::error(format_args!("cannot write {}: {error}", to.display()));
+            return exit::COULD_NOT_RUN;
+        }
+    }
+    code
+}
+
+fn of(path: &Path) -> Result<Audit, Failed> {
+    let text = if path.join("manifest.json").exists() {
+        let run = Run::open(path).map_err(|error| Failed {
+            why: error.to_string(),
+            code: exit::COULD_NOT_RUN,
+        })?;
+        // A run's folder is audited by what its record says now, not by a summary of another day.
+        serde_json::to_string_pretty(&summary::of(&run)).unwrap_or_default()
+    } else if path.is_dir() {
+        return Err(Failed {
+            why: format!("this folder is no run; audit reads {}", import::ACCEPTED),
+            code: exit::BAD_INPUT,
+        });
+    } else {
+        let bytes = std::fs::read(path).map_err(|error| Failed {
+            why: error.to_string(),
+            code: exit::COULD_NOT_RUN,
+        })?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let import = import::read(&text).map_err(|unknown| Failed {
+        why: unknown.to_string(),
+        code: exit::BAD_INPUT,
+    })?;
+    Ok(audit::of(&import))
+}
+
+fn json(path: &Path, audit: &Audit) -> serde_json::Value {
+    let mut value = serde_json::to_value(audit).unwrap_or_default();
+    if let Some(members) = value.as_object_mut() {
+        members.insert("file".into(), path.display().to_string().into());
+    }
+    value
+}

@@ -1,0 +1,182 @@
+//! `--export`: what a user may ask for, and the files that come of it. The formats are `report::export`'s; the endpoint is the live
+//! server's.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs},
+    path::{Path, PathBuf},
+};
+
+use report::{export, record::Run, summary::Summary};
+
+use crate::log;
+
+/// What can be written.
+const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
+
+/// Everything that was asked for.
+#[derive(Debug, Default)]
+pub struct Exports {
+    files: Vec<(Format, PathBuf)>,
+    /// Where Prometheus' endpoint listens while the run goes on.
+    pub metrics: Option<SocketAddr>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Junit,
+    Csv,
+}
+
+impl Exports {
+    /// What the flags ask for.
+    ///
+    /// # Errors
+    /// A line about the first that cannot be read.
+    pub fn read<'a>(
+        name: &str,
+        wanted: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Exports, String> {
+        let mut exports = Exports::default();
+        for text in wanted {
+            exports
+                .add(text)
+                .map_err(|why| format!("{name} '{text}': {why}"))?;
+        }
+        Ok(exports)
+    }
+
+    /// What `LOADLINE_EXPORT` asks for, several separated by commas: for doors whose flags are another tool's.
+    ///
+    /// # Errors
+    /// As [`Exports::read`].
+    pub fn from_environment() -> Result<Exports, String> {
+        let text = std::env::var("LOADLINE_EXPORT").unwrap_or_default();
+        let wanted = text
+            .split(',')
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
+        Exports::read("LOADLINE_EXPORT", wanted)
+    }
+
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        let (format, value) = match text.split_once('=') {
+            Some((format, value)) => (format, Some(value)),
+            None => (text, None),
+        };
+        let format = match format {
+            "prometheus" => return self.add_endpoint(value),
+            "junit" => Format::Junit,
+            "csv" => Format::Csv,
+            _ => return Err(format!("no such format, write {FORMATS}")),
+        };
+        let Some(path) = value.filter(|path| !path.is_empty()) else {
+            return Err(format!("no file is named, write {text}=FILE").replace("==", "="));
+        };
+        let path = PathBuf::from(path);
+        if self.files.iter().any(|(_, known)| *known == path) {
+            return Err("another export goes to the same file".to_owned());
+        }
+        self.files.push((format, path));
+        Ok(())
+    }
+
+    fn add_endpoint(&mut self, value: Option<&str>) -> Result<(), String> {
+        if self.metrics.is_some() {
+            return Err("one endpoint is enough, leave the other out".to_owned());
+        }
+        let anywhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+        let address = match value {
+            None => anywhere,
+            Some(text) => {
+                let wrong = |why: String| {
+                    format!(
+                        "{why}, write prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464"
+                    )
+                };
+                let mut found = text
+                    .to_socket_addrs()
+                    .map_err(|error| wrong(error.to_string()))?;
+                found
+                    .next()
+                    .ok_or_else(|| wrong("the name has no address".to_owned()))?
+            }
+        };
+        self.metrics = Some(address);
+        Ok(())
+    }
+
+    /// Writes the files; false when one of them could not be written. The others are written all the same.
+    pub fn write(&self, run: &Run, summary: &Summary) -> bool {
+        let mut all = true;
+        for (format, path) in &self.files {
+            if let Err(why) = write(*format, path, run, summary) {
+                log::error(format_args!("cannot write {}: {why}", path.display()));
+                all = false;
+            }
+        }
+        all
+    }
+}
+
+fn write(format: Format, path: &Path, run: &Run, summary: &Summary) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    match format {
+        Format::Junit => out.write_all(export::junit(summary).as_bytes())?,
+        Format::Csv => {
+            if !export::csv(run, &mut out)? {
+                let why = "the run has no record to take its intervals from";
+                return Err(io::Error::other(why));
+            }
+        }
+    }
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for() {
+        let exports = Exports::read("--export", ["junit=a.xml", "csv=b=c.csv", "prometheus"]);
+        let exports = exports.unwrap();
+        let paths: Vec<_> = exports.files.iter().map(|(_, path)| path.clone()).collect();
+        assert_eq!(paths, [PathBuf::from("a.xml"), PathBuf::from("b=c.csv")]);
+        assert_eq!(exports.metrics.unwrap().to_string(), "127.0.0.1:0");
+    }
+
+    #[test]
+    fn what_cannot_be_read() {
+        for (wanted, said) in [
+            (
+                vec!["xml=a"],
+                "--export 'xml=a': no such format, write junit=FILE, csv=FILE or prometheus[=HOST:PORT]",
+            ),
+            (
+                vec!["junit"],
+                "--export 'junit': no file is named, write junit=FILE",
+            ),
+            (
+                vec!["csv="],
+                "--export 'csv=': no file is named, write csv=FILE",
+            ),
+            (
+                vec!["csv=a", "junit=a"],
+                "--export 'junit=a': another export goes to the same file",
+            ),
+            (
+                vec!["prometheus", "prometheus"],
+                "--export 'prometheus': one endpoint is enough, leave the other out",
+            ),
+        ] {
+            assert_eq!(Exports::read("--export", wanted).unwrap_err(), said);
+        }
+        let said = Exports::read("--export", ["prometheus=9464"]).unwrap_err();
+        assert!(
+            said.ends_with("for example prometheus=127.0.0.1:9464"),
+            "{said}"
+        );
+    }
+}

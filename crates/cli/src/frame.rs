@@ -1,0 +1,92 @@
+//! Lines on standard error that are updated in place. There is one such frame at most; whatever else is printed has it taken away
+//! first, so that nothing is written into it. What stands in it is for others to say.
+
+use std::{
+    io::{IsTerminal, Write, stderr},
+    sync::{Mutex, PoisonError},
+};
+
+use report::console::{Line, Style};
+
+/// The widths of the lines that stand there now.
+static DRAWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Whether a frame can be shown.
+pub fn possible() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    stderr().is_terminal() && !dumb
+}
+
+/// Columns and rows of the terminal.
+pub fn size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(stderr()).ok();
+    let size = size.map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+    size.filter(|(columns, rows)| *columns > 0 && *rows > 0)
+        .unwrap_or((80, 24))
+}
+
+/// Puts these lines in the place of those before.
+pub fn draw(lines: &[Line]) {
+    let (columns, rows) = size();
+    // A frame as high as the terminal would scroll itself away.
+    let lines = &lines[..lines.len().min(rows.saturating_sub(1))];
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    // What is too wide all the same (a character of two columns) is cut off instead of taking a second row.
+    let mut out = format!("{}\x1b[?7l", up(&drawn, columns));
+    for line in lines {
+        // Cleared before it is written: behind a line that is full, the cursor still stands on its last character.
+        out.push_str("\x1b[2K");
+        out.push_str(&coloured(line));
+        out.push('\n');
+    }
+    out.push_str("\x1b[?7h\x1b[J");
+    let width = |line: &Line| line.iter().map(|(_, text)| text.chars().count()).sum();
+    *drawn = lines.iter().map(width).collect();
+    let _ = stderr().lock().write_all(out.as_bytes());
+}
+
+/// Takes the frame away, if there is one.
+pub fn clear() {
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if drawn.is_empty() {
+        return;
+    }
+    let (columns, _) = size();
+    let up = up(&drawn, columns);
+    // Line by line: some terminals keep, above the screen, what is cleared from its first line on in one go.
+    let lines = "\x1b[2K\n".repeat(rows(&drawn, columns));
+    let out = format!("{up}{lines}\x1b[J{up}");
+    drawn.clear();
+    let _ = stderr().lock().write_all(out.as_bytes());
+}
+
+/// Rows that the frame takes: terminals break lines anew when they become narrower.
+fn rows(drawn: &[usize], columns: usize) -> usize {
+    let rows = drawn.iter().map(|width| width.div_ceil(columns).max(1));
+    rows.sum()
+}
+
+/// Back to the frame's first line.
+fn up(drawn: &[usize], columns: usize) -> String {
+    match rows(drawn, columns) {
+        0 => "\r".to_owned(),
+        rows => format!("\r\x1b[{rows}A"),
+    }
+}
+
+fn coloured(line: &Line) -> String {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let piece = |(style, text): &(Style, String)| {
+        let code = match style {
+            _ if plain => return text.clone(),
+            Style::Plain => return text.clone(),
+            Style::Title => "1",
+            Style::Key => "2",
+            Style::Good => "32",
+            Style::Unsure => "33",
+            Style::Bad => "31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    };
+    line.iter().map(piece).collect()
+}

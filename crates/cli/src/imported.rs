@@ -1,0 +1,102 @@
+//! `loadline report FILE`: what another tool left, rendered as a report of ours. Nothing is written of a file that is not
+//! understood as a whole.
+
+use std::path::{Path, PathBuf};
+
+use report::{
+    adopt, console, derived,
+    import::{self, Import},
+    markdown,
+};
+
+use crate::{args, exit, log};
+
+/// Names of Locust's files behind the prefix that the user chose, the main one first.
+const LOCUST: [&str; 4] = [
+    "_stats.csv",
+    "_stats_history.csv",
+    "_failures.csv",
+    "_exceptions.csv",
+];
+
+/// Why nothing is rendered.
+struct Failed {
+    line: String,
+    code: u8,
+}
+
+/// Runs `loadline report FILE`.
+pub fn command(path: &Path, args: &args::Report) -> u8 {
+    match render(path, args) {
+        Ok(()) => exit::PASS,
+        Err(failed) => {
+            log::error(failed.line);
+            failed.code
+        }
+    }
+}
+
+fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
+    let files = set(path);
+    let mut imports = Vec::new();
+    for file in &files {
+        // Of a set, a file may be empty but for its head: a test without failures.
+        match read(file) {
+            Ok(import) => imports.push((file.display().to_string(), import)),
+            Err(failed) if file == path || failed.code != exit::BAD_INPUT => return Err(failed),
+            Err(_) => {}
+        }
+    }
+    let adopted = adopt::of(&imports).map_err(|error| Failed {
+        line: error.to_string(),
+        code: exit::BAD_INPUT,
+    })?;
+    if let Some(table) = args.table {
+        log::out(&markdown::published(&adopted.summary, table.which()));
+        return Ok(());
+    }
+    let dir = args.out.clone().unwrap_or_else(|| folder(path));
+    let could_not = |error: derived::NotWritten| Failed {
+        line: error.to_string(),
+        code: exit::COULD_NOT_RUN,
+    };
+    log::out(&console::summary_text(&adopted.summary));
+    derived::folder(&dir).map_err(could_not)?;
+    derived::write(&dir, &adopted).map_err(could_not)?;
+    if let Some(json) = &args.json {
+        derived::write_json(json, &adopted.summary).map_err(could_not)?;
+    }
+    log::out(&format!(
+        "\nReport: {}\n",
+        dir.join(derived::PAGE).display()
+    ));
+    Ok(())
+}
+
+/// All files of the set that a file belongs to; of other formats the file alone.
+fn set(path: &Path) -> Vec<PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let prefix = name.and_then(|name| LOCUST.iter().find_map(|end| name.strip_suffix(end)));
+    let Some(prefix) = prefix else {
+        return vec![path.to_owned()];
+    };
+    let beside = LOCUST.map(|end| path.with_file_name(format!("{prefix}{end}")));
+    beside.into_iter().filter(|file| file.is_file()).collect()
+}
+
+/// `run.json` leaves its report in `run-report`.
+fn folder(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or(path.as_os_str());
+    PathBuf::from(format!("{}-report", stem.to_string_lossy()))
+}
+
+fn read(path: &Path) -> Result<Import, Failed> {
+    let bytes = std::fs::read(path).map_err(|error| Failed {
+        line: format!("{}: {error}", path.display()),
+        code: exit::COULD_NOT_RUN,
+    })?;
+    import::read(&String::from_utf8_lossy(&bytes)).map_err(|unknown| Failed {
+        line: format!("{}: {unknown}", path.display()),
+        code: exit::BAD_INPUT,
+    })
+}

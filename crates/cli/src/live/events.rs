@@ -1,0 +1,110 @@
+//! The live view's stream of server-sent events to one page: first the whole page, then what is new after each interval, at last
+//! `end`. What a page has is known from what it was sent; nothing is queued for it.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::response::sse::Event;
+use futures_util::{Stream, stream};
+use tokio::sync::watch;
+
+use super::state::{Newest, State};
+
+/// The share of a core that computing pages may take: after a page that took `t`, the next one is due `t` times this later.
+const REST: u64 = 50;
+/// Intervals come about so far apart: less of a rest than this is none.
+const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// What one page has been sent.
+struct Watcher {
+    newest: Arc<Newest>,
+    states: watch::Receiver<Option<Arc<State>>>,
+    sent: Option<Sent>,
+    stage: Stage,
+    /// Held for as long as the page listens.
+    _seat: tokio::sync::OwnedSemaphorePermit,
+}
+
+#[derive(Clone, Copy)]
+struct Sent {
+    number: u64,
+    width_ns: u64,
+    points: usize,
+    cpu_ns: u64,
+}
+
+enum Stage {
+    Following,
+    /// The last figures are sent; `end` is still to come.
+    Told,
+    Done,
+}
+
+/// The events for one page.
+pub fn stream(
+    newest: Arc<Newest>,
+    seat: tokio::sync::OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    let watcher = Watcher {
+        states: newest.watch(),
+        newest,
+        sent: None,
+        stage: Stage::Following,
+        _seat: seat,
+    };
+    stream::unfold(watcher, |mut watcher| async move {
+        let event = watcher.next().await?;
+        Some((Ok(event), watcher))
+    })
+}
+
+impl Watcher {
+    async fn next(&mut self) -> Option<Event> {
+        match self.stage {
+            Stage::Following => {}
+            Stage::Told => {
+                self.stage = Stage::Done;
+                // An event without data would not be heard.
+                return Some(Event::default().event("end").data("{}"));
+            }
+            Stage::Done => return None,
+        }
+        self.rest().await;
+        let than = self.sent.map(|sent| sent.number);
+        let state = self.newest.newer(&mut self.states, than).await?;
+        if state.over {
+            self.stage = Stage::Told;
+        }
+        Some(self.event(&state))
+    }
+
+    /// A long run takes longer to compute: it is shown less often instead of taking the cores that it measures with.
+    async fn rest(&self) {
+        let cpu_ns = self.sent.map_or(0, |sent| sent.cpu_ns);
+        let rest_ns = cpu_ns.saturating_mul(REST);
+        if rest_ns > INTERVAL_NS {
+            let rest = Duration::from_nanos(rest_ns - INTERVAL_NS);
+            // Nobody is kept waiting for the end.
+            let _ = tokio::time::timeout(rest, self.newest.ended()).await;
+        }
+    }
+
+    fn event(&mut self, state: &State) -> Event {
+        let (width_ns, points) = state.extent();
+        // Everything is finished but the last point, which goes on growing.
+        let known = self
+            .sent
+            .filter(|sent| sent.width_ns == width_ns && sent.points > 0 && sent.points <= points);
+        self.sent = Some(Sent {
+            number: state.number,
+            width_ns,
+            points,
+            cpu_ns: state.cpu_ns(),
+        });
+        match known {
+            Some(sent) => Event::default()
+                .event("tick")
+                .data(state.tick(sent.points - 1)),
+            None => Event::default().event("page").data(state.page()),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Who may talk to the live view and the endpoint. A page of another site can make a browser send requests to this machine, under its
+//! own name (the Origin tells) or, by having that name resolve to 127.0.0.1, under ours (the Host tells). This knows no routes.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+/// Names by which a server may be called.
+#[derive(Debug, Clone)]
+pub struct Names {
+    hosts: Vec<String>,
+    port: u16,
+    /// Whether another port is taken for ours: where a tunnel may have changed it.
+    any_port: bool,
+}
+
+impl Names {
+    /// This machine's, at this very port.
+    pub fn exactly(port: u16) -> Names {
+        Names {
+            hosts: vec!["127.0.0.1".into(), "localhost".into()],
+            port,
+            any_port: false,
+        }
+    }
+
+    /// This machine's, at any port.
+    pub fn of_this_machine(port: u16) -> Names {
+        let mut names = Names::exactly(port);
+        names.hosts.push("[::1]".into());
+        names.any_port = true;
+        names
+    }
+
+    fn has(&self, authority: &str) -> bool {
+        let own_port = self.port.to_string();
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port),
+            _ => (authority, "80"),
+        };
+        let fits = self.any_port || port == own_port;
+        fits && self
+            .hosts
+            .iter()
+            .any(|known| host.eq_ignore_ascii_case(known))
+    }
+
+    fn allow(&self, headers: &HeaderMap) -> bool {
+        let one = |name| {
+            let mut values = headers.get_all(name).iter();
+            let first = values
+                .next()
+                .map(|value| value.to_str().unwrap_or_default());
+            // Two of them are one too many to know which is meant.
+            if values.next().is_some() {
+                Some("")
+            } else {
+                first
+            }
+        };
+        let host = one(header::HOST).is_some_and(|host| self.has(host));
+        let origin = one(header::ORIGIN).is_none_or(|origin| {
+            origin
+                .strip_prefix("http://")
+                .is_some_and(|authority| self.has(authority))
+        });
+        host && origin
+    }
+}
+
+/// Lets through what comes from this machine under its own name.
+pub async fn local(State(names): State<Names>, request: Request, next: Next) -> Response {
+    if names.allow(request.headers()) {
+        next.run(request).await
+    } else {
+        let why =
+            "only for pages and programs of this machine: open the address that Loadline printed\n";
+        (StatusCode::FORBIDDEN, why).into_response()
+    }
+}
+
+/// Whether a request that changes something was meant: sent by our own page, or by a program that says so.
+pub fn is_meant(headers: &HeaderMap) -> bool {
+    let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
+    // An Origin that came this far is our own.
+    is("sec-fetch-site", "same-origin")
+        || !headers.contains_key("sec-fetch-site") && headers.contains_key(header::ORIGIN)
+        || headers.contains_key("x-loadline")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn only_this_machine_under_its_own_name() {
+        let names = Names::exactly(4711);
+        let allowed: [&[_]; 4] = [
+            &[("host", "127.0.0.1:4711")],
+            &[("host", "LocalHost:4711")],
+            &[
+                ("host", "127.0.0.1:4711"),
+                ("origin", "http://127.0.0.1:4711"),
+            ],
+            &[
+                ("host", "localhost:4711"),
+                ("origin", "http://localhost:4711"),
+            ],
+        ];
+        for pairs in allowed {
+            assert!(names.allow(&headers(pairs)), "{pairs:?}");
+        }
+        let refused: [&[_]; 9] = [
+            &[],
+            &[("host", "127.0.0.1")],
+            &[("host", "127.0.0.1:4712")],
+            &[("host", "rebound.test:4711")],
+            &[("host", "127.0.0.1.rebound.test:4711")],
+            &[("host", "127.0.0.1:4711"), ("host", "rebound.test:4711")],
+            &[
+                ("host", "127.0.0.1:4711"),
+                ("origin", "http://rebound.test:4711"),
+            ],
+            &[
+                ("host", "127.0.0.1:4711"),
+                ("origin", "https://127.0.0.1:4711"),
+            ],
+            &[("host", "127.0.0.1:4711"), ("origin", "null")],
+        ];
+        for pairs in refused {
+            assert!(!names.allow(&headers(pairs)), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_tunnel_may_change_the_port_of_the_endpoint() {
+        let names = Names::of_this_machine(9464);
+        for host in ["127.0.0.1:9000", "localhost", "[::1]:9464", "[::1]"] {
+            assert!(names.allow(&headers(&[("host", host)])), "{host}");
+        }
+        assert!(!names.allow(&headers(&[("host", "rebound.test:9464")])));
+    }
+
+    #[test]
+    fn a_stop_is_meant_by_our_page_or_by_a_program_that_says_so() {
+        assert!(is_meant(&headers(&[("sec-fetch-site", "same-origin")])));
+        assert!(is_meant(&headers(&[("origin", "http://127.0.0.1:4711")])));
+        assert!(is_meant(&headers(&[("x-loadline", "stop")])));
+        assert!(!is_meant(&headers(&[])));
+        assert!(!is_meant(&headers(&[("sec-fetch-site", "cross-site")])));
+        let same_site = [
+            ("sec-fetch-site", "same-site"),
+            ("origin", "http://localhost:4711"),
+        ];
+        assert!(!is_meant(&headers(&same_site)));
+    }
+}

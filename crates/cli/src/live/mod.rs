@@ -1,0 +1,194 @@
+//! What can be looked at while a run goes on: the live view in a browser (`--ui`) and Prometheus' endpoint (`--export prometheus`), on
+//! a thread of low priority with a runtime of its own. Nothing is computed while nobody looks, the run never waits for anybody, and
+//! the process is held for at most a second after the run to tell that it is over.
+
+mod events;
+mod guard;
+mod server;
+mod state;
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::Arc,
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use axum::{Router, serve::ListenerExt};
+use engine::StopHandle;
+use report::record::Run;
+use state::Newest;
+
+use crate::{exports::Exports, log};
+
+/// For so long pages are told that the run is over.
+const GRACE: Duration = Duration::from_secs(1);
+/// Below the collector's: a page comes late before a record does.
+const NICENESS: i32 = 15;
+
+/// What is to be looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted {
+    /// The live view, at this port; 0 takes a free one.
+    pub view: Option<u16>,
+    /// Prometheus' endpoint, at this address.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// What the environment asks for, behind a door whose flags are another tool's: `LOADLINE_EXPORT`, `LOADLINE_UI` and
+/// `LOADLINE_UI_PORT`.
+///
+/// # Errors
+/// A line about what cannot be read.
+pub fn beside_a_door() -> Result<(Exports, Wanted), String> {
+    let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let exports = Exports::from_environment()?;
+    let port = match set("LOADLINE_UI_PORT") {
+        None => 0,
+        Some(text) => text.parse().map_err(|_| {
+            format!("LOADLINE_UI_PORT '{text}' is no port: write a number up to 65535")
+        })?,
+    };
+    let view = set("LOADLINE_UI").filter(|text| text != "0").map(|_| port);
+    let metrics = exports.metrics;
+    Ok((exports, Wanted { view, metrics }))
+}
+
+/// The servers of one run.
+pub struct Live {
+    newest: Arc<Newest>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A server that will begin with the runtime.
+struct Server {
+    listener: TcpListener,
+    routes: Router,
+}
+
+impl Live {
+    /// Takes the ports, says where they are, and begins to answer.
+    ///
+    /// # Errors
+    /// A line about the port that cannot be had.
+    pub fn begin(wanted: Wanted, stop: &StopHandle) -> Result<Live, String> {
+        let newest = Arc::new(Newest::default());
+        let mut servers = Vec::new();
+        if let Some(port) = wanted.view {
+            let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+            let port = local(&listener)?.port();
+            let token =
+                token().map_err(|why| format!("no random numbers for the live view: {why}"))?;
+            log::say(format_args!("live view: http://127.0.0.1:{port}/{token}/"));
+            let routes = server::view(Arc::clone(&newest), stop.clone(), &token, port);
+            servers.push(Server { listener, routes });
+        }
+        if let Some(address) = wanted.metrics {
+            let listener = bind("--export prometheus", address)?;
+            let address = local(&listener)?;
+            log::say(format_args!("metrics on http://{address}/metrics"));
+            let routes = server::metrics(
+                Arc::clone(&newest),
+                address.port(),
+                address.ip().is_loopback(),
+            );
+            servers.push(Server { listener, routes });
+        }
+        let thread = if servers.is_empty() {
+            None
+        } else {
+            let ended = Arc::clone(&newest);
+            let thread = std::thread::Builder::new().name("live".into());
+            let thread = thread.spawn(move || work(servers, &ended));
+            Some(thread.map_err(|why| format!("no thread for the live view: {why}"))?)
+        };
+        Ok(Live { newest, thread })
+    }
+
+    /// The run is about to start.
+    pub fn started(&self, run: &Run) {
+        if self.thread.is_some() {
+            self.newest.started(run);
+        }
+    }
+
+    /// An interval is complete.
+    pub fn interval(&self, run: &Run) {
+        if self.thread.is_some() {
+            self.newest.interval(run);
+        }
+    }
+
+    /// The run is over: tells everyone who listens, and nobody for longer than [`GRACE`].
+    pub fn end(self, run: &Run) {
+        if let Some(thread) = self.thread {
+            self.newest.over(run);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bind(what: &str, address: SocketAddr) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    listener.map_err(|why| {
+        format!("{what}: cannot listen on {address}: {why}; name another port, or 0 for a free one")
+    })
+}
+
+fn local(listener: &TcpListener) -> Result<SocketAddr, String> {
+    listener.local_addr().map_err(|why| why.to_string())
+}
+
+/// What cannot be guessed: 128 bits in hex.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Answers until the run is over.
+fn work(servers: Vec<Server>, newest: &Arc<Newest>) {
+    let thread = rustix::thread::gettid();
+    // Not being allowed to is no reason to stop.
+    let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(why) => return log::warning(format_args!("no live view: {why}")),
+    };
+    runtime.block_on(async {
+        let serving: Vec<_> = servers
+            .into_iter()
+            .map(|server| tokio::spawn(serve(server, Arc::clone(newest))))
+            .collect();
+        newest.ended().await;
+        let all = async {
+            for server in serving {
+                let _ = server.await;
+            }
+        };
+        let _ = tokio::time::timeout(GRACE, all).await;
+    });
+}
+
+/// Answers on one port; comes back when the run is over and everyone who was listening has been told.
+async fn serve(server: Server, newest: Arc<Newest>) {
+    let listener = match tokio::net::TcpListener::from_std(server.listener) {
+        // Small events at once, instead of waiting for more to send.
+        Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
+        Err(why) => return log::warning(format_args!("no live view: {why}")),
+    };
+    let served = axum::serve(listener, server.routes)
+        .with_graceful_shutdown(async move { newest.ended().await })
+        .await;
+    if let Err(why) = served {
+        log::warning(format_args!("the live view ended: {why}"));
+    }
+}

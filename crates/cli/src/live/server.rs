@@ -1,0 +1,126 @@
+//! The routes of the live view and of Prometheus' endpoint. What they answer with is made elsewhere; the run hears of nothing but
+//! the stop button.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware,
+    response::{Html, IntoResponse, Redirect, Response, Sse},
+    routing::{get, post},
+};
+use engine::StopHandle;
+use report::export;
+use tokio::sync::Semaphore;
+
+use super::{
+    events,
+    guard::{self, Names},
+    state::Newest,
+};
+
+/// So many pages may listen at a time.
+const SEATS: usize = 16;
+
+/// What the live view's routes know.
+#[derive(Clone)]
+struct View {
+    newest: Arc<Newest>,
+    stop: StopHandle,
+    seats: Arc<Semaphore>,
+}
+
+/// The live view's routes, below its token: who does not know it finds nothing.
+pub fn view(newest: Arc<Newest>, stop: StopHandle, token: &str, port: u16) -> Router {
+    let seats = Arc::new(Semaphore::new(SEATS));
+    let view = View {
+        newest,
+        stop,
+        seats,
+    };
+    let home = format!("/{token}/");
+    let to_home = home.clone();
+    let redirect = move || async move { Redirect::permanent(&to_home) };
+    Router::new()
+        .route(&format!("/{token}"), get(redirect))
+        .route(&home, get(page))
+        .route(&format!("{home}events"), get(listen))
+        .route(&format!("{home}stop"), post(stop_run))
+        // Browsers ask for it on their own; a page whose console shows an error looks broken.
+        .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
+        .fallback(nothing_here)
+        .layer(middleware::map_response(private))
+        .layer(middleware::from_fn_with_state(
+            Names::exactly(port),
+            guard::local,
+        ))
+        .with_state(view)
+}
+
+/// Prometheus' endpoint. Whoever listens beyond this machine was asked to, and goes by names that we cannot know.
+pub fn metrics(newest: Arc<Newest>, port: u16, on_loopback: bool) -> Router {
+    let routes = Router::new()
+        .route("/metrics", get(scrape))
+        .with_state(newest);
+    if on_loopback {
+        let names = Names::of_this_machine(port);
+        routes.layer(middleware::from_fn_with_state(names, guard::local))
+    } else {
+        routes
+    }
+}
+
+async fn page() -> Html<String> {
+    Html(report::html::live())
+}
+
+async fn listen(State(view): State<View>) -> Response {
+    match view.seats.try_acquire_owned() {
+        Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
+        Err(_) => {
+            let why = "too many pages listen already: close one of them\n";
+            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+        }
+    }
+}
+
+async fn stop_run(State(view): State<View>, headers: HeaderMap) -> Response {
+    if !guard::is_meant(&headers) {
+        let why = "sent by another page: use the button, or add the header X-Loadline: stop\n";
+        return (StatusCode::FORBIDDEN, why).into_response();
+    }
+    view.stop.ask("the live view's stop button");
+    StatusCode::NO_CONTENT.into_response()
+}
+
+async fn nothing_here() -> (StatusCode, &'static str) {
+    let why = "nothing here: open the whole address that Loadline printed\n";
+    (StatusCode::NOT_FOUND, why)
+}
+
+async fn scrape(State(newest): State<Arc<Newest>>) -> Response {
+    let mut states = newest.watch();
+    match newest.newer(&mut states, None).await {
+        Some(state) => {
+            let content_type = [(header::CONTENT_TYPE, export::CONTENT_TYPE)];
+            (content_type, export::prometheus(&state.run)).into_response()
+        }
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// Nobody keeps, frames or passes on what is shown here; the token in the address least of all.
+async fn private(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,181 @@
+//! How the run's newest figures get from the collector, which must never wait, to whoever looks at them. The collector copies the run
+//! only when somebody waits for it; everything that is computed from the copy is computed on the watchers' own thread, once for all of
+//! them, and only the newest copy is kept: who is slow misses some.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use report::{
+    page::{self, Page},
+    record::Run,
+};
+use tokio::sync::watch;
+
+/// Where the newest copy is.
+#[derive(Debug)]
+pub struct Newest {
+    states: watch::Sender<Option<Arc<State>>>,
+    /// Intervals that the run has finished.
+    intervals: AtomicU64,
+    /// Watchers that wait for the next copy.
+    waiting: AtomicUsize,
+}
+
+/// The run at the end of an interval.
+#[derive(Debug)]
+pub struct State {
+    /// So many intervals were finished.
+    pub number: u64,
+    /// Whether it is over.
+    pub over: bool,
+    /// All of it.
+    pub run: Run,
+    page: OnceLock<Worked>,
+    /// What was written for watchers that know the points up to the key.
+    ticks: Mutex<BTreeMap<usize, Arc<str>>>,
+}
+
+/// The page of a state, and what it took to make it.
+#[derive(Debug)]
+struct Worked {
+    page: Page,
+    text: Arc<str>,
+    cpu_ns: u64,
+}
+
+impl Default for Newest {
+    fn default() -> Newest {
+        Newest {
+            states: watch::Sender::new(None),
+            intervals: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Newest {
+    /// The run is about to start.
+    pub fn started(&self, run: &Run) {
+        self.publish(run, false);
+    }
+
+    /// An interval is complete.
+    pub fn interval(&self, run: &Run) {
+        self.intervals.fetch_add(1, Ordering::Relaxed);
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.publish(run, false);
+        }
+    }
+
+    /// The run is over, and will not change again.
+    pub fn over(&self, run: &Run) {
+        self.publish(run, true);
+    }
+
+    fn publish(&self, run: &Run, over: bool) {
+        let state = State {
+            number: self.intervals.load(Ordering::Relaxed),
+            over,
+            run: run.clone(),
+            page: OnceLock::new(),
+            ticks: Mutex::default(),
+        };
+        self.states.send_replace(Some(Arc::new(state)));
+    }
+
+    /// For a watcher.
+    pub fn watch(&self) -> watch::Receiver<Option<Arc<State>>> {
+        self.states.subscribe()
+    }
+
+    /// The run as it is, once it is further than `than`: at the end of the interval under way, at the latest. None when it will
+    /// never be.
+    pub async fn newer(
+        &self,
+        states: &mut watch::Receiver<Option<Arc<State>>>,
+        than: Option<u64>,
+    ) -> Option<Arc<State>> {
+        let _waiting = Waiting::begin(&self.waiting);
+        loop {
+            let state = states.borrow_and_update().clone();
+            let fresh = |state: &Arc<State>| {
+                let is_last = state.number >= self.intervals.load(Ordering::Relaxed);
+                state.over || is_last && than.is_none_or(|than| state.number > than)
+            };
+            if let Some(state) = state.filter(fresh) {
+                return Some(state);
+            }
+            states.changed().await.ok()?;
+        }
+    }
+
+    /// Comes back when the run is over, or will never be.
+    pub async fn ended(&self) {
+        let mut states = self.states.subscribe();
+        let over = |state: &Option<Arc<State>>| state.as_ref().is_some_and(|state| state.over);
+        let _ = states.wait_for(over).await;
+    }
+}
+
+impl State {
+    /// The page as JSON.
+    pub fn page(&self) -> Arc<str> {
+        Arc::clone(&self.worked().text)
+    }
+
+    /// The width and the number of the series' points.
+    pub fn extent(&self) -> (u64, usize) {
+        self.worked().page.extent()
+    }
+
+    /// As JSON, what is new for a page that has the points up to this one.
+    pub fn tick(&self, from: usize) -> Arc<str> {
+        let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = ticks.entry(from).or_insert_with(|| {
+            let tick = page::tick(&self.worked().page, from);
+            tick.and_then(|tick| serde_json::to_string(&tick))
+                .unwrap_or_default()
+                .into()
+        });
+        Arc::clone(text)
+    }
+
+    /// CPU time that it took to compute the page.
+    pub fn cpu_ns(&self) -> u64 {
+        self.worked().cpu_ns
+    }
+
+    fn worked(&self) -> &Worked {
+        self.page.get_or_init(|| {
+            let before = engine::clock::thread_cpu_ns();
+            let page = page::of(&self.run);
+            let text = serde_json::to_string(&page).unwrap_or_default().into();
+            Worked {
+                page,
+                text,
+                cpu_ns: engine::clock::thread_cpu_ns().saturating_sub(before),
+            }
+        })
+    }
+}
+
+/// Counts a watcher as waiting until it is dropped: also when it goes away meanwhile.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Waiting<'_> {
+    fn begin(count: &AtomicUsize) -> Waiting<'_> {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

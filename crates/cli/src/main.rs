@@ -1,0 +1,73 @@
+//! WIRE it: arguments, exit codes, progress. The binary `loadline`; everything it does is done by the crates behind it.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod artillery;
+mod aside;
+mod audit;
+mod demo;
+mod doctor;
+mod exit;
+mod exports;
+mod frame;
+mod imported;
+mod labs;
+mod live;
+mod log;
+mod native;
+mod render;
+mod selftest;
+mod session;
+mod terminal;
+mod watch;
+mod wrk;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    #[cfg(feature = "mutants")]
+    if let Ok(name) = std::env::var("LOADLINE_MUTANT")
+        && !plan::mutant::choose(&name)
+    {
+        log::error(format_args!("no such mutant: {name}"));
+        return ExitCode::from(exit::BAD_INPUT);
+    }
+    // wrk's command line has a grammar of its own, and wrk may be a link to us.
+    if let Some(code) = wrk::command_line(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let code = match args.command {
+        args::Command::Run(run) => native::run(*run),
+        // Only reached by way of `loadline help`.
+        args::Command::Wrk { arguments } => wrk::door(formats::wrk::Persona::Wrk, &arguments),
+        args::Command::Lab(lab) => labs::command(&lab),
+        args::Command::Report(report) => render::command(&report),
+        args::Command::Artillery(artillery) => artillery::command(artillery),
+        args::Command::Doctor => doctor::command(),
+        args::Command::Demo(demo) => demo::command(&demo),
+        args::Command::Audit(audit) => audit::command(&audit),
+        args::Command::Selftest(selftest) => selftest::command(&selftest),
+    };
+    // A report that nobody could read is no success.
+    if code == exit::PASS && log::lost() {
+        return ExitCode::from(exit::COULD_NOT_RUN);
+    }
+    ExitCode::from(code)
+}
+
+/// Help goes to standard output and is no failure; a wrong command line is bad input.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() {
+        exit::BAD_INPUT
+    } else {
+        exit::PASS
+    })
+}

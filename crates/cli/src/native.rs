@@ -1,0 +1,414 @@
+//! `loadline run`: a URL, a native plan or an Artillery script, with Loadline's own flags, report and exit codes.
+
+use std::path::PathBuf;
+
+use engine::{Options, StopHandle};
+use formats::{Inputs, LoadErrors, UrlOptions};
+use plan::{Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria, units};
+
+use crate::{
+    args, aside, exit,
+    exports::Exports,
+    labs::{LabProcess, NotStarted},
+    live, log, render,
+    session::{self, Setup},
+    terminal::Progress,
+    wrk,
+};
+
+/// Runs `loadline run`.
+pub fn run(args: args::Run) -> u8 {
+    let prepared = match prepare(&args) {
+        Ok(prepared) => prepared,
+        Err(Stop { lines, code }) => {
+            lines.iter().for_each(log::error);
+            return code;
+        }
+    };
+    let mut prepared = prepared;
+    if let Err(ended) = aside::before(&mut prepared.plan, prepared.seed) {
+        log::error(ended.why);
+        return ended.signal.map_or(exit::COULD_NOT_RUN, exit::of_signal);
+    }
+    let code = carry_out(&prepared, &args);
+    aside::after(&prepared.plan, prepared.seed, code)
+}
+
+/// A plan ready to run, with what lives as long as the run.
+struct Ready {
+    /// The plan.
+    plan: Plan,
+    /// The embedded target, if the run has one: it ends with this.
+    _lab: Option<LabProcess>,
+    seed: u64,
+    drain_ns: u64,
+    /// A script of wrk's, which makes its requests itself.
+    script: Option<formats::wrk::Command>,
+    exports: Exports,
+}
+
+/// Why a command ends before it runs anything.
+struct Stop {
+    lines: Vec<String>,
+    code: u8,
+}
+
+impl Stop {
+    fn bad_input(line: impl std::fmt::Display) -> Stop {
+        Stop {
+            lines: vec![line.to_string()],
+            code: exit::BAD_INPUT,
+        }
+    }
+}
+
+impl From<NotStarted> for Stop {
+    fn from(error: NotStarted) -> Stop {
+        let code = if error.bad_input {
+            exit::BAD_INPUT
+        } else {
+            exit::COULD_NOT_RUN
+        };
+        Stop {
+            lines: vec![error.line],
+            code,
+        }
+    }
+}
+
+impl From<LoadErrors> for Stop {
+    fn from(errors: LoadErrors) -> Stop {
+        Stop {
+            lines: errors.problems.iter().map(ToString::to_string).collect(),
+            code: exit::BAD_INPUT,
+        }
+    }
+}
+
+impl From<Vec<Problem>> for Stop {
+    fn from(problems: Vec<Problem>) -> Stop {
+        Stop {
+            lines: problems.iter().map(ToString::to_string).collect(),
+            code: exit::BAD_INPUT,
+        }
+    }
+}
+
+/// Reads everything that a run needs.
+fn prepare(args: &args::Run) -> Result<Ready, Stop> {
+    let flags = Flags::read(args)?;
+    let exports = args.export.iter().map(String::as_str);
+    let exports = Exports::read("--export", exports).map_err(Stop::bad_input)?;
+    let named = args
+        .target
+        .as_deref()
+        .or(Some(args.what.as_str()))
+        .filter(|what| what.starts_with("lab:"));
+    let lab = match named.and_then(|what| what.strip_prefix("lab:")) {
+        Some(name) => Some(LabProcess::start(name).map_err(Stop::from)?),
+        None => None,
+    };
+    let target = lab
+        .as_ref()
+        .map(|lab| lab.url.clone())
+        .or_else(|| args.target.clone());
+    contradictions(args, &flags)?;
+    let script = if wrk::native::is_script(&args.what) {
+        Some(
+            wrk::native::command(args, flags.duration_ns, target.as_deref())
+                .map_err(Stop::bad_input)?,
+        )
+    } else {
+        None
+    };
+    let mut plan = match &script {
+        Some(command) => {
+            wrk::native::plan(command, flags.rate, args.insecure).map_err(Stop::bad_input)?
+        }
+        None => load(args, &flags, target.as_deref())?,
+    };
+    for text in &args.check {
+        plan.criteria
+            .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
+    }
+    for text in &args.stop {
+        plan.stop
+            .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
+    }
+    if !plan.stop.is_empty() {
+        let text = "stop rules are checked and kept, but not acted on yet".to_owned();
+        plan.notes.push(plan::Note { at: None, text });
+    }
+    if args.once {
+        plan.load = Load::Once;
+    }
+    let problems = plan.problems();
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    let seed = args.seed.unwrap_or_else(random_seed);
+    if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
+        return Err(Stop::bad_input(
+            "the load plans no arrivals: there would be nothing to measure",
+        ));
+    }
+    Ok(Ready {
+        plan,
+        _lab: lab,
+        seed,
+        drain_ns: flags.drain_ns,
+        script,
+        exports,
+    })
+}
+
+/// Flags that say two different things, of which one would have to be ignored.
+fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
+    if args.what.contains("://") && args.target.is_some() {
+        return Err(Stop::bad_input(
+            "--target beside a URL: the URL is the target, leave one of them out",
+        ));
+    }
+    if args.once && flags.shape_the_load(args) {
+        return Err(Stop::bad_input(
+            "--once sends one iteration: leave out --rate, --connections, --duration and --arrivals",
+        ));
+    }
+    Ok(())
+}
+
+/// The flags that have a grammar of their own.
+struct Flags {
+    rate: Option<plan::Rate>,
+    duration_ns: Option<u64>,
+    arrivals: Option<Arrivals>,
+    drain_ns: u64,
+}
+
+impl Flags {
+    fn read(args: &args::Run) -> Result<Flags, Stop> {
+        let rate = args
+            .rate
+            .as_deref()
+            .map(|text| units::parse_rate(text).map_err(|e| flag_error("--rate", text, &e)));
+        let duration = args.duration.as_deref().map(|text| {
+            units::parse_duration(text).map_err(|e| flag_error("--duration", text, &e))
+        });
+        // No drain at all is a wish that can be met; a test of no length is not.
+        let drain_ns = match args.drain.as_str() {
+            "0" | "0s" | "0ms" => 0,
+            text => units::parse_duration(text).map_err(|e| flag_error("--drain", text, &e))?,
+        };
+        let arrivals = args.arrivals.as_deref().map(|text| {
+            if text == "poisson" {
+                Arrivals::Poisson
+            } else {
+                Arrivals::Even
+            }
+        });
+        if args.connections == Some(0) {
+            return Err(Stop::bad_input("--connections 0: at least 1 is needed"));
+        }
+        if args.workers == Some(0) {
+            return Err(Stop::bad_input("--workers 0: at least 1 is needed"));
+        }
+        Ok(Flags {
+            rate: rate.transpose()?,
+            duration_ns: duration.transpose()?,
+            arrivals,
+            drain_ns,
+        })
+    }
+
+    /// Whether the command line says anything of the load.
+    fn shape_the_load(&self, args: &args::Run) -> bool {
+        self.rate.is_some()
+            || self.duration_ns.is_some()
+            || self.arrivals.is_some()
+            || args.connections.is_some()
+    }
+}
+
+fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> Stop {
+    Stop::bad_input(format_args!(
+        "{flag} '{text}', column {}: {error}",
+        text[..error.offset.min(text.len())].chars().count() + 1
+    ))
+}
+
+fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, Stop> {
+    let is_url = args.what.contains("://");
+    if is_url || args.what.starts_with("lab:") {
+        let url = if is_url {
+            args.what.as_str()
+        } else {
+            target.unwrap_or_default()
+        };
+        let options = UrlOptions {
+            rate: flags.rate,
+            connections: args.connections,
+            duration_ns: flags.duration_ns,
+            arrivals: flags.arrivals,
+            insecure: args.insecure,
+        };
+        return Ok(formats::url_plan(url, &options)?);
+    }
+    let inputs = Inputs {
+        files: vec![PathBuf::from(&args.what)],
+        environment: args.environment.clone(),
+        target: target.map(ToOwned::to_owned),
+        insecure: args.insecure,
+        process_env: environment(),
+        test_id: String::new(),
+        native: true,
+        ..Inputs::default()
+    };
+    let mut plan = formats::load(&inputs)?;
+    if flags.shape_the_load(args) {
+        override_load(&mut plan, args, flags)?;
+    }
+    Ok(plan)
+}
+
+/// Flags replace the file's load as a whole: half of the one and half of the other would be a third that nobody wrote.
+fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(), Stop> {
+    let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
+    let text = match (flags.rate, args.connections) {
+        (Some(rate), connections) => {
+            let mut phase = Phase::new(duration_ns, Shape::Rate(rate));
+            phase.arrivals = flags.arrivals.unwrap_or(Arrivals::Even);
+            plan.load = Load::Open {
+                phases: vec![phase],
+                first: FirstArrival::AtStart,
+            };
+            if let Some(connections) = connections {
+                plan.http.pool = Pool::Shared(connections);
+            }
+            "--rate"
+        }
+        (None, Some(users)) => {
+            plan.load = Load::Closed { users, duration_ns };
+            plan.http.pool = Pool::PerUser;
+            "--connections"
+        }
+        (None, None) => {
+            return Err(Stop::bad_input(
+                "--duration and --arrivals need --rate or --connections beside a test file",
+            ));
+        }
+    };
+    plan.notes.push(plan::Note {
+        at: None,
+        text: format!("the load of the file was replaced by {text}"),
+    });
+    Ok(())
+}
+
+fn tell_notes(plan: &Plan) {
+    for note in &plan.notes {
+        match &note.at {
+            Some(at) => log::warning(format_args!("{at}: {}", note.text)),
+            None => log::warning(&note.text),
+        }
+    }
+}
+
+/// Runs what was prepared, shows it, and says what to exit with.
+fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
+    let stop = StopHandle::default();
+    let mut setup = Setup {
+        door: "run",
+        options: Options {
+            workers: args.workers,
+            seed: ready.seed,
+            trace: args.trace,
+            drain_ns: Some(ready.drain_ns),
+            stop: stop.clone(),
+            ..Options::default()
+        },
+        runs: args.runs.clone(),
+        secrets: args.secret.clone(),
+        live: live::Wanted {
+            view: args.ui.then_some(args.ui_port),
+            metrics: ready.exports.metrics,
+        },
+        driver: None,
+    };
+    let test = match ready
+        .script
+        .as_ref()
+        .map(|command| wrk::Test::ready(command, &stop))
+    {
+        None => None,
+        Some(Ok(test)) => {
+            setup.options.workers = Some(test.threads());
+            setup.driver = Some(test.driver(&ready.plan));
+            setup.options.door = ready.script.as_ref().map(wrk::books);
+            Some(test)
+        }
+        Some(Err(trouble)) => {
+            log::error(wrk::native::words(&trouble));
+            return wrk::native::code(&trouble);
+        }
+    };
+    tell_notes(&ready.plan);
+    let mut progress = Progress::new();
+    let mut observer = wrk::Silent {
+        shown_by: &mut progress,
+        part: measure::door::DoorPart::default(),
+    };
+    let ended = match session::run(&ready.plan, setup, &mut observer) {
+        Ok(ended) => ended,
+        Err(refused) => {
+            refused.problems.iter().for_each(log::error);
+            return if refused.bad_input {
+                exit::BAD_INPUT
+            } else {
+                exit::COULD_NOT_RUN
+            };
+        }
+    };
+    let part = observer.part;
+    progress.end();
+    script::lua::flush_output();
+    let mut failure = test.as_ref().and_then(wrk::Test::failure);
+    if let (Some(test), None) = (&test, &failure) {
+        let report = report::wrk::Report::from_part(part, ended.runtime_ns(), &ready.plan.target);
+        failure = test.done(&report).err();
+        script::lua::flush_output();
+    }
+    let page = render::page(&ended.run);
+    let shown = render::show(&ended.run, &page, args.json.as_deref());
+    let shown = ready.exports.write(&ended.run, &page.summary) && shown;
+    if let Some(trouble) = failure {
+        log::error(wrk::native::words(&trouble));
+        return exit::COULD_NOT_RUN;
+    }
+    if let Some(error) = &ended.error {
+        log::error(error);
+        return exit::COULD_NOT_RUN;
+    }
+    if !shown {
+        return exit::COULD_NOT_RUN;
+    }
+    ended.signal.map_or(page.summary.exit_code, exit::of_signal)
+}
+
+/// The environment, for `{{ $env.NAME }}`; names and values that are not text cannot be written in a test file.
+#[must_use]
+pub fn environment() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// A new seed for each run: the process and the clock are as random as a load test needs.
+#[must_use]
+pub fn random_seed() -> u64 {
+    // JavaScript's JSON readers hold 53 bits; a seed that cannot be copied from a report would be useless.
+    let now = engine::clock::wall_ns();
+    now.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .rotate_left(17)
+        .wrapping_add(u64::from(std::process::id()))
+        >> 11
+}

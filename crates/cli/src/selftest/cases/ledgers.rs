@@ -1,0 +1,127 @@
+//! Whether both ledgers add up, and to the server's counts, when things go wrong.
+
+use super::{
+    super::{
+        Depth, Finding,
+        experiment::{Experiment, Results},
+        machine,
+    },
+    verdicts::verdict,
+};
+
+pub fn ledgers(depth: Depth) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    let seconds = (depth.seconds / 4).max(2);
+    let never = Experiment {
+        server: "mode=never&share=20%".into(),
+        rate: 200,
+        seconds,
+        timeout: "500ms",
+        ..Experiment::default()
+    }
+    .run()?;
+    let unanswered = never
+        .truth
+        .requests
+        .values()
+        .filter(|(_, release)| release.is_none())
+        .count();
+    findings.extend(balance("never answered: ", &never));
+    findings.push(Finding::same(
+        "never answered: time-outs",
+        unanswered,
+        class(&never, "timeout"),
+    ));
+    // A percentile among requests without an answer is a lower bound.
+    findings.push(Finding::same(
+        "never answered: p90 is at least the time-out",
+        true,
+        never.response_ms(0.9) >= 500.0,
+    ));
+    let reset = Experiment {
+        server: "mode=reset&share=10%".into(),
+        rate: 200,
+        seconds,
+        ..Experiment::default()
+    }
+    .run()?;
+    findings.extend(balance("resets: ", &reset));
+    findings.push(Finding::same(
+        "resets: requests at the server",
+        reset.summary.requests.issued,
+        reset.truth.requests.len(),
+    ));
+    let mut running = Experiment {
+        rate: 200,
+        seconds,
+        ..Experiment::default()
+    }
+    .start()?;
+    std::thread::park_timeout(std::time::Duration::from_millis(1_000));
+    running.kill_server();
+    let killed = running.finish()?;
+    findings.extend(balance("server killed: ", &killed));
+    findings.push(Finding::same(
+        "server killed: some refused",
+        true,
+        class(&killed, "refused") > 0,
+    ));
+    findings.extend(overrun()?);
+    Ok(findings)
+}
+
+/// A generator that is kept from running past the end of its load never sends the rest, and says so.
+fn overrun() -> Result<Vec<Finding>, String> {
+    let experiment = Experiment {
+        rate: 500,
+        seconds: 2,
+        drain: "0s",
+        ..Experiment::default()
+    };
+    let running = experiment.start()?;
+    std::thread::park_timeout(std::time::Duration::from_millis(1_000));
+    machine::hold(&running.generator, std::time::Duration::from_millis(2_500));
+    let results = running.finish()?;
+    let arrivals = results
+        .summary
+        .arrivals
+        .as_ref()
+        .ok_or("no arrivals were counted")?;
+    Ok(vec![
+        Finding::same(
+            "overrun: skipped by a cap that the plan does not have",
+            0,
+            arrivals.skipped,
+        ),
+        Finding::same(
+            "overrun: some were never sent",
+            true,
+            arrivals.unsent.is_some_and(|unsent| unsent > 100),
+        ),
+        Finding::same("overrun: measurement", "INVALID", verdict(&results)),
+    ])
+}
+
+fn class(results: &Results, name: &str) -> usize {
+    results
+        .summary
+        .requests
+        .none_by_class
+        .get(name)
+        .copied()
+        .unwrap_or(0) as usize
+}
+
+fn balance(name: &str, results: &Results) -> Vec<Finding> {
+    let summary = &results.summary;
+    let planned = summary
+        .arrivals
+        .as_ref()
+        .and_then(|a| a.planned)
+        .unwrap_or(0);
+    let adds_up = summary.requests.adds_up && summary.arrivals.as_ref().is_some_and(|a| a.adds_up);
+    vec![
+        Finding::same(format!("{name}both ledgers add up"), true, adds_up),
+        Finding::same(format!("{name}issued"), planned, summary.requests.issued),
+    ]
+}

@@ -1,0 +1,188 @@
+//! Whether arrivals come when they should, and whether histograms hold what they are given.
+
+use super::super::{
+    Depth, Finding,
+    experiment::{Experiment, Results},
+    machine::OnCore,
+    truth::quantile,
+};
+
+pub fn pacing(depth: Depth) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for rate in [1_000, 10_000] {
+        let pairs = Pairs::measure(rate, depth)?;
+        let seconds = pairs.seconds * pairs.runs.len() as u64;
+        let count = pairs.runs.iter().map(|run| run.count).sum::<u64>();
+        findings.push(Finding::same(
+            format!("{rate}/s: requests at the server"),
+            rate * seconds,
+            count,
+        ));
+        // A short run is over before a single hiccup of the machine has become a thousandth of it, and a busy machine may not
+        // have a core for ten thousand a second; that all of them come is asked of it nevertheless.
+        let tolerance = if depth.microseconds { 0.001 } else { 0.01 };
+        if depth.microseconds || rate == 1_000 {
+            findings.push(actual_rate(&pairs, rate, tolerance));
+            let what = format!("{rate}/s: drift from the plan");
+            findings.push(Finding::at_most(
+                what,
+                1.0,
+                pairs.median(|run| run.drift_ms),
+            ));
+        }
+        let p50 = pairs.median_bare(0.5);
+        if !depth.microseconds && rate == 1_000 {
+            // Half a millisecond at the median is no noise on any machine: it would be another kind of timer.
+            let what = format!("{rate}/s: lateness p50, coarsely");
+            findings.push(Finding::at_most(
+                what,
+                p50 + 0.5,
+                pairs.median(|run| run.p50_ms),
+            ));
+        }
+        if depth.microseconds {
+            let p99 = pairs.median_bare(0.99);
+            findings.push(Finding::at_most(
+                format!("{rate}/s: lateness p50"),
+                p50 + 0.010,
+                pairs.median(|run| run.p50_ms),
+            ));
+            findings.push(Finding::at_most(
+                format!("{rate}/s: lateness p99"),
+                2.0 * p99 + 0.050,
+                pairs.median(|run| run.p99_ms),
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// Runs and bare loops in turns: what disturbs the machine for a moment disturbs one of them, and the medians are of the others.
+struct Pairs {
+    /// Length of each.
+    seconds: u64,
+    runs: Vec<Paced>,
+    /// Lateness of each bare loop, sorted, in nanoseconds.
+    bare: Vec<Vec<u64>>,
+}
+
+/// What is asked of one run.
+struct Paced {
+    count: u64,
+    rate: f64,
+    drift_ms: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+impl Pairs {
+    fn measure(rate: u64, depth: Depth) -> Result<Pairs, String> {
+        // At the lower rate a hundredth of a run is soon a handful of requests, and the run's own beginning most of them.
+        let (number, seconds) = match (depth.microseconds, rate) {
+            (false, _) => (1, 2),
+            (true, 10_000..) => (5, 2),
+            (true, _) => (5, 3),
+        };
+        let (mut runs, mut bare) = (Vec::new(), Vec::new());
+        for _ in 0..number {
+            bare.push(bare_loop(rate, seconds));
+            let results = Experiment {
+                rate,
+                seconds,
+                // As many as a URL gets. A connection of its own for each arrival would measure what connecting costs.
+                connections: Some(100),
+                witness: false,
+                ..Experiment::default()
+            }
+            .run()?;
+            runs.push(Paced {
+                count: results.truth.requests.len() as u64,
+                rate: rate_at_server(&results),
+                drift_ms: drift_ms(&results),
+                p50_ms: results.lateness_ms(0.5),
+                p99_ms: results.lateness_ms(0.99),
+            });
+        }
+        Ok(Pairs {
+            seconds,
+            runs,
+            bare,
+        })
+    }
+
+    fn median(&self, of: impl Fn(&Paced) -> f64) -> f64 {
+        median(self.runs.iter().map(of).collect())
+    }
+
+    /// Of the bare loops' quantiles, in milliseconds.
+    fn median_bare(&self, q: f64) -> f64 {
+        let loops = self.bare.iter();
+        median(loops.map(|loops| quantile(loops, q) as f64 / 1e6).collect())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The rate between the first and the last arrival, by the server's log.
+fn rate_at_server(results: &Results) -> f64 {
+    let arrivals = || results.truth.requests.values().map(|(arrival, _)| *arrival);
+    let (first, last) = (arrivals().min().unwrap_or(0), arrivals().max().unwrap_or(0));
+    (results.truth.requests.len().saturating_sub(1)) as f64 * 1e9 / (last - first).max(1) as f64
+}
+
+fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Finding {
+    let measured = pairs.median(|run| run.rate);
+    Finding {
+        what: format!("{rate}/s: rate at the server"),
+        expected: format!("{rate}/s ± {} %", tolerance * 100.0),
+        measured: format!("{measured:.1}/s"),
+        holds: (measured / rate as f64 - 1.0).abs() <= tolerance,
+    }
+}
+
+/// How much later against the plan the last tenth of the requests came to the server than the first tenth, in milliseconds: by
+/// the least delayed of each, so that a hiccup of the machine does not count and a schedule that slips a little each time does.
+fn drift_ms(results: &Results) -> f64 {
+    let delays = results.delays();
+    let tenth = (delays.len() / 10).max(1);
+    let least = |part: Option<&[i64]>| part.and_then(|part| part.iter().min()).copied();
+    let first = least(delays.get(..tenth.min(delays.len())));
+    let last = least(delays.get(delays.len().saturating_sub(tenth)..));
+    match (first, last) {
+        (Some(first), Some(last)) => (last - first) as f64 / 1e6,
+        _ => f64::NAN,
+    }
+}
+
+/// Lateness of a loop that does nothing but wait, sorted: what this machine can do at this moment.
+pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
+    let _core = OnCore::number(1);
+    let mut lateness = engine::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);
+    lateness.sort_unstable();
+    lateness
+}
+
+pub fn histograms(_: Depth) -> Result<Vec<Finding>, String> {
+    let (mut worst, mut at) = (0.0f64, 0);
+    let mut value = 1_000u64;
+    while value <= 60_000_000_000 {
+        let mut histogram = measure::Histogram::<u64>::default();
+        histogram.record(value);
+        histogram.record(value * 2);
+        let shown = histogram.quantile(0.5).unwrap_or(0);
+        let error = (shown as f64 - value as f64).abs() / value as f64;
+        if error > worst {
+            (worst, at) = (error, value);
+        }
+        value += value / 97 + 1;
+    }
+    Ok(vec![Finding {
+        what: "largest error".into(),
+        expected: "≤ 0.1 %".into(),
+        measured: format!("{:.3} %, at {at} ns", worst * 100.0),
+        holds: worst <= 0.001,
+    }])
+}

@@ -1,0 +1,141 @@
+//! Whether the measurement verdict finds out what is wrong with the generator, and nothing else.
+
+use super::super::{
+    Depth, Finding,
+    experiment::{Experiment, Results},
+    machine::Starved,
+};
+
+pub fn verdict(results: &Results) -> String {
+    results
+        .summary
+        .measurement
+        .as_ref()
+        .map_or_else(|| "none".to_owned(), |m| m.verdict.clone())
+}
+
+pub fn verdicts(depth: Depth) -> Result<Vec<Finding>, String> {
+    let (healthy, starved, stalled) = depth.runs;
+    let mut findings = Vec::new();
+    let constant = Experiment {
+        server: "mode=constant&service=2ms".into(),
+        rate: 200,
+        seconds: 3,
+        ..Experiment::default()
+    };
+    let valid = on_a_healthy_machine(healthy, &constant)?;
+    findings.push(valid.finding("healthy runs that are VALID", depth));
+    let invalid = count(starved, || {
+        let running = constant.start()?;
+        let starved = Starved::child(&running.generator);
+        let results = running.finish();
+        drop(starved);
+        let results = results?;
+        let early = results
+            .summary
+            .measurement
+            .as_ref()
+            .is_some_and(|m| m.first_bad_ns.is_some_and(|ns| ns <= 2_000_000_000));
+        Ok(verdict(&results) == "INVALID" && early && results.exit == Some(4))
+    })?;
+    findings.push(Finding::same(
+        "starved runs that are INVALID within 2 s",
+        starved,
+        invalid,
+    ));
+    let stall = Experiment {
+        server: "mode=stall&stall=500ms&every=1s&service=1ms".into(),
+        rate: 200,
+        seconds: 3,
+        ..Experiment::default()
+    };
+    let fair = on_a_healthy_machine(stalled, &stall)?;
+    findings.push(fair.finding("stalled servers not blamed on us", depth));
+    Ok(findings)
+}
+
+fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<usize, String> {
+    let mut hits = 0;
+    for _ in 0..runs {
+        hits += usize::from(run()?);
+    }
+    Ok(hits)
+}
+
+/// How many of some runs came out well, of those that say anything.
+#[derive(Default)]
+struct Told {
+    well: usize,
+    told: usize,
+    /// Runs during which the machine itself was late: they were rightly flagged, and say nothing.
+    excused: usize,
+    /// What was said of those that did not come out well.
+    blamed: Vec<String>,
+}
+
+impl Told {
+    fn finding(&self, what: &str, depth: Depth) -> Finding {
+        let mut remarks = self.blamed.clone();
+        if self.excused > 0 {
+            remarks.push(format!(
+                "in {} more the machine itself was late",
+                self.excused
+            ));
+        }
+        let remarks = match remarks.as_slice() {
+            [] => String::new(),
+            some => format!(" ({})", some.join("; ")),
+        };
+        Finding {
+            what: what.to_owned(),
+            expected: self.told.to_string(),
+            measured: format!("{}{remarks}", self.well),
+            // A busy machine is no reason to fail a short battery; a long one must have told something.
+            holds: self.well == self.told && (self.told > 0 || !depth.microseconds),
+        }
+    }
+}
+
+/// Repeats an experiment that should come out well. A run that does not is judged by its witness: if that was late too, the
+/// machine was not healthy, and the run was rightly flagged.
+fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<Told, String> {
+    let mut told = Told::default();
+    for _ in 0..runs {
+        let results = experiment.run()?;
+        if verdict(&results) == "VALID" {
+            told.well += 1;
+            told.told += 1;
+        } else if results.machine_was_late {
+            told.excused += 1;
+        } else {
+            told.told += 1;
+            told.blamed.push(reasons(&results));
+        }
+    }
+    Ok(told)
+}
+
+fn reasons(results: &Results) -> String {
+    let measurement = results.summary.measurement.as_ref();
+    measurement.map_or_else(
+        || "no verdict".to_owned(),
+        report::verdict::Measurement::line,
+    )
+}
+
+/// That a run on a healthy machine is VALID.
+pub fn validity(name: &str, results: &Results) -> Finding {
+    let measured = verdict(results);
+    let excused = measured != "VALID" && results.machine_was_late;
+    let excuse = if excused {
+        " (the machine itself was late)"
+    } else {
+        ""
+    };
+    Finding {
+        what: format!("{name}measurement"),
+        expected: "VALID".into(),
+        holds: measured == "VALID" || excused,
+        measured: format!("{measured}{excuse}"),
+    }
+}

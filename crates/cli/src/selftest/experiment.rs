@@ -1,0 +1,307 @@
+//! One experiment: a reference server, a plan, the installed command as a child process, and afterwards both sides' books.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use plan::{FirstArrival, Load, Phase, Rate, Shape, schedule::Schedule, units::SECOND};
+use report::{
+    record::Run,
+    summary::{self, Summary},
+};
+
+use super::{
+    machine::{OnCore, Witness},
+    truth::Truth,
+};
+use crate::labs::LabProcess;
+
+/// The seed of all experiments: a battery that differs from run to run proves nothing by passing once.
+const SEED: u64 = 20_260;
+
+/// An experiment.
+pub struct Experiment {
+    /// The reference server's options: `mode=…&…`.
+    pub server: String,
+    /// Arrivals per second.
+    pub rate: u64,
+    /// Seconds of load.
+    pub seconds: u64,
+    /// Poisson instead of even arrivals.
+    pub poisson: bool,
+    /// At most so many connections.
+    pub connections: Option<u32>,
+    /// The time-out of a request.
+    pub timeout: &'static str,
+    /// How long the run may go on after its load.
+    pub drain: &'static str,
+    /// Whether a witness watches how late the machine itself is. Not where microseconds are asserted: it would be felt.
+    pub witness: bool,
+}
+
+impl Default for Experiment {
+    fn default() -> Self {
+        Experiment {
+            server: "mode=constant".into(),
+            rate: 1000,
+            seconds: 20,
+            poisson: false,
+            connections: None,
+            timeout: "60s",
+            drain: "60s",
+            witness: true,
+        }
+    }
+}
+
+/// An experiment under way.
+pub struct Running {
+    folder: Folder,
+    lab: Option<LabProcess>,
+    /// The generator.
+    pub generator: Child,
+    schedule: Schedule,
+    witness: Option<Witness>,
+}
+
+/// An experiment that is over.
+pub struct Results {
+    /// The record.
+    pub run: Run,
+    /// Its summary.
+    pub summary: Summary,
+    /// What the server logged.
+    pub truth: Truth,
+    /// What the generator exited with.
+    pub exit: Option<i32>,
+    /// Whether the machine itself was so late meanwhile that a run is rightly flagged.
+    pub machine_was_late: bool,
+    /// When each request was intended, by its id, in nanoseconds of CLOCK_MONOTONIC.
+    intended: Vec<(String, u64)>,
+}
+
+/// A folder of its own that goes away with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder, String> {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("loadline-selftest-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Folder(path))
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Experiment {
+    /// Starts server and generator, on different cores where there are two.
+    ///
+    /// # Errors
+    /// One line that says what did not start.
+    pub fn start(&self) -> Result<Running, String> {
+        let folder = Folder::new()?;
+        let log = folder.at("truth.jsonl");
+        let lab = {
+            let _core = OnCore::number(0);
+            LabProcess::start(&format!("truth?{}&log={}", self.server, log.display()))?
+        };
+        fs::write(folder.at("plan.yml"), self.plan(&lab.url)).map_err(|e| e.to_string())?;
+        let generator = {
+            let _core = OnCore::number(1);
+            generator(&folder.0, self.drain)?
+        };
+        Ok(Running {
+            folder,
+            lab: Some(lab),
+            generator,
+            schedule: self.schedule(),
+            witness: self.witness.then(|| Witness::on_core(1)),
+        })
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// One line that says what went wrong.
+    pub fn run(&self) -> Result<Results, String> {
+        self.start()?.finish()
+    }
+
+    fn plan(&self, target: &str) -> String {
+        let arrivals = if self.poisson { "poisson" } else { "even" };
+        let connections = self
+            .connections
+            .map_or(String::new(), |n| format!(", connections: {n}"));
+        format!(
+            "loadline: 1\ntarget: {target}\nload: {{rate: {}/s, duration: {}s, arrivals: {arrivals}}}\nhttp: {{timeout: {}{connections}}}\n\
+             steps: [{{get: {{url: /, headers: {{x-request-id: '{{{{ $uuid }}}}'}}}}}}]\n",
+            self.rate, self.seconds, self.timeout,
+        )
+    }
+
+    fn schedule(&self) -> Schedule {
+        let mut phase = Phase::new(
+            self.seconds * SECOND,
+            Shape::Rate(Rate::per_second(self.rate)),
+        );
+        if self.poisson {
+            phase.arrivals = plan::Arrivals::Poisson;
+        }
+        Schedule::new(
+            &Load::Open {
+                phases: vec![phase],
+                first: FirstArrival::AtStart,
+            },
+            SEED,
+        )
+    }
+}
+
+fn generator(folder: &Path, drain: &str) -> Result<Child, String> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut command = Command::new(program);
+    command
+        .args([
+            "run",
+            "plan.yml",
+            "--runs",
+            "runs",
+            "--seed",
+            &SEED.to_string(),
+            "--drain",
+            drain,
+        ])
+        .current_dir(folder);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+        .spawn()
+        .map_err(|e| format!("cannot start the generator: {e}"))
+}
+
+impl Running {
+    /// Takes the server away.
+    pub fn kill_server(&mut self) {
+        if let Some(lab) = &mut self.lab {
+            lab.kill();
+        }
+    }
+
+    /// Waits for the end and reads both sides' books.
+    ///
+    /// # Errors
+    /// One line that says what went wrong.
+    pub fn finish(mut self) -> Result<Results, String> {
+        let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
+        let machine_was_late = self.witness.take().is_some_and(Witness::was_late);
+        // The server writes the rest of its log before it ends.
+        drop(self.lab.take());
+        let run = Run::find(&self.folder.at("runs"), "last").map_err(|e| e.to_string())?;
+        let truth = Truth::read(&self.folder.at("truth.jsonl"))?;
+        let zero = run.manifest.start.monotonic_ns;
+        let intended = self
+            .schedule
+            .shard(0, 1)
+            .map(|a| (engine::user::uuid(SEED, a.number), zero + a.intended_ns))
+            .collect();
+        Ok(Results {
+            summary: summary::of(&run),
+            run,
+            truth,
+            exit,
+            machine_was_late,
+            intended,
+        })
+    }
+}
+
+impl Results {
+    /// True response times - from the intended start to the server's release - of all answered requests, sorted.
+    #[must_use]
+    pub fn true_responses(&self) -> Vec<u64> {
+        let released = |(id, intended): &(String, u64)| {
+            let (_, release) = self.truth.requests.get(id)?;
+            release.map(|release| release.saturating_sub(*intended))
+        };
+        let mut times: Vec<u64> = self.intended.iter().filter_map(released).collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// What lay between each intended start and the request's arrival at the server, in nanoseconds and in the plan's order.
+    #[must_use]
+    pub fn delays(&self) -> Vec<i64> {
+        let arrived = |(id, intended): &(String, u64)| {
+            let (arrival, _) = self.truth.requests.get(id)?;
+            Some(arrival.cast_signed() - intended.cast_signed())
+        };
+        self.intended.iter().filter_map(arrived).collect()
+    }
+
+    /// The service time outside stalls, in seconds: the median of what the reported requests took on their connection.
+    #[must_use]
+    pub fn service_s(&self) -> f64 {
+        let all = self.run.totals.label(measure::label::ALL);
+        let histogram = all
+            .slot
+            .histogram(measure::Kind::Service, measure::Outcome::Ok);
+        histogram
+            .and_then(|h| h.quantile(0.5))
+            .map_or(f64::NAN, |ns| ns as f64 / 1e9)
+    }
+
+    /// A percentile of the response times as the report shows it, in milliseconds: what is compared is what people read.
+    #[must_use]
+    pub fn response_ms(&self, q: f64) -> f64 {
+        let Some(stats) = &self.summary.all.response else {
+            return f64::NAN;
+        };
+        let figure = match q {
+            q if q >= 0.999 => stats.p999,
+            q if q >= 0.99 => stats.p99,
+            q if q >= 0.95 => stats.p95,
+            q if q >= 0.9 => stats.p90,
+            _ => stats.p50,
+        };
+        figure
+            .ns
+            .or(figure.at_least_ns)
+            .map_or(f64::NAN, |ns| ns as f64 / 1e6)
+    }
+
+    /// The mean of the answered requests as the report shows it, in milliseconds.
+    #[must_use]
+    pub fn mean_ms(&self) -> f64 {
+        let stats = self.summary.all.response.as_ref();
+        stats
+            .and_then(|stats| stats.mean_ns)
+            .map_or(f64::NAN, |ns| ns / 1e6)
+    }
+
+    /// Quantile of the reported lateness, in milliseconds.
+    #[must_use]
+    pub fn lateness_ms(&self, q: f64) -> f64 {
+        let all = self.run.totals.label(measure::label::ALL);
+        let histogram = all
+            .slot
+            .histogram(measure::Kind::Lateness, measure::Outcome::Ok);
+        histogram
+            .and_then(|h| h.quantile(q))
+            .map_or(f64::NAN, |ns| ns as f64 / 1e6)
+    }
+}

@@ -1,0 +1,190 @@
+//! `loadline selftest`: the battery. Each case runs the installed command against the reference server with known truth and
+//! compares what Loadline reports with what the server logged, or with a closed form. Loadline's own proof, on this machine.
+
+mod cases;
+mod experiment;
+mod machine;
+mod truth;
+
+use std::fmt::Write;
+
+use crate::{args, exit, log};
+
+/// What a case expected and what it measured.
+pub struct Finding {
+    /// The figure.
+    pub what: String,
+    /// What it should be.
+    pub expected: String,
+    /// What it was.
+    pub measured: String,
+    /// Whether that is as it should be.
+    pub holds: bool,
+}
+
+impl Finding {
+    /// A figure that should be near another one.
+    #[must_use]
+    pub fn near(
+        what: impl Into<String>,
+        wanted_ms: f64,
+        measured_ms: f64,
+        share: f64,
+        slack_ms: f64,
+    ) -> Finding {
+        Finding {
+            what: what.into(),
+            expected: format!(
+                "{} ± {}",
+                ms(wanted_ms),
+                ms((wanted_ms * share).max(slack_ms))
+            ),
+            measured: ms(measured_ms),
+            holds: (measured_ms - wanted_ms).abs() <= (wanted_ms * share).max(slack_ms),
+        }
+    }
+
+    /// A figure that should not be above another one.
+    #[must_use]
+    pub fn at_most(what: impl Into<String>, bound_ms: f64, measured_ms: f64) -> Finding {
+        Finding {
+            what: what.into(),
+            expected: format!("≤ {}", ms(bound_ms)),
+            measured: ms(measured_ms),
+            holds: measured_ms <= bound_ms,
+        }
+    }
+
+    /// Two texts that should be the same.
+    #[must_use]
+    pub fn same(
+        what: impl Into<String>,
+        expected: impl std::fmt::Display,
+        measured: impl std::fmt::Display,
+    ) -> Finding {
+        let (expected, measured) = (expected.to_string(), measured.to_string());
+        Finding {
+            what: what.into(),
+            holds: expected == measured,
+            expected,
+            measured,
+        }
+    }
+}
+
+/// Milliseconds with as many digits as they deserve.
+fn ms(value: f64) -> String {
+    let magnitude = value.abs();
+    match magnitude {
+        m if m >= 100.0 => format!("{value:.0} ms"),
+        m if m >= 1.0 => format!("{value:.2} ms"),
+        _ => format!("{:.1} µs", value * 1000.0),
+    }
+}
+
+/// How long and how thoroughly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// Seconds of load per case.
+    pub seconds: u64,
+    /// Whether microseconds are asserted.
+    pub microseconds: bool,
+    /// Runs of each kind in the case that counts false alarms: healthy, starved, stalled.
+    pub runs: (usize, usize, usize),
+}
+
+/// A case of the battery.
+pub struct Case {
+    /// Its short name.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// Whether its result hangs on how calm the machine is: such a case may be run a second time.
+    pub timing: bool,
+    /// Runs it.
+    pub run: fn(Depth) -> Result<Vec<Finding>, String>,
+}
+
+/// Runs `loadline selftest`.
+pub fn command(args: &args::Selftest) -> u8 {
+    let depth = match (args.short, args.full) {
+        (true, _) => Depth {
+            seconds: 5,
+            microseconds: false,
+            runs: (3, 2, 2),
+        },
+        (_, true) => Depth {
+            seconds: 60,
+            microseconds: true,
+            runs: (20, 10, 10),
+        },
+        _ => Depth {
+            seconds: 20,
+            microseconds: true,
+            runs: (20, 10, 10),
+        },
+    };
+    let wanted = |case: &&Case| {
+        args.case.is_empty() || args.case.iter().any(|id| id.eq_ignore_ascii_case(case.id))
+    };
+    let chosen: Vec<&Case> = cases::ALL.iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        let ids: Vec<&str> = cases::ALL.iter().map(|case| case.id).collect();
+        log::error(format_args!(
+            "no such case: the cases are {}",
+            ids.join(", ")
+        ));
+        return exit::BAD_INPUT;
+    }
+    let mut failed = 0;
+    for case in &chosen {
+        failed += usize::from(!run_case(case, depth, args.once));
+    }
+    log::out(&format!(
+        "\n{} passed, {failed} failed\n",
+        chosen.len() - failed
+    ));
+    if failed == 0 { exit::PASS } else { exit::FAIL }
+}
+
+/// Runs a case, a timing case a second time if need be; both results are shown.
+fn run_case(case: &Case, depth: Depth, once: bool) -> bool {
+    let attempts = if case.timing && !once { 2 } else { 1 };
+    for attempt in 1..=attempts {
+        let (holds, text) = match (case.run)(depth) {
+            Ok(findings) => (findings.iter().all(|f| f.holds), table(&findings)),
+            Err(why) => (false, format!("    could not run: {why}\n")),
+        };
+        let word = if holds { "pass" } else { "FAIL" };
+        let again = if attempt > 1 { " (second attempt)" } else { "" };
+        log::out(&format!(
+            "{word}  {:<4} {}{again}\n{text}",
+            case.id, case.title
+        ));
+        if holds {
+            return true;
+        }
+    }
+    false
+}
+
+fn table(findings: &[Finding]) -> String {
+    let width = |of: fn(&Finding) -> &str| {
+        findings
+            .iter()
+            .map(|f| of(f).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let (what, expected) = (width(|f| &f.what), width(|f| &f.expected));
+    let mut out = String::new();
+    for finding in findings {
+        let mark = if finding.holds { ' ' } else { '!' };
+        let _ = writeln!(
+            out,
+            "    {mark} {:what$}  expected {:expected$}  measured {}",
+            finding.what, finding.expected, finding.measured
+        );
+    }
+    out
+}

@@ -1,0 +1,283 @@
+//! One run from a plan to its record: prepares the engine, writes the record while it runs, and gives the record back. What
+//! is shown meanwhile is the observer's business.
+
+use std::path::PathBuf;
+
+use engine::{Line, Options, Prepared, RunError, Sink, StopHandle, Zero, run::DriverMaker};
+use measure::{Interval, Labels};
+use plan::{Plan, Problem};
+use report::{
+    record::{End, Event, EventKind, Manifest, Place, Run, Started, State, Writer},
+    redact::Redactor,
+};
+
+use crate::{
+    live::{self, Live},
+    log,
+    watch::Watch,
+};
+
+/// Time between the decision to start and the start: every worker is ready by then.
+const LEAD_NS: u64 = 20_000_000;
+
+/// What a run needs beside its plan.
+pub struct Setup {
+    /// The front door's name.
+    pub door: &'static str,
+    /// For the engine.
+    pub options: Options,
+    /// Where records are kept.
+    pub runs: Option<PathBuf>,
+    /// Names whose values are secret, beside the usual ones.
+    pub secrets: Vec<String>,
+    /// What can be looked at meanwhile.
+    pub live: live::Wanted,
+    /// Another driver than the plan's own.
+    pub driver: Option<ForLabels>,
+}
+
+/// Makes the driver's maker once the labels of the run are known.
+pub type ForLabels = Box<dyn FnOnce(&Labels) -> DriverMaker>;
+
+/// Hears of a run while it goes on.
+pub trait Observer: Send {
+    /// The run is about to start.
+    fn started(&mut self, run: &Run);
+    /// An interval is complete and written.
+    fn interval(&mut self, interval: &Interval, run: &Run);
+    /// A scenario or a trace prints something; secrets in traces are hidden already.
+    fn line(&mut self, line: &Line);
+}
+
+/// How a run ended.
+pub struct Ended {
+    /// Its record.
+    pub run: Run,
+    /// The signal that ended it early, if one did.
+    pub signal: Option<u8>,
+    /// Why the engine could not carry it through.
+    pub error: Option<RunError>,
+}
+
+impl Ended {
+    /// From the start to the end, in nanoseconds.
+    pub fn runtime_ns(&self) -> u64 {
+        let end = self.run.manifest.end.as_ref();
+        end.map_or_else(|| self.run.totals.last_end_ns(), |end| end.ns)
+    }
+}
+
+/// Why a run did not begin.
+pub struct Refused {
+    /// Line by line.
+    pub problems: Vec<Problem>,
+    /// Whether what was asked for is at fault, not the machine.
+    pub bad_input: bool,
+}
+
+impl Refused {
+    fn bad_input(lines: Vec<String>) -> Refused {
+        Refused {
+            problems: lines.into_iter().map(Problem::anywhere).collect(),
+            bad_input: true,
+        }
+    }
+}
+
+impl From<Vec<Problem>> for Refused {
+    fn from(problems: Vec<Problem>) -> Refused {
+        Refused {
+            problems,
+            bad_input: false,
+        }
+    }
+}
+
+/// Runs a plan.
+///
+/// # Errors
+/// Everything that keeps the plan from running.
+pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<Ended, Refused> {
+    let stop = setup.options.stop.clone();
+    let seed = setup.options.seed;
+    let mut prepared = Prepared::new(plan, setup.options)?;
+    if let Some(driver) = setup.driver {
+        let driver = driver(prepared.labels());
+        prepared = prepared.with_driver(driver);
+    }
+    descriptors(plan)?;
+    if let Err(error) = stop.on_signals() {
+        log::warning(format_args!(
+            "signals cannot be caught ({error}): Ctrl-C will lose the report"
+        ));
+    }
+    let redactor = || Redactor::new(plan, &setup.secrets);
+    let labels = prepared.labels().all().to_vec();
+    let zero = Zero::in_ns(LEAD_NS);
+    let started = Started {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().collect(),
+        door: setup.door.to_owned(),
+        workers: prepared.workers(),
+        seed,
+        wall_ns: zero.wall_ns,
+        monotonic_ns: zero.monotonic_ns,
+    };
+    let manifest = Manifest::new(plan, started);
+    let undecidable = report::verdict::without_subject(&manifest, &labels);
+    if !undecidable.is_empty() {
+        return Err(Refused::bad_input(undecidable));
+    }
+    let live = Live::begin(setup.live, &stop).map_err(|line| vec![Problem::anywhere(line)])?;
+    let runs = setup
+        .runs
+        .clone()
+        .or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
+    // The seed is random unless the user set it; the clock tells runs with the same seed apart.
+    let place = Place::new(runs, (seed ^ zero.wall_ns >> 10) as u16);
+    let writer =
+        Writer::create(&place, &manifest, plan, &labels, redactor()).unwrap_or_else(|error| {
+            log::warning(format_args!("{error}; the run goes on without a record"));
+            Writer::in_memory(&manifest, &labels, redactor())
+        });
+    observer.started(writer.run());
+    live.started(writer.run());
+    let mut recording = Recording {
+        writer,
+        observer,
+        live: &live,
+        redactor: redactor(),
+        watch: Watch::begin(),
+        learned: Vec::new(),
+    };
+    let error = prepared.run(zero, &mut recording).err();
+    let ended = finish(recording.writer, &stop, error);
+    live.end(&ended.run);
+    Ok(ended)
+}
+
+fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> Ended {
+    let signal = stop.signal();
+    let mut reason = None;
+    if let Some(at_ns) = stop.noticed_at() {
+        let name = match (stop.reason(), signal) {
+            (Some(reason), _) => reason,
+            (None, Some(15)) => "SIGTERM",
+            _ => "SIGINT",
+        };
+        reason = Some(name.to_owned());
+        tell(writer.event(&Event::new(
+            at_ns,
+            EventKind::Interrupt,
+            format!("ended early by {name}"),
+        )));
+    }
+    let state = if reason.is_some() || error.is_some() {
+        State::Interrupted
+    } else {
+        State::Complete
+    };
+    let reason = reason.or_else(|| error.as_ref().map(ToString::to_string));
+    let ns = stop
+        .noticed_at()
+        .unwrap_or_else(|| writer.run().totals.last_end_ns());
+    let (run, warning) = writer.finish(
+        state,
+        End {
+            ns,
+            reason,
+            record_ends_ns: None,
+        },
+    );
+    tell(warning);
+    Ended { run, signal, error }
+}
+
+fn tell(warning: Option<report::record::RecordError>) {
+    if let Some(warning) = warning {
+        log::warning(warning);
+    }
+}
+
+/// Writes the record, then tells the observer.
+struct Recording<'a> {
+    writer: Writer,
+    observer: &'a mut dyn Observer,
+    live: &'a Live,
+    redactor: Redactor,
+    watch: Watch,
+    /// Values of captured secrets, while tracing.
+    learned: Vec<String>,
+}
+
+impl Recording<'_> {
+    /// A text without the plan's secrets, and without what was captured into variables of secret names.
+    fn hidden(&self, text: &str) -> String {
+        let text = self.redactor.text(text);
+        self.learned.iter().fold(text, |text, secret| {
+            text.replace(secret.as_str(), "‹redacted›")
+        })
+    }
+}
+
+impl Sink for Recording<'_> {
+    fn interval(&mut self, interval: Interval) {
+        tell(
+            self.writer
+                .interval(&interval, &self.watch.look(interval.run.cpu_ns.len())),
+        );
+        self.observer.interval(&interval, self.writer.run());
+        self.live.interval(self.writer.run());
+    }
+
+    fn line(&mut self, line: Line) {
+        let line = match line {
+            Line::Trace(text) => Line::Trace(self.hidden(&text)),
+            Line::Captured(name, value) => {
+                if self.redactor.is_secret_name(&name) && !value.is_empty() {
+                    self.learned.push(value);
+                }
+                return;
+            }
+            other @ (Line::Log(_) | Line::Judged(_) | Line::Error(_)) => other,
+        };
+        self.observer.line(&line);
+    }
+}
+
+/// Descriptors that a process needs beside its connections.
+const SPARE_DESCRIPTORS: u64 = 32;
+
+/// Says before the run that there are not enough descriptors, where the plan tells how many it needs.
+fn descriptors(plan: &Plan) -> Result<(), Vec<Problem>> {
+    let Some(has) = engine::raise_descriptors() else {
+        return Ok(());
+    };
+    let connections = match (&plan.http.pool, &plan.load) {
+        (_, plan::Load::Closed { users, .. }) => u64::from(*users),
+        // A cap is a permission, not a need: small rates never reach it.
+        (plan::Pool::Shared(n), _) if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) => {
+            u64::from(*n)
+        }
+        _ => 0,
+    };
+    enough(connections, has).map_err(|problem| vec![problem])
+}
+
+/// Says that there are not enough descriptors for so many connections.
+pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
+    let Some(has) = engine::raise_descriptors() else {
+        return Ok(());
+    };
+    enough(connections, has)
+}
+
+fn enough(connections: u64, has: u64) -> Result<(), Problem> {
+    let needs = connections.saturating_add(SPARE_DESCRIPTORS);
+    if needs <= has {
+        return Ok(());
+    }
+    Err(Problem::anywhere(format!(
+        "{connections} connections need {needs} file descriptors, the limit is {has}: raise it with `ulimit -n {needs}`, or use fewer connections"
+    )))
+}

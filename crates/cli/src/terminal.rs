@@ -1,0 +1,85 @@
+//! Progress on standard error: a screen updated in place on a terminal, a plain line every five seconds elsewhere.
+
+use engine::Line;
+use measure::Interval;
+use report::{
+    console::{self, Scene},
+    record::{Model, Run},
+};
+
+use crate::{frame, log, session::Observer};
+
+/// How often a log file gets a line.
+const PLAIN_EVERY_NS: u64 = 5_000_000_000;
+
+/// The width of Artillery's console: its own, or that of a narrower terminal.
+#[must_use]
+pub fn columns() -> usize {
+    const USUAL: usize = 79;
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+        .map_or(USUAL, |columns| columns.min(USUAL))
+}
+
+/// Shows a native run's progress.
+pub struct Progress {
+    /// Whether there is a screen that is updated in place.
+    screen: bool,
+    last_plain_ns: u64,
+    errors: u64,
+}
+
+impl Progress {
+    /// Progress on standard error.
+    #[must_use]
+    pub fn new() -> Progress {
+        Progress {
+            screen: frame::possible(),
+            last_plain_ns: 0,
+            errors: 0,
+        }
+    }
+
+    /// Removes the screen.
+    pub fn end(&mut self) {
+        frame::clear();
+    }
+}
+
+fn draw(run: &Run, interval: Option<&Interval>) {
+    let (columns, _) = frame::size();
+    frame::draw(&console::screen(&Scene::of(run, interval), columns));
+}
+
+impl Observer for Progress {
+    fn started(&mut self, run: &Run) {
+        // One iteration is over before anyone has read a screen.
+        self.screen &= run.manifest.load.model != Model::Once;
+        if self.screen {
+            draw(run, None);
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval, run: &Run) {
+        let all = interval.label(measure::label::ALL).counters;
+        self.errors += all.failed + all.without_answer();
+        if self.screen {
+            draw(run, Some(interval));
+        } else if interval.span.1 >= self.last_plain_ns + PLAIN_EVERY_NS {
+            self.last_plain_ns = interval.span.1;
+            let end_ns = run.manifest.load.end_ns;
+            log::say(console::progress_line(interval, end_ns, self.errors));
+        }
+    }
+
+    fn line(&mut self, line: &Line) {
+        match line {
+            Line::Log(text) => log::out(&format!("{text}\n")),
+            Line::Trace(text) => log::out(text),
+            // Natively, expectations are checks: counted, not printed.
+            Line::Judged(_) | Line::Error(_) | Line::Captured(..) => {}
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `loadline run SCRIPT.lua --target URL`: a script of wrk's with Loadline's own flags, report and exit codes.
+
+use std::{path::Path, path::PathBuf};
+
+use formats::wrk::{Command, Persona, parts};
+use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
+use script::lua::Trouble;
+
+use crate::{args, exit};
+
+/// Whether a test file is a script of wrk's.
+pub fn is_script(what: &str) -> bool {
+    let suffix = Path::new(what).extension();
+    !what.contains("://") && suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("lua"))
+}
+
+/// Connections of a run that says nothing of them: as many as wrk has.
+const CONNECTIONS: u32 = 10;
+
+/// The command that the flags come to.
+///
+/// # Errors
+/// One line of what is wrong with them.
+pub fn command(
+    args: &args::Run,
+    duration_ns: Option<u64>,
+    target: Option<&str>,
+) -> Result<Command, String> {
+    let script = PathBuf::from(&args.what);
+    std::fs::File::open(&script).map_err(|why| format!("{}: {why}", script.display()))?;
+    let Some(url) = target else {
+        return Err(format!(
+            "{}: a script of wrk's names no target: add --target URL",
+            script.display()
+        ));
+    };
+    let not_here = |flag| Err(format!("{flag} does not go with a script of wrk's"));
+    if args.once || args.trace {
+        return not_here(if args.once { "--once" } else { "--trace" });
+    }
+    if args.arrivals.as_deref() == Some("poisson") {
+        return not_here("--arrivals poisson");
+    }
+    let Some(parts) =
+        parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
+    else {
+        return Err(format!(
+            "`{url}` is no URL that begins with http:// or https://"
+        ));
+    };
+    let threads = args.workers.unwrap_or(1) as u64;
+    let connections = u64::from(args.connections.unwrap_or(CONNECTIONS));
+    if connections % threads != 0 {
+        return Err(format!(
+            "{connections} connections cannot be shared equally by {threads} workers: make --connections a multiple of --workers"
+        ));
+    }
+    Ok(Command {
+        persona: if args.rate.is_some() {
+            Persona::Wrk2
+        } else {
+            Persona::Wrk
+        },
+        url: url.to_owned(),
+        parts,
+        threads,
+        connections,
+        duration_ns: duration_ns.unwrap_or(10 * SECOND),
+        script: Some(script),
+        headers: Vec::new(),
+        latency: true,
+        uncorrected: false,
+        batch_latency: false,
+        timeout_ns: 10 * SECOND,
+        rate: args.rate.is_some().then_some(1),
+        json: None,
+        arguments: vec![url.to_owned()],
+    })
+}
+
+/// The plan of that command.
+///
+/// # Errors
+/// When there are not enough descriptors.
+pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
+    let mut plan = command.plan();
+    if let Some(rate) = rate {
+        let phase = Phase::new(command.duration_ns, Shape::Rate(rate));
+        plan.load = Load::Open {
+            phases: vec![phase],
+            first: FirstArrival::AtStart,
+        };
+        let connections = u32::try_from(command.connections).unwrap_or(u32::MAX);
+        plan.http.pool = Pool::Shared(connections);
+    }
+    plan.http.verify_tls = !insecure;
+    crate::session::descriptors_for(command.connections).map_err(|problem| problem.to_string())?;
+    Ok(plan)
+}
+
+/// What kept a script from running, in our own words.
+pub fn words(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Script(message) => format!("the script failed: {message}"),
+        Trouble::Request(flaw) => {
+            format!("the script's request() does not answer a whole request: {flaw}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// And the code for it.
+pub fn code(trouble: &Trouble) -> u8 {
+    match trouble {
+        Trouble::Script(_) | Trouble::Request(_) => exit::BAD_INPUT,
+        Trouble::Place(_) | Trouble::Memory => exit::COULD_NOT_RUN,
+    }
+}

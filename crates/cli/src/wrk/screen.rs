@@ -1,0 +1,74 @@
+//! Hears of a run behind wrk's door: prints what wrk prints meanwhile, and keeps wrk's own figures for the report - the record has
+//! them too, but a record that could not be written must not cost anyone the report.
+
+use engine::Line;
+use formats::wrk::Command;
+use measure::{Interval, door::DoorPart};
+use report::record::Run;
+use script::lua;
+
+use crate::{log, session::Observer};
+
+/// Prints what wrk prints while the test runs.
+pub struct Screen<'a> {
+    command: &'a Command,
+    /// wrk's figures so far.
+    pub part: DoorPart,
+}
+
+impl<'a> Screen<'a> {
+    /// For a command.
+    pub fn new(command: &'a Command) -> Screen<'a> {
+        Screen {
+            command,
+            part: DoorPart::default(),
+        }
+    }
+}
+
+impl Observer for Screen<'_> {
+    fn started(&mut self, _: &Run) {
+        lua::flush_output();
+        let command = self.command;
+        log::out(&report::wrk::heading(
+            &command.url,
+            command.duration_ns,
+            command.threads,
+            command.connections,
+        ));
+    }
+
+    fn interval(&mut self, interval: &Interval, _: &Run) {
+        let lines = report::wrk::calibrations(&interval.door);
+        if !lines.is_empty() {
+            lua::flush_output();
+            log::out(&lines);
+        }
+        self.part.merge(interval.door.clone());
+    }
+
+    fn line(&mut self, _: &Line) {}
+}
+
+/// Keeps wrk's figures, and leaves the screen to another.
+pub struct Silent<'a> {
+    /// Who shows the run.
+    pub shown_by: &'a mut dyn Observer,
+    /// wrk's figures so far.
+    pub part: DoorPart,
+}
+
+impl Observer for Silent<'_> {
+    fn started(&mut self, run: &Run) {
+        self.shown_by.started(run);
+    }
+
+    fn interval(&mut self, interval: &Interval, run: &Run) {
+        self.shown_by.interval(interval, run);
+        self.part.merge(interval.door.clone());
+    }
+
+    fn line(&mut self, line: &Line) {
+        self.shown_by.line(line);
+    }
+}

@@ -1,0 +1,137 @@
+//! A wrk command made ready to run: the script's states, the addresses they chose, the engine's driver for each thread.
+
+use std::{cell::RefCell, net::SocketAddr, rc::Rc, sync::Arc};
+
+use engine::{
+    StopHandle,
+    driver::{
+        Driver,
+        batch::{BatchDriver, Pace},
+    },
+    http::Origin,
+    run::DriverMaker,
+};
+use formats::wrk::Command;
+use measure::{Labels, label::Group};
+use plan::{Load, Plan, Rate, Shape};
+use report::wrk::Report;
+use script::lua::{Given, Script, Summary, Trouble};
+
+use crate::{log, session::ForLabels};
+
+/// A command with its states.
+pub struct Test {
+    script: Script,
+    origin: Origin,
+    threads: usize,
+    /// Of each thread.
+    connections: usize,
+    until_ns: u64,
+}
+
+impl Test {
+    /// Loads the script, finds the target, makes the threads' states.
+    pub fn ready(command: &Command, stop: &StopHandle) -> Result<Test, Trouble> {
+        let mut test = Test::load(command, stop)?;
+        test.script.resolve()?;
+        test.script.prepare(&mut |line| log::say(line))?;
+        Ok(test)
+    }
+
+    fn load(command: &Command, stop: &StopHandle) -> Result<Test, Trouble> {
+        let parts = &command.parts;
+        let threads = usize::try_from(command.threads).unwrap_or(usize::MAX);
+        let given = Given {
+            scheme: parts.scheme.clone(),
+            host: parts.host.clone(),
+            port: parts.port.clone(),
+            path: parts.path.clone(),
+            headers: command.headers.clone(),
+            arguments: command.arguments.clone(),
+            script: command.script.clone(),
+            threads,
+        };
+        Ok(Test {
+            script: Script::load(given, stop.clone(), &mut |line| log::say(line))?,
+            origin: Origin {
+                tls: parts.tls(),
+                host: parts.host.clone(),
+                port: 0,
+            },
+            threads,
+            connections: usize::try_from(command.connections_per_thread()).unwrap_or(usize::MAX),
+            until_ns: command.duration_ns,
+        })
+    }
+
+    /// Threads.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The driver of each thread.
+    pub fn driver(&self, plan: &Plan) -> ForLabels {
+        let addresses: Arc<[Option<SocketAddr>]> =
+            (0..self.threads).map(|i| self.script.address(i)).collect();
+        let (sources, origin) = (self.script.sources(), self.origin.clone());
+        let (connections, until_ns, threads) = (self.connections, self.until_ns, self.threads);
+        let rate = rate_of(plan);
+        Box::new(move |labels: &Labels| -> DriverMaker {
+            let of = |group| {
+                let label = labels.all().iter().skip(2).find(|l| l.group == group);
+                label.map_or(measure::label::OTHER, |label| label.id)
+            };
+            let (label, iteration) = (of(Group::Request), of(Group::Iteration));
+            Arc::new(move |thread, _| -> Box<dyn Driver> {
+                let pace = rate.map(|rate| Pace {
+                    rate,
+                    connections: (connections * threads) as u64,
+                    first: thread as u64,
+                    stride: threads as u64,
+                });
+                Box::new(BatchDriver {
+                    origin: origin.clone(),
+                    address: addresses.get(thread).copied().flatten(),
+                    connections,
+                    until_ns,
+                    label,
+                    pace: pace.map(|pace| (pace, iteration)),
+                    source: Rc::new(RefCell::new(sources.of(thread))),
+                })
+            })
+        })
+    }
+
+    /// What the script died of while the test ran.
+    pub fn failure(&self) -> Option<Trouble> {
+        self.script.failure()
+    }
+
+    /// Calls the script's `done`.
+    pub fn done(&self, report: &Report) -> Result<(), Trouble> {
+        let errors = &report.errors;
+        let summary = Summary {
+            duration_us: report.runtime_us,
+            requests: report.requests,
+            bytes: report.bytes,
+            connect: errors.connect,
+            read: errors.read,
+            write: errors.write,
+            status: errors.status,
+            timeout: errors.timeout,
+        };
+        let (latency, requests) = super::figures(report);
+        self.script.done(&summary, latency, requests)
+    }
+}
+
+/// The rate of a load that has one.
+fn rate_of(plan: &Plan) -> Option<Rate> {
+    let Load::Open { phases, .. } = &plan.load else {
+        return None;
+    };
+    match phases.first()?.shape {
+        Shape::Rate(rate) => Some(rate),
+        _ => None,
+    }
+}

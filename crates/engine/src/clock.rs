@@ -1,0 +1,162 @@
+//! The only reader of time in the engine: CLOCK_MONOTONIC since the start of the test, and wall-clock time once.
+//!
+//! A manual clock stands in for it in tests; everything else takes moments as numbers.
+
+use std::{cell::Cell, num::NonZeroU64, rc::Rc};
+
+use rustix::time::{ClockId, Timespec};
+
+/// Where a test's time begins on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zero {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub monotonic_ns: u64,
+    /// Wall clock, in nanoseconds since 1970.
+    pub wall_ns: u64,
+}
+
+impl Zero {
+    /// A start this many nanoseconds from now, so that all workers can be ready when it comes.
+    #[must_use]
+    pub fn in_ns(ahead: u64) -> Zero {
+        Zero {
+            monotonic_ns: read(ClockId::Monotonic) + ahead,
+            wall_ns: read(ClockId::Realtime) + ahead,
+        }
+    }
+}
+
+/// Nanoseconds since the start of the test.
+#[derive(Debug, Clone)]
+pub struct Clock(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    System { zero_ns: u64 },
+    Manual(Rc<Cell<u64>>),
+}
+
+impl Clock {
+    /// The machine's clock.
+    #[must_use]
+    pub fn system(zero: Zero) -> Clock {
+        Clock(Source::System {
+            zero_ns: zero.monotonic_ns,
+        })
+    }
+
+    /// A clock that stands still until its cell is changed.
+    #[must_use]
+    pub fn manual(cell: Rc<Cell<u64>>) -> Clock {
+        Clock(Source::Manual(cell))
+    }
+
+    /// Nanoseconds since the start of the test; 0 before it.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        match &self.0 {
+            Source::System { zero_ns } => read(ClockId::Monotonic).saturating_sub(*zero_ns),
+            Source::Manual(cell) => cell.get(),
+        }
+    }
+
+    /// The CLOCK_MONOTONIC reading at which a moment of the test comes; a manual clock's moments are in the past.
+    #[must_use]
+    pub fn absolute(&self, ns: u64) -> u64 {
+        match &self.0 {
+            Source::System { zero_ns } => zero_ns.saturating_add(ns),
+            Source::Manual(_) => 1,
+        }
+    }
+}
+
+/// CPU time of the calling thread so far, in nanoseconds.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+/// For how long this thread has been ready to run and waited for a CPU, in nanoseconds, if the kernel says so.
+#[must_use]
+pub fn thread_waiting_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Wall clock, in nanoseconds since 1970.
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(ClockId::Realtime)
+}
+
+#[inline]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the one place that reads time"
+)]
+fn read(id: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = rustix::time::clock_gettime(id);
+    tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
+}
+
+/// A loop that does nothing but wait for every `gap_ns`, under the pacer's own rules - asleep until a deadline is near, awake for
+/// the rest, and that for no more than its share of the time: by how much it was late each time, in nanoseconds. What the
+/// machine can do at this moment; the measure for the pacer.
+#[must_use]
+pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
+    // A plain sleep may be 50 µs late by default, so that the kernel can wake several sleepers at once; the pacer's timerfd may not.
+    let slack = rustix::thread::current_timer_slack()
+        .ok()
+        .and_then(NonZeroU64::new);
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let lateness = timer_loop(gap_ns, count);
+    // What is started from here inherits it.
+    let _ = rustix::thread::set_current_timer_slack(slack);
+    lateness
+}
+
+fn timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
+    let zero = read(ClockId::Monotonic) + gap_ns;
+    let mut awake = crate::awake::Awake::default();
+    let mut lateness = Vec::with_capacity(count as usize);
+    for k in 0..count {
+        let deadline = zero + k * gap_ns;
+        let mut now = read(ClockId::Monotonic);
+        let asleep_until = deadline - awake.early_ns(now.saturating_sub(zero));
+        if now < asleep_until {
+            sleep_until(asleep_until);
+            now = read(ClockId::Monotonic);
+            awake.woke(now.saturating_sub(asleep_until));
+        }
+        let awake_since = now;
+        while now < deadline {
+            std::hint::spin_loop();
+            now = read(ClockId::Monotonic);
+        }
+        awake.spun(now - awake_since);
+        lateness.push(now - deadline);
+    }
+    lateness
+}
+
+/// How late this thread comes to look, again and again for as long as it is told to; it only sleeps in between.
+pub fn lateness_of_looks(gap_ns: u64, go_on: &dyn Fn() -> bool) -> Vec<u64> {
+    let mut deadline = read(ClockId::Monotonic);
+    let mut lateness = Vec::new();
+    while go_on() {
+        deadline += gap_ns;
+        sleep_until(deadline);
+        lateness.push(read(ClockId::Monotonic).saturating_sub(deadline));
+    }
+    lateness
+}
+
+fn sleep_until(monotonic_ns: u64) {
+    let at = Timespec {
+        tv_sec: (monotonic_ns / 1_000_000_000) as i64,
+        tv_nsec: (monotonic_ns % 1_000_000_000) as i64,
+    };
+    // Interrupted or not, the clock is looked at next.
+    let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &at);
+}

@@ -1,0 +1,167 @@
+//! What the batch driver writes down of its requests: samples, the ledger of arrivals where they are paced, and what the front
+//! door's accumulator hears of.
+
+use std::rc::Rc;
+
+use measure::{
+    Failure, Fault, LabelId, NoAnswer, Sample,
+    door::{DoorEvent, Loss},
+    sample::{Ended, Intended},
+};
+
+use crate::{http::reply::Reply, worker::Worker};
+
+/// A status above this is a failure.
+const LAST_GOOD: u16 = 399;
+
+/// Why a batch is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lost(pub Fault, pub Stage);
+
+/// The books of a worker's connections.
+pub(super) struct Books {
+    pub worker: Rc<Worker>,
+    pub label: LabelId,
+    /// Where iterations are counted, if requests are paced.
+    pub iteration: Option<LabelId>,
+}
+
+/// The moments of a batch under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moments {
+    pub intended: Intended,
+    pub taken_up: u64,
+    pub first_write: Option<u64>,
+    /// When the first byte of the answer under way was read.
+    pub first_read: Option<u64>,
+    /// Bytes of each of its requests; the rest of a division goes unseen.
+    pub bytes_out: u64,
+}
+
+/// Where a batch was when it was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Connect,
+    Write,
+    Read,
+}
+
+impl Books {
+    /// So many requests are taken up.
+    #[inline]
+    pub(super) fn begin(&self, intended: Intended, now: u64, requests: u32) {
+        let worker = &self.worker;
+        let mut recorder = worker.recorder.borrow_mut();
+        for _ in 0..requests {
+            recorder.issued(now, self.label, intended);
+        }
+        if self.iteration.is_some() {
+            recorder.run.due += u64::from(requests);
+            recorder.run.started += u64::from(requests);
+        }
+        worker
+            .in_flight
+            .set(worker.in_flight.get() + u64::from(requests));
+    }
+
+    /// An answer is complete.
+    #[inline]
+    pub(super) fn answered(&self, moments: &Moments, reply: &Reply, now: u64, last: bool) {
+        let ended = if reply.status > LAST_GOOD {
+            Ended::Failed(Failure::Status(reply.status))
+        } else {
+            Ended::Ok
+        };
+        let sample = Sample {
+            label: self.label,
+            intended: moments.intended,
+            taken_up_ns: moments.taken_up,
+            first_write_ns: moments.first_write,
+            first_read_ns: moments.first_read,
+            done_ns: now,
+            ended,
+            status: Some(reply.status),
+            bytes_out: moments.bytes_out,
+            bytes_in: reply.bytes,
+        };
+        self.sample(&sample);
+        let event = DoorEvent::Answer {
+            status: reply.status,
+            bytes: reply.bytes,
+            last,
+            response_ns: sample.response_ns(),
+            service_ns: sample.service_ns().unwrap_or(0),
+        };
+        self.worker.recorder.borrow_mut().door(now, &event);
+    }
+
+    /// So many requests of a batch will not be answered.
+    #[cold]
+    pub(super) fn lost(&self, moments: &Moments, lost: Lost, left: u32, reply: &Reply, now: u64) {
+        let Lost(fault, stage) = lost;
+        for k in 0..left {
+            self.sample(&Sample {
+                label: self.label,
+                intended: moments.intended,
+                taken_up_ns: moments.taken_up,
+                first_write_ns: moments.first_write,
+                first_read_ns: moments.first_read.filter(|_| k == 0),
+                done_ns: now,
+                ended: Ended::None(fault),
+                status: Some(reply.status).filter(|status| k == 0 && *status > 0),
+                bytes_out: moments.bytes_out,
+                bytes_in: if k == 0 { reply.bytes } else { 0 },
+            });
+        }
+        let how = match (fault.class(), stage) {
+            // Still under way when the test was over: no error of anybody's.
+            (NoAnswer::Unfinished, _) => return,
+            (_, Stage::Connect) => Loss::Connect,
+            (NoAnswer::Timeout, _) => Loss::Timeout,
+            (_, Stage::Write) => Loss::Write,
+            (_, Stage::Read) => Loss::Read,
+        };
+        let bytes = reply.bytes;
+        self.worker
+            .recorder
+            .borrow_mut()
+            .door(now, &DoorEvent::Lost { how, bytes });
+    }
+
+    /// A request that was due never came to be sent.
+    pub(super) fn given_up(&self, intended: Intended, taken_up: u64, now: u64) {
+        self.sample(&Sample {
+            label: self.label,
+            intended,
+            taken_up_ns: taken_up,
+            first_write_ns: None,
+            first_read_ns: None,
+            done_ns: now,
+            ended: Ended::None(Fault::Unfinished),
+            status: None,
+            bytes_out: 0,
+            bytes_in: 0,
+        });
+    }
+
+    #[inline]
+    fn sample(&self, sample: &Sample) {
+        let worker = &self.worker;
+        worker
+            .in_flight
+            .set(worker.in_flight.get().saturating_sub(1));
+        let mut recorder = worker.recorder.borrow_mut();
+        recorder.sample(sample);
+        if let Some(label) = self.iteration {
+            // A status that is a failure of the request's is none of the schedule's: its iteration came to its end.
+            let ended = match sample.ended {
+                Ended::Failed(_) => Ended::Ok,
+                ended => ended,
+            };
+            recorder.iteration(sample.done_ns, label, sample.intended, ended);
+        }
+        if sample.ended != Ended::Ok && recorder.is_first(sample.label, sample.ended) {
+            recorder.first(sample, String::new());
+        }
+    }
+}

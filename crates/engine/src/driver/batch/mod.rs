@@ -1,0 +1,311 @@
+//! The batch driver: so many connections, each sending what a source gives it - one request, or several at once - and waiting for
+//! as many answers. No virtual users, no variables: the shape of a raw HTTP benchmark, as fast as answers come or at a pace.
+
+mod books;
+mod line;
+mod pace;
+
+use std::{
+    cell::{Cell, RefCell},
+    net::SocketAddr,
+    pin::Pin,
+    rc::Rc,
+};
+
+use measure::{LabelId, door::DoorEvent, sample::Intended};
+
+use super::Driver;
+use crate::{
+    deadlines::{Limit, TICK_NS},
+    http::{
+        Origin,
+        reply::{Heads, Keep, Reply},
+    },
+    stop::Urgency,
+    worker::Worker,
+};
+use books::Books;
+use line::Line;
+pub use pace::Pace;
+
+/// Where a batch's bytes come from, and who looks at answers. One per worker.
+pub trait Source {
+    /// Fills in what a connection sends next; what the batch holds from the last time may be left as it is. False: it is done.
+    fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
+
+    /// How long a connection waits before its next batch; none: it never waits.
+    fn pause_ns(&mut self, connection: usize) -> Option<u64> {
+        let _ = connection;
+        None
+    }
+
+    /// An answer came. Called only where the batch asks for anything of it. False: no
+    /// connection of this worker sends anything more.
+    fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
+        let _ = (connection, reply);
+        true
+    }
+}
+
+/// What a connection sends next.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How many answers will come.
+    pub answers: u32,
+    /// Which of them are to HEAD requests, by their number from 0; usually none.
+    pub heads: Vec<u32>,
+    /// What of the answers somebody looks at.
+    pub keep: Keep,
+}
+
+/// The driver.
+pub struct BatchDriver {
+    /// Whom to connect to.
+    pub origin: Origin,
+    /// At which address; none: the name is looked up.
+    pub address: Option<SocketAddr>,
+    /// How many connections this worker has.
+    pub connections: usize,
+    /// No new request begins after this.
+    pub until_ns: u64,
+    /// Where its samples go.
+    pub label: LabelId,
+    /// At a pace: where the iterations go, of which every request is one.
+    pub pace: Option<(Pace, LabelId)>,
+    /// What to send.
+    pub source: Rc<RefCell<dyn Source>>,
+}
+
+impl Driver for BatchDriver {
+    fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            let shared = Rc::new(Shared::new(*self, worker));
+            shared.watch_backlog();
+            let worker = &shared.worker;
+            let now = worker.clock.now();
+            worker.recorder.borrow_mut().door(now, &DoorEvent::Begin);
+            for connection in 0..shared.driver.connections {
+                let limit = Rc::new(Limit::default());
+                let place = worker.enter(&limit);
+                let shared = Rc::clone(&shared);
+                tokio::task::spawn_local(async move {
+                    let _entered = Entered {
+                        worker: &shared.worker,
+                        place,
+                    };
+                    shared.connection(connection, &limit).await;
+                });
+            }
+            shared.end().await;
+        })
+    }
+}
+
+/// A connection's place among those under way, given back whatever becomes of its task.
+struct Entered<'a> {
+    worker: &'a Worker,
+    place: usize,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.worker.leave(self.place);
+    }
+}
+
+/// What all connections of a worker share.
+struct Shared {
+    driver: BatchDriver,
+    worker: Rc<Worker>,
+    books: Books,
+    heads: RefCell<Heads>,
+    /// Only its size matters: bytes thrown away are counted in it, never written to it.
+    scratch: RefCell<Vec<u8>>,
+    /// By connection.
+    turns: RefCell<Vec<Turn>>,
+    /// The source wants no more of any connection.
+    done: Cell<bool>,
+}
+
+/// How far a paced connection has got.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    /// Requests taken up.
+    taken: u64,
+    /// Whether answers are awaited: then what is due waits for its connection, and not for us.
+    busy: bool,
+}
+
+/// So much of a body may be thrown away at once.
+const SCRATCH: usize = 1 << 20;
+/// A connection that could not be opened or broke is opened anew after this long, doubled each time.
+const BACK_OFF_NS: u64 = 10_000_000;
+const DOUBLED: u32 = 7;
+
+impl Shared {
+    fn new(driver: BatchDriver, worker: Rc<Worker>) -> Shared {
+        let turns = vec![Turn::default(); driver.connections];
+        Shared {
+            books: Books {
+                worker: Rc::clone(&worker),
+                label: driver.label,
+                iteration: driver.pace.map(|(_, label)| label),
+            },
+            driver,
+            worker,
+            heads: RefCell::default(),
+            scratch: RefCell::default(),
+            turns: RefCell::new(turns),
+            done: Cell::new(false),
+        }
+    }
+
+    /// Has requests that are due and wait for their connection counted as under way.
+    fn watch_backlog(self: &Rc<Shared>) {
+        let Some((pace, _)) = self.driver.pace else {
+            return;
+        };
+        let shared = Rc::downgrade(self);
+        let until = self.driver.until_ns;
+        let waiting = move |now: u64| {
+            let Some(shared) = shared.upgrade() else {
+                return 0;
+            };
+            let turns = shared.turns.borrow();
+            let busy = turns.iter().enumerate().filter(|(_, turn)| turn.busy);
+            let waiting = |(connection, turn): (usize, &Turn)| {
+                pace.due(connection, now.min(until))
+                    .saturating_sub(turn.taken)
+            };
+            busy.map(waiting).sum()
+        };
+        *self.worker.backlog.borrow_mut() = Some(Box::new(waiting));
+    }
+
+    /// Waits for the end of the test, then for what is under way, as long as the run allows.
+    async fn end(&self) {
+        let worker = &self.worker;
+        // A worker that is done with its own waits with the others.
+        let never = Limit::default();
+        let mut end = self.driver.until_ns;
+        loop {
+            let now = worker.clock.now();
+            let stopped = worker.common.stop.urgency() > Urgency::None;
+            if now >= end || stopped {
+                break;
+            }
+            let _ = worker.sleep_until(end.min(now + TICK_NS), &never).await;
+        }
+        end = worker
+            .clock
+            .now()
+            .saturating_add(worker.common.drain_ns.unwrap_or(0));
+        while worker.users.get() > 0 {
+            let now = worker.clock.now();
+            if now >= end || worker.common.stop.urgency() > Urgency::None {
+                worker.abort();
+            }
+            let look_at = now + TICK_NS / 10;
+            let _ = worker.sleep_until(look_at, &never).await;
+        }
+        let now = worker.clock.now();
+        worker.backlog.borrow_mut().take();
+        worker.recorder.borrow_mut().door(now, &DoorEvent::End);
+    }
+
+    async fn connection(&self, number: usize, limit: &Rc<Limit>) {
+        let mut line = Line::new(number);
+        let mut broken = 0u32;
+        line.free_at = self.worker.clock.now();
+        while let Some(due) = self.due(&mut line, limit).await {
+            match line.batch(self, due, limit).await {
+                line::Ended::Answered => broken = 0,
+                line::Ended::Finished => break,
+                line::Ended::Broken => {
+                    broken += 1;
+                    // The first time that a connection breaks which had worked, it is opened anew at once.
+                    if broken > 1 || !line.has_worked {
+                        let pause = BACK_OFF_NS << (broken - 1).min(DOUBLED);
+                        let until = line.free_at.saturating_add(pause);
+                        let _ = self.worker.sleep_until(until, limit).await;
+                        line.free_at = self.worker.clock.now();
+                    }
+                }
+            }
+        }
+        self.give_up(&line);
+    }
+
+    /// Waits until a connection's next batch is due; none: it sends no more.
+    async fn due(&self, line: &mut Line, limit: &Rc<Limit>) -> Option<Due> {
+        let worker = &self.worker;
+        if self.done.get() || limit.is_aborted() {
+            return None;
+        }
+        let free_at = line.free_at;
+        let Some((pace, _)) = self.driver.pace else {
+            let pause = self.driver.source.borrow_mut().pause_ns(line.number);
+            let Some(pause) = pause.filter(|ns| *ns > 0) else {
+                return (free_at < self.driver.until_ns).then(|| Due {
+                    intended: Intended::after_previous(free_at, 0),
+                    taken_up: free_at,
+                });
+            };
+            let intended = Intended::after_previous(free_at, pause);
+            if intended.ns() >= self.driver.until_ns {
+                // Nothing of this connection's is under way: nobody has to wait for it.
+                return None;
+            }
+            worker.sleep_until(intended.ns(), limit).await.ok()?;
+            return Some(Due {
+                intended,
+                taken_up: worker.clock.now(),
+            });
+        };
+        let taken = self.turns.borrow()[line.number].taken;
+        let intended = pace.intended(line.number, taken);
+        if intended >= self.driver.until_ns {
+            return None;
+        }
+        let taken_up = if free_at < intended {
+            worker.sleep_until(intended, limit).await.ok()?;
+            worker.clock.now()
+        } else {
+            // It was due while the last answer was still awaited: from that moment on it has waited for its connection.
+            intended
+        };
+        Some(Due {
+            intended: Intended::scheduled(intended),
+            taken_up,
+        })
+    }
+
+    /// What was due and will not be sent: planned all the same, so it is counted as given up rather than forgotten.
+    fn give_up(&self, line: &Line) {
+        let Some((pace, _)) = self.driver.pace else {
+            return;
+        };
+        // A script that wants no more, or a run that was stopped, has nothing due.
+        let worker = &self.worker;
+        if self.done.get() || worker.common.stop.urgency() > Urgency::None {
+            return;
+        }
+        let taken = self.turns.borrow()[line.number].taken;
+        let now = worker.clock.now();
+        for n in taken..pace.due(line.number, self.driver.until_ns.min(now)) {
+            let intended = pace.intended(line.number, n);
+            self.books.begin(Intended::scheduled(intended), now, 1);
+            self.books
+                .given_up(Intended::scheduled(intended), intended, now);
+        }
+    }
+}
+
+/// When a batch is due, and when the worker turned to it.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    intended: Intended,
+    taken_up: u64,
+}

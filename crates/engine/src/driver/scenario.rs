@@ -1,0 +1,265 @@
+//! The scenario driver: starts virtual users when the schedule says so (open), or keeps so many going (closed).
+
+use std::{cell::Cell, pin::Pin, rc::Rc, sync::atomic::Ordering};
+
+use measure::{
+    Fault, NoAnswer,
+    door::DoorEvent,
+    sample::{Ended, Intended},
+};
+use plan::{
+    Load,
+    mutant::{self, Mutant},
+    units::{MILLISECOND, SECOND},
+};
+
+use super::Driver;
+use crate::{
+    user::{self, Keeps, Start},
+    worker::Worker,
+};
+
+/// Starts the arrivals k ≡ worker (mod workers) of the schedule, or its share of the users of a closed model.
+#[derive(Debug, Clone, Copy)]
+pub struct ScenarioDriver {
+    /// Number of workers.
+    pub workers: usize,
+}
+
+impl Driver for ScenarioDriver {
+    fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            match &worker.program.load {
+                Load::Open { .. } | Load::Once => self.open(&worker).await,
+                Load::Closed { users, duration_ns } => {
+                    self.closed(&worker, *users, *duration_ns).await
+                }
+            }
+            drain(&worker).await;
+        })
+    }
+}
+
+impl ScenarioDriver {
+    async fn open(&self, worker: &Rc<Worker>) {
+        let schedule = &worker.program.schedule;
+        let caps = caps(&worker.program.load);
+        let give_up = worker
+            .common
+            .drain_ns
+            .map(|drain| schedule.end_ns().saturating_add(drain));
+        let mut drift = Drift::default();
+        for arrival in schedule.shard(worker.index as u64, self.workers as u64) {
+            let mut arrival = arrival;
+            if mutant::is(Mutant::NowPlusPeriod) {
+                arrival.intended_ns = drift.next(arrival.intended_ns);
+            }
+            let mut now = worker.clock.now();
+            if now < arrival.intended_ns {
+                if worker
+                    .sleep_until(arrival.intended_ns, &worker.arrivals_end)
+                    .await
+                    .is_err()
+                {
+                    break;
+                }
+                now = worker.clock.now();
+            }
+            if worker.arrivals_end.is_aborted() || give_up.is_some_and(|end| now > end) {
+                break;
+            }
+            drift.came(now);
+            worker.recorder.borrow_mut().advance(now);
+            worker.recorder.borrow_mut().run.due += 1;
+            let cap = caps.get(arrival.phase as usize).copied().flatten();
+            if !self.admit(worker, cap) {
+                let mut recorder = worker.recorder.borrow_mut();
+                recorder.run.skipped += 1;
+                recorder.door(now, &DoorEvent::UserSkipped);
+                continue;
+            }
+            worker.recorder.borrow_mut().run.started += 1;
+            let start = Start {
+                number: arrival.number,
+                intended: Intended::scheduled(arrival.intended_ns),
+                scenario: worker.program.draw.of(arrival.number),
+            };
+            spawn(Rc::clone(worker), start);
+            // Far behind schedule nothing above waits: those already started, and a stop, must get their turn all the same.
+            tokio::task::coop::consume_budget().await;
+        }
+    }
+
+    /// Whether a virtual user may start under the plan's cap, which holds for all workers together.
+    #[allow(clippy::unused_self, reason = "a rule of this driver")]
+    fn admit(&self, worker: &Worker, cap: Option<u32>) -> bool {
+        let users = &worker.common.users;
+        let Some(cap) = cap else {
+            users.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
+        users
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+                (n < u64::from(cap)).then_some(n + 1)
+            })
+            .is_ok()
+    }
+
+    async fn closed(&self, worker: &Rc<Worker>, users: u32, duration_ns: u64) {
+        for user in (0..users).filter(|user| *user as usize % self.workers == worker.index) {
+            let keeps = Keeps::default();
+            let place = worker.enter(&keeps.limit);
+            let worker = Rc::clone(worker);
+            tokio::task::spawn_local(async move {
+                let _entered = Entered {
+                    worker: &worker,
+                    place,
+                };
+                keep_going(&worker, &keeps, (user, users), duration_ns).await;
+            });
+        }
+        // Every user begins on its own; this only keeps the driver until no new iterations begin.
+        let _ = worker.sleep_until(duration_ns, &worker.arrivals_end).await;
+    }
+}
+
+/// How long a run that was told to stop waits for its users where the plan sets no limit.
+const STOPPED_NS: u64 = 5 * SECOND;
+
+/// How a schedule goes wrong that adds a period to whatever time it is: a known sin, kept for the battery.
+#[derive(Debug, Default)]
+struct Drift {
+    planned_ns: u64,
+    came_ns: u64,
+}
+
+impl Drift {
+    fn next(&mut self, planned_ns: u64) -> u64 {
+        let gap = planned_ns.saturating_sub(self.planned_ns);
+        self.planned_ns = planned_ns;
+        self.came_ns + gap
+    }
+
+    fn came(&mut self, now_ns: u64) {
+        self.came_ns = now_ns;
+    }
+}
+
+fn caps(load: &Load) -> Vec<Option<u32>> {
+    match load {
+        Load::Open { phases, .. } => phases.iter().map(|phase| phase.max_users).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn spawn(worker: Rc<Worker>, start: Start) {
+    // Entered before its task first runs: whoever waits for all users must not overlook this one.
+    let keeps = Keeps::default();
+    let place = worker.enter(&keeps.limit);
+    tokio::task::spawn_local(async move {
+        let entered = Entered {
+            worker: &worker,
+            place,
+        };
+        user::run(&worker, &keeps, start).await;
+        drop(entered);
+        worker.common.users.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+/// A user's place among those under way; given back even if it should die of a fault of ours, or nobody could wait for all.
+struct Entered<'a> {
+    worker: &'a Worker,
+    place: usize,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.worker.leave(self.place);
+    }
+}
+
+/// One user of a closed model: iterations back to back, with its connections kept.
+async fn keep_going(worker: &Worker, keeps: &Keeps, (user, users): (u32, u32), until_ns: u64) {
+    let backoff = BackOff::default();
+    for round in 0u64.. {
+        let now = worker.clock.now();
+        if now >= until_ns || worker.arrivals_end.is_aborted() || keeps.limit.is_aborted() {
+            break;
+        }
+        let number = round * u64::from(users) + u64::from(user);
+        worker.recorder.borrow_mut().run.started += 1;
+        let start = Start {
+            number,
+            intended: Intended::after_previous(now, 0),
+            scenario: worker.program.draw.of(number),
+        };
+        let ended = user::run(worker, keeps, start).await;
+        if let Some(pause) = backoff.after(ended) {
+            let now = worker.clock.now();
+            if worker
+                .sleep_until(now.saturating_add(pause), &keeps.limit)
+                .await
+                .is_err()
+            {
+                break;
+            }
+        }
+        tokio::task::coop::consume_budget().await;
+    }
+}
+
+/// Whoever is refused waits before asking again: a closed loop would otherwise spin on a dead port.
+#[derive(Debug, Default)]
+struct BackOff {
+    refused: Cell<u32>,
+}
+
+impl BackOff {
+    fn after(&self, ended: Ended) -> Option<u64> {
+        let Ended::None(fault) = ended else {
+            self.refused.set(0);
+            return None;
+        };
+        let connecting = matches!(
+            fault.class(),
+            NoAnswer::Refused | NoAnswer::Dns | NoAnswer::Tls | NoAnswer::Generator
+        );
+        if !connecting || fault == Fault::Unfinished {
+            return None;
+        }
+        let times = self.refused.get();
+        self.refused.set(times + 1);
+        Some(((10 * MILLISECOND) << times.min(7)).min(SECOND))
+    }
+}
+
+/// Waits for the virtual users under way, as long as the run allows, then gives them up.
+async fn drain(worker: &Rc<Worker>) {
+    // A run that was told to stop has no more arrivals to wait for.
+    let planned_end = if worker.arrivals_end.is_aborted() {
+        0
+    } else {
+        worker.program.schedule.end_ns()
+    };
+    let last = worker.clock.now().max(planned_end);
+    let mut end = worker
+        .common
+        .drain_ns
+        .map(|drain| last.saturating_add(drain));
+    while worker.users.get() > 0 {
+        let now = worker.clock.now();
+        if end.is_none() && worker.arrivals_end.is_aborted() {
+            // Whoever asks for an end gets one, even where users would otherwise be waited for without a limit.
+            end = Some(now.saturating_add(STOPPED_NS));
+        }
+        if end.is_some_and(|end| now >= end) {
+            worker.abort();
+        }
+        // A look a hundred times a second is enough to end by.
+        let never = crate::deadlines::Limit::default();
+        let _ = worker
+            .sleep_until(now + crate::deadlines::TICK_NS, &never)
+            .await;
+    }
+}

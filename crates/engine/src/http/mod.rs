@@ -1,0 +1,12 @@
+//! HTTP/1.1 as state machines without I/O: bytes in, events out. Sockets are `net`'s, timing is `exchange`'s.
+
+pub mod content;
+pub mod cookies;
+pub mod decode;
+pub mod encode;
+pub mod framing;
+pub mod reply;
+pub mod url;
+
+pub use decode::{Answer, Decoder, Want};
+pub use url::{Origin, Target};

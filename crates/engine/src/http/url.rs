@@ -1,0 +1,223 @@
+//! URLs as the engine needs them: an origin to connect to and a target for the request line.
+//!
+//! A fast path takes URLs that need no rewriting; everything unusual goes through the `url` crate, which follows the
+//! same standard as browsers and Node.
+
+use std::fmt::Write;
+
+/// Whom to connect to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// https.
+    pub tls: bool,
+    /// Without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl Origin {
+    /// The value of the Host header: the port only where it is not the scheme's own.
+    #[must_use]
+    pub fn host_header(&self) -> String {
+        let mut text = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        if self.port != if self.tls { 443 } else { 80 } {
+            let _ = write!(text, ":{}", self.port);
+        }
+        text
+    }
+
+    /// Scheme, host and port.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!(
+            "{}://{}",
+            if self.tls { "https" } else { "http" },
+            self.host_header()
+        )
+    }
+}
+
+/// A URL taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Whom to connect to.
+    pub origin: Origin,
+    /// Path and query, as the request line has them.
+    pub path: String,
+    /// User and password that stood in the URL.
+    pub userinfo: Option<(String, String)>,
+}
+
+/// What [`split`] finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split<'a> {
+    /// https.
+    pub tls: bool,
+    /// Host and perhaps port, as written.
+    pub authority: &'a str,
+    /// Path and query, as written; never empty.
+    pub path: &'a str,
+}
+
+/// Takes a URL apart without changing it; none when anything in it would have to be rewritten.
+#[must_use]
+pub fn split(url: &str) -> Option<Split<'_>> {
+    let (tls, rest) = match url.strip_prefix("http://") {
+        Some(rest) => (false, rest),
+        None => (true, url.strip_prefix("https://")?),
+    };
+    let slash = rest.find('/')?;
+    let (authority, path) = rest.split_at(slash);
+    let plain_host = !authority.is_empty()
+        && authority
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b':'));
+    let plain_path = path.bytes().all(|b| SAFE[usize::from(b)]) && !path.contains("/.");
+    (plain_host && plain_path).then_some(Split {
+        tls,
+        authority,
+        path,
+    })
+}
+
+/// Bytes that the standard leaves alone in a path as well as in a query.
+static SAFE: [bool; 256] = {
+    let mut safe = [false; 256];
+    let plain =
+        b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&()*+,;=:@/%?[]|";
+    let mut i = 0;
+    while i < plain.len() {
+        safe[plain[i] as usize] = true;
+        i += 1;
+    }
+    safe
+};
+
+/// Takes any URL apart; none when it cannot be requested.
+#[must_use]
+pub fn parse(text: &str) -> Option<Target> {
+    let url = url::Url::parse(text).ok()?;
+    from_url(&url)
+}
+
+/// Resolves a redirect's location against the URL that sent it.
+#[must_use]
+pub fn join(base: &str, location: &str) -> Option<(String, Target)> {
+    let url = url::Url::parse(base).ok()?.join(location).ok()?;
+    let target = from_url(&url)?;
+    Some((url.into(), target))
+}
+
+fn from_url(url: &url::Url) -> Option<Target> {
+    let tls = match url.scheme() {
+        "http" => false,
+        "https" => true,
+        _ => return None,
+    };
+    let host = match url.host()? {
+        url::Host::Ipv6(address) => address.to_string(),
+        host => host.to_string(),
+    };
+    let port = url.port_or_known_default()?;
+    let mut path = url.path().to_owned();
+    if let Some(query) = url.query() {
+        path.push('?');
+        path.push_str(query);
+    }
+    let userinfo = (!url.username().is_empty()).then(|| {
+        (
+            url.username().to_owned(),
+            url.password().unwrap_or("").to_owned(),
+        )
+    });
+    Some(Target {
+        origin: Origin { tls, host, port },
+        path,
+        userinfo,
+    })
+}
+
+/// Appends a pair of a query or form, percent-encoded as `application/x-www-form-urlencoded`.
+pub fn push_pair(out: &mut String, name: &str, value: &str) {
+    let encode = url::form_urlencoded::byte_serialize;
+    if !out.is_empty() {
+        out.push('&');
+    }
+    out.extend(encode(name.as_bytes()));
+    out.push('=');
+    out.extend(encode(value.as_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fast_path_agrees_with_the_standard() {
+        for text in [
+            "http://a.test/x/y?q=1&r=%20",
+            "http://127.0.0.1:8080/",
+            "https://a-b.test/$()*,;",
+            "http://h/a?b=c/d:e@f",
+        ] {
+            let fast = split(text).unwrap_or_else(|| panic!("{text} is plain"));
+            let slow = parse(text).unwrap_or_else(|| panic!("{text} is a URL"));
+            assert_eq!((fast.tls, fast.path), (slow.origin.tls, slow.path.as_str()));
+            assert_eq!(fast.authority, slow.origin.host_header());
+        }
+        for text in [
+            "http://h",
+            "http://h/a b",
+            "http://h/é",
+            "http://h/a/../b",
+            "http://H/x",
+            "http://u@h/x",
+            "http://h/#f",
+            "ftp://h/",
+        ] {
+            assert_eq!(split(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn unusual_ones_are_rewritten() {
+        let path = |text| parse(text).map(|t| t.path);
+        assert_eq!(path("http://h/a b?c d#e").as_deref(), Some("/a%20b?c%20d"));
+        assert_eq!(path("http://h/a/../b").as_deref(), Some("/b"));
+        assert_eq!(
+            parse("http://[::1]:99/")
+                .map(|t| t.origin.host_header())
+                .as_deref(),
+            Some("[::1]:99")
+        );
+        assert_eq!(
+            parse("http://u:p@h/").and_then(|t| t.userinfo),
+            Some(("u".into(), "p".into()))
+        );
+        assert_eq!(parse("ws://h/"), None);
+        assert_eq!(parse("nonsense"), None);
+    }
+
+    #[test]
+    fn redirects_and_pairs() {
+        assert_eq!(
+            join("http://h:1/a/b", "../c?d")
+                .map(|(url, _)| url)
+                .as_deref(),
+            Some("http://h:1/c?d")
+        );
+        assert_eq!(
+            join("http://h/a", "https://i/").map(|(_, t)| t.origin.port),
+            Some(443)
+        );
+        let mut text = String::new();
+        push_pair(&mut text, "a", "b c");
+        push_pair(&mut text, "d", "e&f");
+        assert_eq!(text, "a=b+c&d=e%26f");
+    }
+}

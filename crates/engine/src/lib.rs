@@ -1,0 +1,29 @@
+//! DO it: clock, deadlines, workers, drivers, HTTP, connections. The hot path.
+//!
+//! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
+//! [`clock`] reads time; nothing is shared between workers per request.
+
+mod awake;
+pub mod clock;
+pub mod collect;
+pub mod deadlines;
+pub mod driver;
+pub mod exchange;
+pub mod http;
+pub mod net;
+mod pacer;
+pub mod program;
+pub mod run;
+#[cfg(test)]
+mod simulation;
+pub mod stop;
+mod sys;
+mod trace;
+pub mod user;
+pub mod worker;
+
+pub use clock::Zero;
+pub use collect::Sink;
+pub use run::{Options, Prepared, RunError, raise_descriptors};
+pub use stop::{StopHandle, Urgency};
+pub use worker::Line;

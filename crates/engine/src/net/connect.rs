@@ -1,0 +1,366 @@
+//! Opening connections: the name's addresses in order, so many connects at a time, and the kernel's errors by name.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    io,
+    net::{IpAddr, SocketAddr},
+    rc::Rc,
+    sync::Arc,
+    task::Poll,
+};
+
+use measure::Fault;
+use plan::{Http, Proxies};
+use rustix::io::Errno;
+use tokio::net::TcpSocket;
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{ClientConfig, pki_types::ServerName},
+};
+
+use super::{gate::Gate, stream::Stream};
+use crate::{
+    clock::Clock,
+    deadlines::{Cut, Limit},
+    http::Origin,
+};
+
+/// So many connects of one worker are in progress at a time: more would overflow the backlog of a healthy server and
+/// measure nothing but SYN retries.
+const CONNECTING: usize = 256;
+/// A name that could not be resolved is asked for again after this long.
+const NEGATIVE_NS: u64 = 1_000_000_000;
+
+/// Opens connections for one worker.
+#[derive(Debug)]
+pub struct Connector {
+    clock: Clock,
+    gate: Rc<Gate>,
+    /// One at a time asks for a name: a lookup takes a thread, and a thousand users want the same one.
+    lookups: RefCell<HashMap<String, Rc<Gate>>>,
+    names: RefCell<HashMap<String, Resolved>>,
+    tls: Arc<ClientConfig>,
+    /// The name that servers must prove, instead of the URL's.
+    server_name: Option<String>,
+    proxies: Proxies,
+    /// Local addresses used in turn; empty: the kernel's choice.
+    sources: Vec<IpAddr>,
+    next_source: std::cell::Cell<usize>,
+    #[cfg(test)]
+    pub(crate) simulated: Option<Rc<crate::simulation::Server>>,
+}
+
+#[derive(Debug, Clone)]
+enum Resolved {
+    Addresses(Rc<[IpAddr]>),
+    Failed(Fault, u64),
+}
+
+/// A new connection, and how long its parts took.
+#[derive(Debug)]
+pub struct Opened {
+    /// The stream.
+    pub stream: Stream,
+    /// Looking up the name, in nanoseconds.
+    pub lookup_ns: u64,
+    /// TCP connect, in nanoseconds.
+    pub connect_ns: u64,
+    /// TLS handshake, in nanoseconds.
+    pub tls_ns: Option<u64>,
+}
+
+impl Connector {
+    /// A connector for a plan's way of travelling, with its TLS configuration and local addresses.
+    #[must_use]
+    pub fn new(
+        clock: Clock,
+        http: &Http,
+        tls: Arc<ClientConfig>,
+        sources: Vec<IpAddr>,
+    ) -> Connector {
+        Connector {
+            clock,
+            gate: Gate::new(CONNECTING),
+            lookups: RefCell::default(),
+            names: RefCell::default(),
+            tls,
+            server_name: http.tls.server_name.clone(),
+            proxies: http.proxies.clone(),
+            sources,
+            next_source: std::cell::Cell::new(0),
+            #[cfg(test)]
+            simulated: None,
+        }
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// What kept it from opening, or what cut it short.
+    pub async fn open(&self, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
+        self.open_at(origin, None, limit).await
+    }
+
+    /// Opens a connection to an address that the caller has found for the origin; none: to the origin's own.
+    ///
+    /// # Errors
+    /// As [`Connector::open`].
+    pub async fn open_at(
+        &self,
+        origin: &Origin,
+        at: Option<SocketAddr>,
+        limit: &Limit,
+    ) -> Result<Opened, Fault> {
+        #[cfg(test)]
+        if let Some(server) = &self.simulated {
+            let stream = Stream::Simulated(crate::simulation::Server::connect(server));
+            return Ok(Opened {
+                stream,
+                lookup_ns: 0,
+                connect_ns: 0,
+                tls_ns: None,
+            });
+        }
+        let proxy = if origin.tls {
+            &self.proxies.tls
+        } else {
+            &self.proxies.plain
+        };
+        let proxy = proxy.as_ref();
+        let (host, port) = proxy.map_or((&origin.host, origin.port), |p| (&p.host, p.port));
+        let asked = self.clock.now();
+        let addresses: Vec<SocketAddr> = match at {
+            Some(address) => vec![address],
+            None => {
+                let found = self.resolve(host, limit).await?;
+                let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
+                found.iter().map(with_port).collect()
+            }
+        };
+        let lookup_ns = self.clock.now().saturating_sub(asked);
+        let pass = self.gate.enter(limit).await.map_err(timed_out)?;
+        let begin = self.clock.now();
+        let mut last = Fault::DnsNotFound;
+        for address in addresses {
+            match self.connect(address, limit).await {
+                Ok(mut tcp) => {
+                    drop(pass);
+                    if let Some(proxy) = proxy {
+                        let tunnel = super::proxy::tunnel(&mut tcp, proxy, origin);
+                        cut_short(limit, tunnel).await??;
+                    }
+                    let connect_ns = self.clock.now().saturating_sub(begin);
+                    if !origin.tls {
+                        return Ok(Opened {
+                            stream: Stream::Tcp(tcp),
+                            lookup_ns,
+                            connect_ns,
+                            tls_ns: None,
+                        });
+                    }
+                    let begin = self.clock.now();
+                    let name = self.server_name.as_ref().unwrap_or(&origin.host);
+                    let stream = self.handshake(tcp, name, limit).await?;
+                    return Ok(Opened {
+                        stream,
+                        lookup_ns,
+                        connect_ns,
+                        tls_ns: Some(self.clock.now().saturating_sub(begin)),
+                    });
+                }
+                // Our own exhaustion and the end of the wait are the same at every address.
+                Err(
+                    fault @ (Fault::NoDescriptors | Fault::Unfinished | Fault::ResponseTimeout),
+                ) => return Err(fault),
+                Err(fault) => last = fault,
+            }
+        }
+        Err(last)
+    }
+
+    async fn connect(
+        &self,
+        address: SocketAddr,
+        limit: &Limit,
+    ) -> Result<tokio::net::TcpStream, Fault> {
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()
+        } else {
+            TcpSocket::new_v6()
+        }
+        .map_err(|e| socket_fault(&e))?;
+        socket.set_nodelay(true).map_err(|e| socket_fault(&e))?;
+        if let Some(source) = self.source_for(address) {
+            socket
+                .bind(SocketAddr::new(source, 0))
+                .map_err(|e| socket_fault(&e))?;
+        }
+        cut_short(limit, socket.connect(address))
+            .await?
+            .map_err(|e| socket_fault(&e))
+    }
+
+    async fn handshake(
+        &self,
+        tcp: tokio::net::TcpStream,
+        host: &str,
+        limit: &Limit,
+    ) -> Result<Stream, Fault> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| Fault::BadUrl)?;
+        let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp);
+        match cut_short(limit, handshake).await? {
+            Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
+            Err(e) => Err(
+                super::tls::fault(&e).unwrap_or_else(|| match socket_fault(&e) {
+                    Fault::ClosedEarly | Fault::Other => {
+                        Fault::Tls(measure::outcome::TlsFault::Other)
+                    }
+                    fault => fault,
+                }),
+            ),
+        }
+    }
+
+    fn source_for(&self, to: SocketAddr) -> Option<IpAddr> {
+        let fitting = |i: usize| {
+            self.sources
+                .get(i)
+                .copied()
+                .filter(|source| source.is_ipv4() == to.is_ipv4())
+        };
+        let start = self.next_source.get();
+        self.next_source.set(start.wrapping_add(1));
+        (0..self.sources.len()).find_map(|i| fitting(start.wrapping_add(i) % self.sources.len()))
+    }
+
+    /// What is known of a name already.
+    fn known(&self, host: &str) -> Option<Result<Rc<[IpAddr]>, Fault>> {
+        match self.names.borrow().get(host)? {
+            Resolved::Addresses(addresses) => Some(Ok(Rc::clone(addresses))),
+            Resolved::Failed(fault, at) => {
+                (self.clock.now() < at + NEGATIVE_NS).then_some(Err(*fault))
+            }
+        }
+    }
+
+    /// The addresses of a name, in the resolver's order. Asked once: a load test is aimed at one place.
+    async fn resolve(&self, host: &str, limit: &Limit) -> Result<Rc<[IpAddr]>, Fault> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(Rc::from([address]));
+        }
+        if let Some(known) = self.known(host) {
+            return known;
+        }
+        let gate = {
+            let mut lookups = self.lookups.borrow_mut();
+            Rc::clone(
+                lookups
+                    .entry(host.to_owned())
+                    .or_insert_with(|| Gate::new(1)),
+            )
+        };
+        let _pass = gate.enter(limit).await.map_err(timed_out)?;
+        // Somebody may have found it while this one waited for its turn.
+        if let Some(known) = self.known(host) {
+            return known;
+        }
+        let found = cut_short(limit, tokio::net::lookup_host((host, 0))).await?;
+        let resolved = match found {
+            Ok(addresses) => {
+                let mut distinct: Vec<IpAddr> = Vec::new();
+                for address in addresses.map(|a| a.ip()) {
+                    if !distinct.contains(&address) {
+                        distinct.push(address);
+                    }
+                }
+                Resolved::Addresses(distinct.into())
+            }
+            Err(e) => Resolved::Failed(resolver_fault(&e), self.clock.now()),
+        };
+        self.names
+            .borrow_mut()
+            .insert(host.to_owned(), resolved.clone());
+        match resolved {
+            Resolved::Addresses(addresses) => Ok(addresses),
+            Resolved::Failed(fault, _) => Err(fault),
+        }
+    }
+}
+
+/// Runs a future until it ends or the limit does.
+async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fault> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Ok(output)),
+        Poll::Pending => limit.poll(cx).map(|cut| Err(timed_out(cut))),
+    })
+    .await
+}
+
+/// What a wait that was cut short is counted as.
+#[must_use]
+pub fn timed_out(cut: Cut) -> Fault {
+    match cut {
+        Cut::Expired => Fault::ResponseTimeout,
+        Cut::Aborted => Fault::Unfinished,
+    }
+}
+
+/// What an error of a socket is counted as.
+#[must_use]
+pub fn socket_fault(error: &io::Error) -> Fault {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNREFUSED) => Fault::Refused,
+        Some(Errno::CONNRESET | Errno::CONNABORTED) => Fault::Reset,
+        Some(Errno::PIPE) => Fault::BrokenPipe,
+        Some(Errno::TIMEDOUT) => Fault::ConnectTimeout,
+        Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN) => Fault::Unreachable,
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Fault::NoDescriptors,
+        Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => Fault::NoPorts,
+        _ if error.kind() == io::ErrorKind::UnexpectedEof => Fault::ClosedEarly,
+        _ => super::tls::fault(error).unwrap_or(Fault::Other),
+    }
+}
+
+fn resolver_fault(error: &io::Error) -> Fault {
+    // The resolver's codes do not survive; its texts do. EAI_AGAIN is the one that means "try later".
+    if error.to_string().contains("Temporary failure") {
+        Fault::DnsAgain
+    } else {
+        Fault::DnsNotFound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, net::Ipv4Addr, task::Context, task::Waker};
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_lookup_takes_what_it_found() {
+        let http = Http::default();
+        let tls = super::super::tls::config(&http).expect("a TLS configuration");
+        let clock = Clock::manual(Rc::new(Cell::new(0)));
+        let connector = Connector::new(clock, &http, tls, Vec::new());
+        let limit = Limit::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        let gate = Gate::new(1);
+        let Poll::Ready(Ok(first)) = std::pin::pin!(gate.enter(&limit)).poll(&mut cx) else {
+            panic!("the gate is free")
+        };
+        connector.lookups.borrow_mut().insert("name".into(), gate);
+        let mut second = std::pin::pin!(connector.resolve("name", &limit));
+        // Outside a runtime a lookup of its own would panic.
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        let found: Rc<[IpAddr]> = Rc::from([IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        let found = Resolved::Addresses(found);
+        connector.names.borrow_mut().insert("name".into(), found);
+        drop(first);
+        let Poll::Ready(Ok(addresses)) = second.as_mut().poll(&mut cx) else {
+            panic!("the name is known")
+        };
+        assert_eq!(addresses[..], [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+    }
+}

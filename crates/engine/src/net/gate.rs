@@ -1,0 +1,146 @@
+//! A gate that lets so many through at a time; the rest wait in line. For connects in progress and for shared pools.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
+
+use crate::deadlines::{Cut, Limit};
+
+/// The gate. One per worker and purpose: nothing is shared between workers.
+#[derive(Debug)]
+pub struct Gate {
+    free: Cell<usize>,
+    line: RefCell<VecDeque<Rc<Place>>>,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    called: Cell<bool>,
+    gone: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// The right to be inside; given back when dropped.
+#[derive(Debug)]
+pub struct Pass(Rc<Gate>);
+
+impl Gate {
+    /// A gate for so many.
+    #[must_use]
+    pub fn new(places: usize) -> Rc<Gate> {
+        Rc::new(Gate {
+            free: Cell::new(places),
+            line: RefCell::default(),
+        })
+    }
+
+    /// Waits for a place, first come first served.
+    ///
+    /// # Errors
+    /// When the limit cuts the wait short.
+    pub async fn enter(self: &Rc<Gate>, limit: &Limit) -> Result<Pass, Cut> {
+        if self.free.get() > 0 && self.line.borrow().is_empty() {
+            self.free.set(self.free.get() - 1);
+            return Ok(Pass(Rc::clone(self)));
+        }
+        let place = Rc::new(Place::default());
+        self.line.borrow_mut().push_back(Rc::clone(&place));
+        let waiting = Waiting { gate: self, place };
+        std::future::poll_fn(|cx| waiting.poll(limit, cx)).await
+    }
+
+    fn leave(&self) {
+        // The place goes straight to the next in line, so that nobody overtakes.
+        while let Some(next) = self.line.borrow_mut().pop_front() {
+            if !next.gone.get() {
+                next.called.set(true);
+                if let Some(waker) = next.waker.borrow_mut().take() {
+                    waker.wake();
+                }
+                return;
+            }
+        }
+        self.free.set(self.free.get() + 1);
+    }
+}
+
+struct Waiting<'a> {
+    gate: &'a Rc<Gate>,
+    place: Rc<Place>,
+}
+
+impl Waiting<'_> {
+    fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Pass, Cut>> {
+        if self.place.called.get() {
+            // From here on the pass gives the place back, not this wait.
+            self.place.gone.set(true);
+            return Poll::Ready(Ok(Pass(Rc::clone(self.gate))));
+        }
+        *self.place.waker.borrow_mut() = Some(cx.waker().clone());
+        limit.poll(cx).map(Err)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.place.gone.replace(true) && self.place.called.get() {
+            self.gate.leave();
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn first_come_first_served_and_nothing_leaks() {
+        let gate = Gate::new(1);
+        let limit = Limit::default();
+        let mut first = Box::pin(gate.enter(&limit));
+        let Poll::Ready(Ok(pass)) = poll_once(first.as_mut()) else {
+            panic!("the gate is free")
+        };
+        let mut second = Box::pin(gate.enter(&limit));
+        let mut third = Box::pin(gate.enter(&limit));
+        assert!(poll_once(second.as_mut()).is_pending());
+        assert!(poll_once(third.as_mut()).is_pending());
+        drop(pass);
+        assert!(poll_once(third.as_mut()).is_pending(), "nobody overtakes");
+        // The second was called but goes away without looking: the third gets its place.
+        drop(second);
+        let Poll::Ready(Ok(pass)) = poll_once(third.as_mut()) else {
+            panic!("the third is next")
+        };
+        drop(pass);
+        assert_eq!(gate.free.get(), 1);
+    }
+
+    #[test]
+    fn a_limit_ends_the_wait() {
+        let gate = Gate::new(0);
+        let limit = Limit::default();
+        let mut wait = Box::pin(gate.enter(&limit));
+        assert!(poll_once(wait.as_mut()).is_pending());
+        limit.abort();
+        assert!(matches!(
+            poll_once(wait.as_mut()),
+            Poll::Ready(Err(Cut::Aborted))
+        ));
+        drop(wait);
+        assert_eq!(gate.free.get(), 0);
+    }
+}

@@ -1,0 +1,108 @@
+//! A plain TCP connection of which the kernel is asked to tell only that something can be read. A socket that is also watched for
+//! room to write wakes its worker for nothing whenever more had come than was announced; room there always is, but for a request
+//! larger than the kernel's buffer: such a connection is watched for both from then on.
+
+use std::{
+    io,
+    net::TcpStream,
+    task::{Context, Poll, ready},
+};
+
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, SendFlags},
+};
+use tokio::io::{Interest, unix::AsyncFd};
+
+use crate::sys;
+
+/// The connection.
+#[derive(Debug)]
+pub struct Lean {
+    /// None only while it is being registered anew.
+    fd: Option<AsyncFd<TcpStream>>,
+    for_both: bool,
+}
+
+impl Lean {
+    /// Takes a connection over.
+    ///
+    /// # Errors
+    /// When the kernel cannot watch it.
+    pub fn new(tcp: tokio::net::TcpStream) -> io::Result<Lean> {
+        let fd = sys::watch_for(tcp.into_std()?, Interest::READABLE)?;
+        Ok(Lean {
+            fd: Some(fd),
+            for_both: false,
+        })
+    }
+
+    fn fd(&self) -> io::Result<&AsyncFd<TcpStream>> {
+        self.fd
+            .as_ref()
+            .ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Reads what is there, or - with the flag for it - throws it away. Less than what was asked for means that there is no more.
+    pub(super) fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        flags: RecvFlags,
+    ) -> Poll<io::Result<usize>> {
+        let fd = self.fd()?;
+        loop {
+            let mut guard = ready!(fd.poll_read_ready(cx))?;
+            match rustix::net::recv(fd.get_ref(), &mut *buffer, flags) {
+                Ok((_, n)) => {
+                    if 0 < n && n < buffer.len() {
+                        guard.clear_ready_matching(tokio::io::Ready::READABLE);
+                    }
+                    return Poll::Ready(Ok(n));
+                }
+                Err(Errno::AGAIN) => guard.clear_ready_matching(tokio::io::Ready::READABLE),
+                Err(Errno::INTR) => {}
+                Err(e) => return Poll::Ready(Err(e.into())),
+            }
+        }
+    }
+
+    /// Writes what fits.
+    pub(super) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let fd = self.fd()?;
+            match rustix::net::send(fd.get_ref(), bytes, SendFlags::NOSIGNAL) {
+                Ok(n) => return Poll::Ready(Ok(n)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.for_both => {
+                    let mut guard = ready!(fd.poll_write_ready(cx))?;
+                    guard.clear_ready_matching(tokio::io::Ready::WRITABLE);
+                }
+                Err(Errno::AGAIN) => self.watch_both()?,
+                Err(e) => return Poll::Ready(Err(e.into())),
+            }
+        }
+    }
+
+    #[cold]
+    fn watch_both(&mut self) -> io::Result<()> {
+        if let Some(fd) = self.fd.take() {
+            let both = Interest::READABLE | Interest::WRITABLE;
+            self.fd = Some(sys::watch_for(fd.into_inner(), both)?);
+            self.for_both = true;
+        }
+        Ok(())
+    }
+
+    /// Everything that had come has been read.
+    pub(super) fn drained(&self) {
+        if let Ok(fd) = self.fd() {
+            let nothing = |_: &TcpStream| Err::<(), _>(io::ErrorKind::WouldBlock.into());
+            let _ = fd.try_io(Interest::READABLE, nothing);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Connections: names to addresses, staged connects, TLS, and who may use which connection. Knows nothing of HTTP.
+
+pub mod connect;
+mod der;
+pub mod gate;
+pub mod lean;
+pub mod pool;
+mod proxy;
+pub mod stream;
+pub mod tls;
+
+pub use pool::{Conn, Pool};
+pub use stream::Stream;

@@ -1,0 +1,128 @@
+//! Who uses which connection: each virtual user its own, or all of them a capped set. A connection is used by one
+//! exchange at a time.
+
+use std::{cell::RefCell, rc::Rc};
+
+use measure::Fault;
+
+use super::{
+    connect::timed_out,
+    gate::{Gate, Pass},
+    stream::Stream,
+};
+use crate::deadlines::Limit;
+
+/// An index into the worker's table of origins.
+pub type OriginId = u32;
+
+/// An open connection.
+#[derive(Debug)]
+pub struct Conn {
+    /// The stream.
+    pub stream: Stream,
+    /// To whom.
+    pub origin: OriginId,
+    /// When it was last used.
+    pub idle_since_ns: u64,
+    /// Requests it has carried.
+    pub carried: u64,
+    /// Counts it as open until it is dropped.
+    pub(crate) _open: OpenCount,
+}
+
+/// Counts an open connection of the worker while it lives.
+#[derive(Debug)]
+pub(crate) struct OpenCount(Rc<std::cell::Cell<u64>>);
+
+impl OpenCount {
+    pub(crate) fn new(count: &Rc<std::cell::Cell<u64>>) -> OpenCount {
+        count.set(count.get() + 1);
+        OpenCount(Rc::clone(count))
+    }
+}
+
+impl Drop for OpenCount {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+/// A gate for so many, per origin.
+#[derive(Debug)]
+struct Gates {
+    size: usize,
+    by_origin: RefCell<Vec<(OriginId, Rc<Gate>)>>,
+}
+
+/// Idle connections, and how many may be in use.
+#[derive(Debug)]
+pub struct Pool {
+    idle: RefCell<Vec<Conn>>,
+    /// A gate per origin, for shared pools.
+    gates: Option<Gates>,
+}
+
+impl Pool {
+    /// The pool of one virtual user, which does one thing at a time.
+    #[must_use]
+    pub fn own() -> Pool {
+        Pool {
+            idle: RefCell::default(),
+            gates: None,
+        }
+    }
+
+    /// A pool of at most so many connections per origin.
+    #[must_use]
+    pub fn shared(connections: usize) -> Pool {
+        Pool {
+            idle: RefCell::default(),
+            gates: Some(Gates {
+                size: connections,
+                by_origin: RefCell::default(),
+            }),
+        }
+    }
+
+    /// Waits until a connection to the origin may be used; own pools never wait.
+    ///
+    /// # Errors
+    /// When the limit cuts the wait short.
+    pub async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Pass>, Fault> {
+        let Some(gates) = &self.gates else {
+            return Ok(None);
+        };
+        let gate = {
+            let mut by_origin = gates.by_origin.borrow_mut();
+            match by_origin.iter().find(|(id, _)| *id == origin) {
+                Some((_, gate)) => Rc::clone(gate),
+                None => {
+                    let gate = Gate::new(gates.size);
+                    by_origin.push((origin, Rc::clone(&gate)));
+                    gate
+                }
+            }
+        };
+        gate.enter(limit).await.map(Some).map_err(timed_out)
+    }
+
+    /// An idle connection to the origin that is still good: not idle for too long, not closed by the peer.
+    #[must_use]
+    pub fn take(&self, origin: OriginId, now_ns: u64, idle_close_ns: Option<u64>) -> Option<Conn> {
+        let mut idle = self.idle.borrow_mut();
+        while let Some(at) = idle.iter().rposition(|conn| conn.origin == origin) {
+            let mut conn = idle.swap_remove(at);
+            let too_old = idle_close_ns
+                .is_some_and(|limit| now_ns.saturating_sub(conn.idle_since_ns) > limit);
+            if !too_old && !conn.stream.is_stale() {
+                return Some(conn);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection for the next exchange.
+    pub fn put(&self, conn: Conn) {
+        self.idle.borrow_mut().push(conn);
+    }
+}

@@ -1,0 +1,122 @@
+//! A connected stream, plain or TLS. The seam behind which another kind of socket could stand.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use rustix::net::RecvFlags;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::client::TlsStream;
+
+use super::lean::Lean;
+
+/// A connected stream.
+#[derive(Debug)]
+pub enum Stream {
+    /// Plain TCP.
+    Tcp(TcpStream),
+    /// Plain TCP for many small exchanges.
+    Lean(Lean),
+    /// TLS over TCP.
+    Tls(Box<TlsStream<TcpStream>>),
+    /// A server that exists in simulated time only.
+    #[cfg(test)]
+    Simulated(crate::simulation::Connection),
+}
+
+impl Stream {
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// As the socket or TLS reports them.
+    pub fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buf = ReadBuf::new(buf);
+        let polled = match self {
+            Stream::Tcp(tcp) => Pin::new(tcp).poll_read(cx, &mut buf),
+            Stream::Lean(lean) => {
+                let room = buf.initialize_unfilled();
+                return lean.poll_recv(cx, room, RecvFlags::empty());
+            }
+            Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_read(cx, &mut buf),
+            #[cfg(test)]
+            Stream::Simulated(connection) => connection.poll_read(cx, &mut buf),
+        };
+        polled.map_ok(|()| buf.filled().len())
+    }
+
+    /// Writes what fits.
+    ///
+    /// # Errors
+    /// As the socket or TLS reports them.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Stream::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
+            Stream::Lean(lean) => lean.poll_write(cx, bytes),
+            Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
+            #[cfg(test)]
+            Stream::Simulated(connection) => connection.poll_write(bytes),
+        }
+    }
+
+    /// Hands everything written to the network. Plain TCP has nothing to flush.
+    ///
+    /// # Errors
+    /// As TLS reports them.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Stream::Tcp(_) | Stream::Lean(_) => Poll::Ready(Ok(())),
+            Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
+            #[cfg(test)]
+            Stream::Simulated(_) => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Has a plain connection watched for reading alone; others stay as they are.
+    ///
+    /// # Errors
+    /// When the kernel cannot watch it.
+    pub fn lean(self) -> io::Result<Stream> {
+        match self {
+            Stream::Tcp(tcp) => Lean::new(tcp).map(Stream::Lean),
+            other => Ok(other),
+        }
+    }
+
+    /// Throws away up to so many bytes without looking at them. Only lean connections can: others answer none.
+    ///
+    /// # Errors
+    /// As the socket reports them.
+    pub fn poll_discard(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &mut [u8],
+        bytes: usize,
+    ) -> Option<Poll<io::Result<usize>>> {
+        let Stream::Lean(lean) = self else {
+            return None;
+        };
+        let wanted = bytes.min(scratch.len());
+        // To TCP the flag means: not copied. The buffer only says how much.
+        Some(lean.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
+    }
+
+    /// Everything that had come has been read: the next read waits for more without asking the kernel first.
+    pub fn drained(&self) {
+        if let Stream::Lean(lean) = self {
+            lean.drained();
+        }
+    }
+
+    /// Whether the peer has closed (or broken) an idle connection, as far as is known without asking the kernel anew.
+    pub fn is_stale(&mut self) -> bool {
+        let mut byte = [0];
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        // An idle connection has nothing to say: data is as wrong as an end.
+        self.poll_read(&mut cx, &mut byte).is_ready()
+    }
+}

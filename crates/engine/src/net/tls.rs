@@ -1,0 +1,243 @@
+//! TLS on rustls: one client configuration per run, with the machine's authorities, with others, or without verification; and
+//! the names of what goes wrong.
+
+use std::sync::Arc;
+
+use measure::{Fault, outcome::TlsFault};
+use plan::Http;
+use tokio_rustls::rustls::{
+    self, CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore,
+    SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
+    },
+    crypto::CryptoProvider,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    server::ParsedCertificate,
+};
+
+use super::der;
+
+/// The client configuration.
+///
+/// # Errors
+/// When a certificate or a key cannot be read.
+pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+    let verifier: Arc<dyn ServerCertVerifier> = if http.verify_tls {
+        Arc::new(Naming::new(http.tls.authorities.as_deref(), provider)?)
+    } else {
+        Arc::new(Anyone(provider))
+    };
+    let builder = builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let config = match &http.tls.identity {
+        None => builder.with_no_client_auth(),
+        Some((certificates, key)) => {
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
+                .map_err(|e| format!("the key of the client certificate cannot be read: {e}"))?;
+            builder
+                .with_client_auth_cert(certificates_of(certificates)?, key)
+                .map_err(|e| format!("the client certificate cannot be used: {e}"))?
+        }
+    };
+    Ok(Arc::new(config))
+}
+
+fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    match all {
+        Ok(all) if !all.is_empty() => Ok(all),
+        Ok(_) => Err("there is no certificate in the PEM text".to_owned()),
+        Err(error) => Err(format!("a certificate cannot be read: {error}")),
+    }
+}
+
+/// What a failed handshake is counted as.
+#[must_use]
+pub fn fault(error: &std::io::Error) -> Option<Fault> {
+    use CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet,
+        NotValidYetContext, Other, UnknownIssuer,
+    };
+    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let rustls::Error::InvalidCertificate(certificate) = inner else {
+        return Some(Fault::Tls(TlsFault::Other));
+    };
+    Some(Fault::Tls(match certificate {
+        UnknownIssuer => TlsFault::UnknownIssuer,
+        Expired | ExpiredContext { .. } => TlsFault::Expired,
+        NotValidYet | NotValidYetContext { .. } => TlsFault::NotYetValid,
+        NotValidForName | NotValidForNameContext { .. } => TlsFault::WrongName,
+        Other(OtherError(other)) => other
+            .downcast_ref::<SelfSigned>()
+            .map_or(TlsFault::Other, |who| who.0),
+        _ => TlsFault::Other,
+    }))
+}
+
+/// A certificate that signed itself stands where a known authority should.
+#[derive(Debug)]
+struct SelfSigned(TlsFault);
+
+impl std::fmt::Display for SelfSigned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("self-signed certificate")
+    }
+}
+
+impl std::error::Error for SelfSigned {}
+
+/// Verifies as usual, trusts a certificate that is itself among the authorities (as OpenSSL does), and tells self-signed
+/// certificates from those of unknown issuers.
+#[derive(Debug)]
+struct Naming {
+    /// None where there are no authorities at all: then nobody is known.
+    usual: Option<Arc<WebPkiServerVerifier>>,
+    /// Authorities that the test names itself.
+    own: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Naming {
+    fn new(authorities: Option<&str>, provider: Arc<CryptoProvider>) -> Result<Naming, String> {
+        let own = authorities.map(certificates_of).transpose()?;
+        let mut roots = RootCertStore::empty();
+        match &own {
+            Some(own) => {
+                // One that is no authority can still be the server's own certificate.
+                roots.add_parsable_certificates(own.iter().cloned());
+            }
+            None => {
+                // A root that rustls cannot use is of no use; the others still are.
+                let found = rustls_native_certs::load_native_certs();
+                roots.add_parsable_certificates(found.certs);
+            }
+        }
+        let builder =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        Ok(Naming {
+            usual: builder.build().ok(),
+            own: own.unwrap_or_default(),
+            provider,
+        })
+    }
+
+    fn named(
+        error: rustls::Error,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+    ) -> rustls::Error {
+        use rustls::Error::InvalidCertificate;
+        let self_signed = |fault| {
+            InvalidCertificate(CertificateError::Other(OtherError(Arc::new(SelfSigned(
+                fault,
+            )))))
+        };
+        match &error {
+            // An authority's certificate in a server's place is called "other", and nearly always signed by itself.
+            InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)) => {
+                if der::is_self_issued(end_entity) {
+                    self_signed(TlsFault::SelfSigned)
+                } else if intermediates.iter().any(|c| der::is_self_issued(c)) {
+                    self_signed(TlsFault::SelfSignedInChain)
+                } else {
+                    error
+                }
+            }
+            _ => error,
+        }
+    }
+}
+
+impl ServerCertVerifier for Naming {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if self.own.iter().any(|own| own == end_entity) {
+            verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        let unknown = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        let verified = self.usual.as_ref().map_or(Err(unknown), |usual| {
+            usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        });
+        verified.map_err(|error| Naming::named(error, end_entity, intermediates))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// Accepts any certificate: what `--insecure` asks for.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

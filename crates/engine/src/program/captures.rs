@@ -1,0 +1,125 @@
+//! What is looked for in an answer, compiled: captures and checks. It reads no answers.
+
+use plan::{
+    jsonpath::JsonPath,
+    markup::{Selector, XPath},
+    scenario::{Capture, Check, Group, Index, Source},
+    template::Template,
+};
+use serde_json::Value;
+
+/// A capture, compiled.
+#[derive(Debug, Clone)]
+pub struct Capturing {
+    /// From where.
+    pub from: CaptureFrom,
+    /// The variable.
+    pub store: Option<plan::path::Path>,
+    /// Whether its failure fails the iteration.
+    pub strict: bool,
+    /// What the value must equal.
+    pub equals: Option<Template>,
+}
+
+/// Where a capture looks, compiled.
+#[derive(Debug, Clone)]
+pub enum CaptureFrom {
+    /// A JSONPath and whether one of several results is picked at random.
+    Json(PathSource, bool),
+    /// A header's name.
+    Header(Template),
+    /// A CSS selector, an attribute, and which of several elements.
+    Selector(SelectorSource, Option<Template>, Index),
+    /// An XPath and whether one of several nodes is picked at random.
+    XPath(XPathSource, bool),
+    /// A regular expression and a group of it.
+    Regexp(Box<regress::Regex>, Group),
+}
+
+/// What is read once where it holds no template.
+#[derive(Debug, Clone)]
+pub enum Compiled<T> {
+    /// Ready.
+    Ready(T),
+    /// To be expanded and parsed for each answer.
+    Templated(Template),
+}
+
+/// A JSONPath.
+pub type PathSource = Compiled<JsonPath>;
+/// A CSS selector.
+pub type SelectorSource = Compiled<Selector>;
+/// An XPath.
+pub type XPathSource = Compiled<XPath>;
+
+/// A check, compiled.
+#[derive(Debug, Clone)]
+pub enum Checking {
+    /// As the plan has it.
+    Plain(Check),
+    /// A JSONPath that finds something, or this value.
+    Json(PathSource, Option<Template>),
+}
+
+pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
+    let from = match &capture.from {
+        Source::Json { path, pick } => CaptureFrom::Json(path_source(path)?, *pick),
+        Source::Header(name) => CaptureFrom::Header(name.clone()),
+        Source::Selector {
+            selector,
+            attribute,
+            index,
+        } => {
+            let read = |text: &str| Selector::parse(text).map_err(|e| e.to_string());
+            let selector = compiled(selector, "CSS selector", read)?;
+            CaptureFrom::Selector(selector, attribute.clone(), *index)
+        }
+        Source::XPath { path, pick } => {
+            let read = |text: &str| XPath::parse(text).map_err(|e| e.to_string());
+            CaptureFrom::XPath(compiled(path, "XPath", read)?, *pick)
+        }
+        Source::Regexp {
+            pattern,
+            flags,
+            group,
+        } => {
+            let regex = regress::Regex::with_flags(pattern, flags.as_str())
+                .map_err(|e| format!("`{pattern}` is not a regular expression: {e}"))?;
+            CaptureFrom::Regexp(Box::new(regex), group.clone())
+        }
+    };
+    let store = capture.store.as_deref().map(plan::path::Path::parse);
+    Ok(Capturing {
+        from,
+        store,
+        strict: capture.strict,
+        equals: capture.equals.clone(),
+    })
+}
+
+pub(super) fn checking(check: &Check) -> Result<Checking, String> {
+    Ok(match check {
+        Check::JsonEquals(path, value) => Checking::Json(path_source(path)?, Some(value.clone())),
+        Check::JsonExists(path) => Checking::Json(path_source(path)?, None),
+        other => Checking::Plain(other.clone()),
+    })
+}
+
+fn path_source(template: &Template) -> Result<PathSource, String> {
+    let read = |text: &str| JsonPath::parse(text).map_err(|e| e.to_string());
+    compiled(template, "JSONPath", read)
+}
+
+fn compiled<T>(
+    template: &Template,
+    what: &str,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Compiled<T>, String> {
+    match template.as_literal() {
+        Some(Value::String(text)) => read(text)
+            .map(Compiled::Ready)
+            .map_err(|e| format!("`{text}` is not a {what}: {e}")),
+        Some(other) => Err(format!("`{other}` is not a {what}")),
+        None => Ok(Compiled::Templated(template.clone())),
+    }
+}

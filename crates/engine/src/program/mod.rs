@@ -1,0 +1,352 @@
+//! The compiled test: scenarios as flat lists of operations, requests as bytes where nothing in them is templated.
+//!
+//! Compiling happens once, before the run; it may fail and allocate. Each worker gets a copy of its own, so that nothing
+//! on the hot path is shared between cores.
+
+mod captures;
+mod multipart;
+mod request;
+
+use std::sync::Arc;
+
+use measure::{LabelId, Labels, label::Group};
+use plan::{
+    Draw, Load, Plan, Rules, Schedule, Variable,
+    scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step, ThinkTime},
+    template::Template,
+};
+use serde_json::{Map, Value};
+
+pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
+pub use request::{BuildError, Built, Override, RequestStep};
+
+use crate::http::Origin;
+
+/// A compiled test.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// In the order of the plan.
+    pub scenarios: Vec<CompiledScenario>,
+    /// All request steps of all scenarios.
+    pub requests: Vec<RequestStep>,
+    /// Variables with the same value for all.
+    pub constants: Map<String, Value>,
+    /// Variables of which each virtual user gets one element.
+    pub choices: Vec<(String, Vec<Value>)>,
+    /// Tables. Shared between workers, but only pointed at: no reference is counted while the test runs.
+    pub payloads: Arc<Vec<plan::Payload>>,
+    /// How requests travel.
+    pub http: plan::Http,
+    /// What a failure is and what it ends.
+    pub rules: Rules,
+    /// The load.
+    pub load: Load,
+    /// When arrivals are intended.
+    pub schedule: Schedule,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Which scenario an arrival gets.
+    pub draw: Draw,
+    /// The base URL.
+    pub target: String,
+    /// Whether anything asks for `$uuid`: making one for each virtual user would be felt.
+    pub uses_uuid: bool,
+    /// How endpoints are named, where that takes what was sent.
+    pub made_endpoints: Option<plan::plugins::Endpoints>,
+    /// Whether what ends a virtual user is printed.
+    pub prints_errors: bool,
+    /// Origins known before the run.
+    pub origins: Vec<Origin>,
+    /// All labels.
+    pub labels: Labels,
+}
+
+/// A compiled scenario.
+#[derive(Debug, Clone)]
+pub struct CompiledScenario {
+    /// Flat list of operations.
+    pub ops: Vec<Op>,
+    /// The label of its iterations.
+    pub label: LabelId,
+}
+
+/// An operation of a scenario.
+#[derive(Debug, Clone)]
+pub enum Op {
+    /// Send request number so-and-so of [`Program::requests`].
+    Request(usize),
+    /// Pause.
+    Think(ThinkTime, Option<Jitter>),
+    /// Print a line.
+    Log(Template),
+    /// Begin a loop; its end is at the given operation.
+    Enter(Box<Enter>),
+    /// Go round again, to just behind the given [`Op::Enter`], or on.
+    Next(usize),
+    /// Carry out several stretches of operations at the same time.
+    Fork(Box<Fork>),
+}
+
+/// Stretches of operations that are carried out at the same time.
+#[derive(Debug, Clone)]
+pub struct Fork {
+    /// From and up to which operation each goes.
+    pub branches: Vec<(usize, usize)>,
+    /// At most so many at a time.
+    pub limit: usize,
+    /// Where to go on afterwards.
+    pub behind: usize,
+}
+
+/// The beginning of a loop.
+#[derive(Debug, Clone)]
+pub struct Enter {
+    /// How often.
+    pub count: LoopCount,
+    /// Over what.
+    pub over: Option<Over>,
+    /// The variable that holds the index.
+    pub index_as: String,
+    /// The variable that holds the element.
+    pub element_as: String,
+    /// Where to go on when the loop does not run at all: behind its [`Op::Next`].
+    pub behind: usize,
+}
+
+impl Program {
+    /// Compiles a plan.
+    ///
+    /// # Errors
+    /// Everything that keeps it from running, one line each.
+    pub fn compile(plan: &Plan, seed: u64) -> Result<Program, Vec<plan::Problem>> {
+        let mut problems = plan.problems();
+        let mut compiler = Compiler {
+            plan,
+            labels: Labels::default(),
+            requests: Vec::new(),
+            origins: Vec::new(),
+            problems: Vec::new(),
+        };
+        let scenarios = compiler.scenarios();
+        problems.append(&mut compiler.problems);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let (own, choices) = variables(&plan.variables);
+        let (tables, payloads) = tables(visible_payloads(plan, &own));
+        let payloads = Arc::new(payloads);
+        let mut constants = plan.inherited.clone();
+        constants.extend(tables);
+        constants.extend(own);
+        Ok(Program {
+            scenarios,
+            requests: compiler.requests,
+            payloads,
+            constants,
+            choices,
+            http: plan.http.clone(),
+            rules: plan.rules,
+            load: plan.load.clone(),
+            schedule: plan.schedule(seed),
+            seed,
+            draw: plan.draw(seed),
+            target: plan.target.clone(),
+            // Wherever a name can stand, it stands in the scenarios' own words; expectations show all variables.
+            uses_uuid: plan.plugins.expect.is_some_and(|e| e.prints_exchange())
+                || serde_json::to_string(&plan.scenarios).is_ok_and(|text| text.contains("$uuid")),
+            made_endpoints: plan
+                .plugins
+                .endpoints
+                .clone()
+                .filter(|endpoints| !endpoints.group_dynamic),
+            prints_errors: plan.plugins.expect.is_some_and(|e| e.print.is_some()),
+            origins: compiler.origins,
+            labels: compiler.labels,
+        })
+    }
+
+    /// The highest planned rate of requests per second as far as the flow tells, for choosing the number of workers.
+    #[must_use]
+    pub fn peak_requests(&self, plan: &Plan) -> f64 {
+        let per_user = self
+            .scenarios
+            .iter()
+            .map(|s| fixed_requests(&s.ops))
+            .max()
+            .unwrap_or(1)
+            .max(1);
+        plan.peak_rate().unwrap_or(0.0) * per_user as f64
+    }
+}
+
+/// Requests of one pass, loops of known length unrolled.
+fn fixed_requests(ops: &[Op]) -> u64 {
+    let mut factors = vec![1u64];
+    let mut sum = 0u64;
+    for op in ops {
+        let factor = factors.last().copied().unwrap_or(1);
+        match op {
+            Op::Request(_) => sum = sum.saturating_add(factor),
+            Op::Enter(enter) => {
+                let times = match &enter.count {
+                    LoopCount::Fixed(LoopRange {
+                        start,
+                        end: Some(end),
+                    }) => end.saturating_sub(*start).max(0) as u64,
+                    _ => 1,
+                };
+                factors.push(factor.saturating_mul(times));
+            }
+            Op::Next(_) => {
+                factors.pop();
+            }
+            Op::Think(..) | Op::Log(_) | Op::Fork(_) => {}
+        }
+    }
+    sum
+}
+
+type Constants = Map<String, Value>;
+type Choices = Vec<(String, Vec<Value>)>;
+
+fn variables(all: &[(String, Variable)]) -> (Constants, Choices) {
+    let (mut constants, mut choices) = (Map::new(), Vec::new());
+    for (name, variable) in all {
+        match variable {
+            Variable::Constant(value) => {
+                constants.insert(name.clone(), value.clone());
+            }
+            Variable::OneOf(values) => choices.push((name.clone(), values.clone())),
+        }
+    }
+    (constants, choices)
+}
+
+/// The payloads without the columns that a variable of the same name hides: variables are set after payloads.
+fn visible_payloads(plan: &Plan, constants: &Constants) -> Vec<plan::Payload> {
+    let mut payloads = plan.payloads.clone();
+    for field in payloads
+        .iter_mut()
+        .flat_map(|payload| payload.fields.iter_mut())
+    {
+        if constants.contains_key(field) {
+            field.clear();
+        }
+    }
+    payloads
+}
+
+/// Whole tables as variables of their own, the same for all, and the other payloads.
+fn tables(payloads: Vec<plan::Payload>) -> (Constants, Vec<plan::Payload>) {
+    let (mut tables, mut others) = (Map::new(), Vec::new());
+    for payload in payloads {
+        let Some(name) = payload.all_as else {
+            others.push(payload);
+            continue;
+        };
+        let row = |row: Vec<Value>| {
+            if payload.fields.is_empty() {
+                return Value::Array(row);
+            }
+            let cells = payload.fields.iter().cloned().zip(row);
+            Value::Object(cells.collect())
+        };
+        tables.insert(name, payload.rows.into_iter().map(row).collect());
+    }
+    (tables, others)
+}
+
+struct Compiler<'a> {
+    plan: &'a Plan,
+    labels: Labels,
+    requests: Vec<RequestStep>,
+    origins: Vec<Origin>,
+    problems: Vec<plan::Problem>,
+}
+
+impl Compiler<'_> {
+    fn scenarios(&mut self) -> Vec<CompiledScenario> {
+        let plan = self.plan;
+        let mut scenarios = Vec::new();
+        for scenario in &plan.scenarios {
+            let mut ops = Vec::new();
+            self.steps(&scenario.steps, &mut ops);
+            scenarios.push(CompiledScenario { ops, label: 0 });
+        }
+        // Requests first: their numbers are the ones that people see in the record.
+        for (index, scenario) in plan.scenarios.iter().enumerate() {
+            let name = scenario.shown(index);
+            scenarios[index].label = self.labels.id(Group::Iteration, "", &name);
+        }
+        scenarios
+    }
+
+    fn steps(&mut self, steps: &[Step], ops: &mut Vec<Op>) {
+        for step in steps {
+            match step {
+                Step::Request(request) => {
+                    let label = self
+                        .labels
+                        .id(Group::Request, &request.method, &request.label);
+                    match RequestStep::compile(
+                        request,
+                        (self.requests.len(), label),
+                        self.plan,
+                        &mut self.origins,
+                    ) {
+                        Ok(step) => self.requests.push(step),
+                        Err(problem) => {
+                            self.problems.push(problem);
+                            continue;
+                        }
+                    }
+                    ops.push(Op::Request(self.requests.len() - 1));
+                }
+                Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
+                Step::Log(template) => ops.push(Op::Log(template.clone())),
+                Step::Loop(inner) => self.repeat(inner, ops),
+                // Over one connection they come one after the other anyway: without branches they see each other's variables.
+                Step::Parallel(inner) if self.plan.http.pool == plan::Pool::PerUser => {
+                    self.steps(&inner.steps, ops);
+                }
+                Step::Parallel(inner) => self.fork(inner, ops),
+            }
+        }
+    }
+
+    fn fork(&mut self, inner: &Parallel, ops: &mut Vec<Op>) {
+        let begin = ops.len();
+        ops.push(Op::Fork(Box::new(Fork {
+            branches: Vec::new(),
+            limit: inner.limit.max(1),
+            behind: 0,
+        })));
+        let mut branches = Vec::new();
+        for step in &inner.steps {
+            let from = ops.len();
+            self.steps(std::slice::from_ref(step), ops);
+            branches.push((from, ops.len()));
+        }
+        let behind = ops.len();
+        if let Op::Fork(fork) = &mut ops[begin] {
+            (fork.branches, fork.behind) = (branches, behind);
+        }
+    }
+
+    fn repeat(&mut self, inner: &Loop, ops: &mut Vec<Op>) {
+        let enter = ops.len();
+        ops.push(Op::Enter(Box::new(Enter {
+            count: inner.count.clone(),
+            over: inner.over.clone(),
+            index_as: inner.index_as.clone(),
+            element_as: inner.element_as.clone(),
+            behind: 0,
+        })));
+        self.steps(&inner.steps, ops);
+        ops.push(Op::Next(enter));
+        let behind = ops.len();
+        if let Op::Enter(begin) = &mut ops[enter] {
+            begin.behind = behind;
+        }
+    }
+}

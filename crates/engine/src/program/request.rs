@@ -1,0 +1,398 @@
+//! A compiled request: what to send, as bytes already where nothing in it is templated, and what to look at in the answer.
+
+use measure::LabelId;
+use plan::{
+    Plan, Problem,
+    expect::Expectation,
+    rng::{Purpose, Rng},
+    scenario::{Body, Check, Request, Source},
+    template::{Scope, Template},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    captures::{Capturing, Checking, capturing, checking},
+    multipart,
+};
+use crate::http::{Origin, Target, Want, encode, url};
+
+/// A compiled request step.
+#[derive(Debug, Clone)]
+pub struct RequestStep {
+    /// Its number among all request steps.
+    pub index: u32,
+    /// Where its samples go.
+    pub label: LabelId,
+    /// As the plan has it.
+    pub spec: Request,
+    /// The whole request, where nothing in it is templated.
+    pub fixed: Option<Built>,
+    /// What of the answer is looked at.
+    pub want: Want,
+    /// What is taken out of the answer.
+    pub captures: Vec<Capturing>,
+    /// What the answer must be.
+    pub checks: Vec<Checking>,
+    /// The step's own name.
+    pub name: Option<Template>,
+    /// What becomes of expectations; none where nobody would hear of them.
+    pub expect: Option<plan::plugins::Expect>,
+}
+
+/// A request as bytes.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// To whom.
+    pub target: Target,
+    /// Head and body.
+    pub bytes: Vec<u8>,
+    /// Where in the bytes a Cookie header may be put in: the end of the header lines.
+    pub cookie_at: usize,
+}
+
+/// Why a request could not be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BuildError {
+    /// The URL that came out cannot be requested.
+    Url(String),
+    /// A header's value holds a line break or the like.
+    Header(String),
+}
+
+/// What a redirect changes.
+#[derive(Debug, Clone, Copy)]
+pub struct Override<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// The method.
+    pub method: &'a str,
+    /// Whether the body goes along.
+    pub body: bool,
+    /// Whether credentials go along.
+    pub credentials: bool,
+}
+
+impl RequestStep {
+    /// Compiles a request of the plan.
+    pub(super) fn compile(
+        spec: &Request,
+        (index, label): (usize, LabelId),
+        plan: &Plan,
+        origins: &mut Vec<Origin>,
+    ) -> Result<RequestStep, Problem> {
+        let problem = |message: String| Problem {
+            at: spec.at.clone(),
+            message,
+        };
+        let captures = spec
+            .captures
+            .iter()
+            .map(capturing)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(problem)?;
+        let checks = spec
+            .checks
+            .iter()
+            .map(checking)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(problem)?;
+        let mut step = RequestStep {
+            index: index as u32,
+            label,
+            spec: spec.clone(),
+            fixed: None,
+            want: want(spec, plan),
+            captures,
+            checks,
+            name: spec
+                .name
+                .as_deref()
+                .map(|name| Template::parse_text(name).unwrap_or_else(|_| Template::from(name))),
+            expect: expectations(spec, plan),
+        };
+        if is_fixed(spec) {
+            // What cannot be built fails when its turn comes, as it would if it were templated.
+            step.fixed = step
+                .build(
+                    &plan.target,
+                    &Map::new(),
+                    &mut Rng::keyed(0, Purpose::User, 0, 0),
+                    None,
+                )
+                .ok();
+        }
+        if let Some(built) = &step.fixed
+            && !origins.contains(&built.target.origin)
+        {
+            origins.push(built.target.origin.clone());
+        }
+        Ok(step)
+    }
+
+    /// Builds the request for one virtual user, or for a redirect of it.
+    ///
+    /// # Errors
+    /// When its templates make something that cannot be sent.
+    pub fn build(
+        &self,
+        base: &str,
+        scope: &dyn Scope,
+        rng: &mut Rng,
+        redirect: Option<Override<'_>>,
+    ) -> Result<Built, BuildError> {
+        let spec = &self.spec;
+        // Also for a redirect, so that headers and body draw the same numbers as before.
+        let target = self.target(base, scope, rng);
+        let target = match redirect {
+            Some(redirect) => parse_url(redirect.url)?,
+            None => target?,
+        };
+        let method = redirect.map_or(spec.method.as_str(), |r| r.method);
+        let credentials = redirect.is_none_or(|r| r.credentials);
+        let mut headers = Vec::with_capacity(spec.headers.len() + 1);
+        for (name, value) in &spec.headers {
+            // A name of the first host's is as wrong for the next one as its secrets are.
+            let hidden = !credentials
+                && ["authorization", "cookie", "host"]
+                    .iter()
+                    .any(|h| name.eq_ignore_ascii_case(h));
+            if let Some(text) = header_text(value, scope, rng).filter(|_| !hidden) {
+                headers.push((name.as_str(), text));
+            }
+        }
+        let auth = spec
+            .basic_auth
+            .as_ref()
+            .map(|(user, password)| (user.to_text(scope, rng), password.to_text(scope, rng)));
+        if let Some((user, password)) = auth
+            .as_ref()
+            .or(target.userinfo.as_ref())
+            .filter(|_| credentials)
+        {
+            headers.push(("Authorization", encode::basic(user, password)));
+        }
+        let body = if redirect.is_none_or(|r| r.body) {
+            body_bytes(&spec.body, scope, rng, &mut headers)
+        } else {
+            None
+        };
+        if body.is_none() {
+            // What describes a body stays behind with it: a length without one would be waited for.
+            headers.retain(|(name, _)| {
+                matches!(spec.body, Body::None)
+                    || !["content-type", "content-length", "transfer-encoding"]
+                        .iter()
+                        .any(|h| name.eq_ignore_ascii_case(h))
+            });
+        }
+        encode_request(target, method, &headers, body.as_deref())
+    }
+
+    fn target(&self, base: &str, scope: &dyn Scope, rng: &mut Rng) -> Result<Target, BuildError> {
+        let mut text = String::with_capacity(base.len() + 64);
+        if self.spec.url.write_text(scope, rng, &mut text).is_err() {
+            text.push_str("undefined");
+        }
+        if text.starts_with('/') {
+            text.insert_str(0, base);
+        }
+        if let Some(query) = &self.spec.query {
+            text = with_query(&text, query, scope, rng);
+        }
+        parse_url(&text)
+    }
+}
+
+fn encode_request(
+    target: Target,
+    method: &str,
+    headers: &[(&str, String)],
+    body: Option<&[u8]>,
+) -> Result<Built, BuildError> {
+    let mut bytes = Vec::with_capacity(256 + body.map_or(0, <[u8]>::len));
+    let host = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("host"))
+        .map(|(_, value)| value.as_str());
+    encode::begin(&mut bytes, method, &target.path, &target.origin, host);
+    for (name, value) in headers
+        .iter()
+        .filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
+    {
+        if !encode::header(&mut bytes, name, value) {
+            return Err(BuildError::Header((*name).to_owned()));
+        }
+    }
+    let says_length = headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    match body {
+        _ if says_length => {}
+        Some(body) => encode::content_length(&mut bytes, body.len()),
+        None if encode::says_empty(method) => encode::content_length(&mut bytes, 0),
+        None => {}
+    }
+    let cookie_at = bytes.len();
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.unwrap_or_default());
+    Ok(Built {
+        target,
+        bytes,
+        cookie_at,
+    })
+}
+
+fn parse_url(text: &str) -> Result<Target, BuildError> {
+    if let Some(fast) = url::split(text)
+        && let Some(origin) = plain_origin(fast.tls, fast.authority)
+    {
+        return Ok(Target {
+            origin,
+            path: fast.path.to_owned(),
+            userinfo: None,
+        });
+    }
+    url::parse(text).ok_or_else(|| BuildError::Url(text.to_owned()))
+}
+
+fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, port.parse().ok()?),
+        None => (authority, if tls { 443 } else { 80 }),
+    };
+    // A host of digits and dots may be an abbreviated address, which the standard rewrites.
+    let canonical = host.ends_with(|c: char| c.is_ascii_alphabetic())
+        || host.parse::<std::net::Ipv4Addr>().is_ok();
+    (!host.is_empty() && canonical).then(|| Origin {
+        tls,
+        host: host.to_owned(),
+        port,
+    })
+}
+
+fn with_query(
+    url: &str,
+    pairs: &[(Template, Template)],
+    scope: &dyn Scope,
+    rng: &mut Rng,
+) -> String {
+    let mut query = String::new();
+    push_pairs(&mut query, pairs, scope, rng);
+    let without_fragment = url.split('#').next().unwrap_or(url);
+    let path = without_fragment
+        .split('?')
+        .next()
+        .unwrap_or(without_fragment);
+    if query.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{query}")
+    }
+}
+
+fn push_pairs(out: &mut String, pairs: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng) {
+    for (name, value) in pairs {
+        let name = name.to_text(scope, rng);
+        match value.eval(scope, rng) {
+            None => {}
+            Some(Value::Array(values)) => values
+                .iter()
+                .for_each(|v| url::push_pair(out, &name, &plan::value::text(Some(v)))),
+            Some(value) => url::push_pair(out, &name, &plan::value::text(Some(&value))),
+        }
+    }
+}
+
+fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<String> {
+    let mut text = String::new();
+    template
+        .write_text(scope, rng, &mut text)
+        .ok()
+        .map(|()| text)
+}
+
+/// The body, where there is one. JSON that JavaScript calls false (`0`, `""`, `false`, `null`) sends nothing.
+fn body_bytes(
+    body: &Body,
+    scope: &dyn Scope,
+    rng: &mut Rng,
+    headers: &mut Vec<(&str, String)>,
+) -> Option<Vec<u8>> {
+    let mut text = String::new();
+    match body {
+        Body::None => return None,
+        Body::Multipart(parts) => {
+            let boundary = multipart::boundary(rng);
+            if !headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            {
+                let value = format!("multipart/form-data; boundary={boundary}");
+                headers.insert(usize::from(!headers.is_empty()), ("content-type", value));
+            }
+            return Some(multipart::body(parts, &boundary, scope, rng));
+        }
+        Body::Json(template) => {
+            template.write_json(scope, rng, &mut text).ok()?;
+            if matches!(text.as_str(), "0" | "\"\"" | "false" | "null") {
+                return None;
+            }
+        }
+        Body::Text(template) => template.write_text(scope, rng, &mut text).ok()?,
+        Body::Form(pairs) => push_pairs(&mut text, pairs, scope, rng),
+    }
+    Some(text.into_bytes())
+}
+
+fn is_fixed(spec: &Request) -> bool {
+    let fixed = |template: &Template| template.as_literal().is_some();
+    let pairs = |pairs: &[(Template, Template)]| {
+        pairs
+            .iter()
+            .all(|(name, value)| fixed(name) && fixed(value))
+    };
+    fixed(&spec.url)
+        && spec.headers.iter().all(|(_, value)| fixed(value))
+        && spec.query.as_deref().is_none_or(pairs)
+        && spec
+            .basic_auth
+            .as_ref()
+            .is_none_or(|(user, password)| fixed(user) && fixed(password))
+        && match &spec.body {
+            Body::None => true,
+            Body::Json(template) | Body::Text(template) => fixed(template),
+            Body::Form(form) => pairs(form),
+            // Its boundary is another one each time.
+            Body::Multipart(_) => false,
+        }
+}
+
+/// Every answer has its line of JSON; otherwise a step without expectations is nobody's business.
+fn expectations(spec: &Request, plan: &Plan) -> Option<plan::plugins::Expect> {
+    let options = plan.plugins.expect?;
+    let heard = !spec.expectations.is_empty() || options.print == Some(plan::plugins::Print::Json);
+    heard.then_some(options)
+}
+
+fn want(spec: &Request, plan: &Plan) -> Want {
+    let expects = !spec.expectations.is_empty();
+    let shows = expects && plan.plugins.expect.is_some_and(|e| e.prints_exchange());
+    let body = |source: &Source| !matches!(source, Source::Header(_));
+    let header = |source: &Source| matches!(source, Source::Header(_));
+    Want {
+        headers: spec.captures.iter().any(|c| header(&c.from))
+            || spec.checks.iter().any(|c| matches!(c, Check::Header(..)))
+            || expects,
+        body: shows
+            || spec.expectations.iter().any(Expectation::reads_body)
+            || spec.captures.iter().any(|c| body(&c.from))
+            || spec.checks.iter().any(|c| {
+                matches!(
+                    c,
+                    Check::JsonEquals(..) | Check::JsonExists(_) | Check::BodyContains(_)
+                )
+            }),
+        routing: spec.follow_redirects || plan.http.cookie_jar,
+        timing: plan.plugins.endpoints.is_some(),
+    }
+}

@@ -1,0 +1,368 @@
+//! The engine in simulated time: the real driver, users, exchange, deadlines and recorder, on a clock that jumps from deadline
+//! to deadline, against a server that is a formula. What a real run proves within noise is exact here.
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::VecDeque,
+    io,
+    rc::{Rc, Weak},
+    sync::mpsc,
+    task::{Context, Poll, Waker},
+};
+
+use measure::{Interval, Kind, Outcome, Recorder, Slot, cuts::Cuts, label, summary::Times};
+use plan::{
+    FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step, Template,
+    scenario::{Think, ThinkTime},
+    units::{MILLISECOND, SECOND},
+};
+use tokio::io::ReadBuf;
+
+use crate::{
+    clock::{Clock, Zero},
+    collect::{Collector, Sink},
+    driver::{Driver, scenario::ScenarioDriver},
+    net::{connect::Connector, tls},
+    program::Program,
+    user,
+    worker::{Common, Line, Worker},
+};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+/// (arrival) → release, both in nanoseconds of simulated time; none: never.
+type Model = Box<dyn FnMut(u64) -> Option<u64>>;
+
+/// A server that is a formula.
+pub struct Server {
+    worker: OnceCell<Weak<Worker>>,
+    model: RefCell<Model>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Server")
+    }
+}
+
+/// A connection to it.
+#[derive(Debug)]
+pub struct Connection {
+    server: Rc<Server>,
+    releases: VecDeque<Option<u64>>,
+    reader: Option<Waker>,
+}
+
+impl Server {
+    pub(crate) fn connect(server: &Rc<Server>) -> Connection {
+        Connection {
+            server: Rc::clone(server),
+            releases: VecDeque::new(),
+            reader: None,
+        }
+    }
+
+    fn worker(&self) -> Rc<Worker> {
+        self.worker
+            .get()
+            .and_then(Weak::upgrade)
+            .expect("the worker lives as long as the simulation")
+    }
+}
+
+impl Connection {
+    pub(crate) fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let now = self.server.worker().clock.now();
+        self.releases
+            .push_back((self.server.model.borrow_mut())(now));
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let worker = self.server.worker();
+        match self.releases.front() {
+            Some(Some(release)) if *release <= worker.clock.now() => {
+                self.releases.pop_front();
+                buf.put_slice(ANSWER);
+                return Poll::Ready(Ok(()));
+            }
+            Some(Some(release)) => {
+                worker
+                    .deadlines
+                    .borrow_mut()
+                    .add(*release, cx.waker().clone());
+            }
+            _ => self.reader = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+struct Kept(Vec<Interval>);
+
+impl Sink for Kept {
+    fn interval(&mut self, interval: Interval) {
+        self.0.push(interval);
+    }
+
+    fn line(&mut self, _: Line) {}
+}
+
+fn plan(load: Load, pool: Pool) -> Plan {
+    let request = Request::new("GET", Template::Literal("/".into()), "/");
+    let scenario = Scenario {
+        name: None,
+        weight: 1,
+        steps: vec![Step::Request(Box::new(request))],
+    };
+    let target = "http://127.0.0.1:1".to_owned();
+    let mut plan = Plan::new(
+        "simulated".into(),
+        Format::Native,
+        target,
+        load,
+        vec![scenario],
+    );
+    plan.http.pool = pool;
+    plan
+}
+
+fn open(rate: u64, seconds: u64) -> Load {
+    let phase = Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(rate)));
+    Load::Open {
+        phases: vec![phase],
+        first: FirstArrival::AtStart,
+    }
+}
+
+/// Runs a plan in simulated time; answers everything counted, by interval.
+fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
+    let program = Program::compile(plan, 1).expect("a plan that compiles");
+    let labels = program.labels.clone();
+    let now = Rc::new(Cell::new(0));
+    let clock = Clock::manual(Rc::clone(&now));
+    let cuts = Cuts::new(0, program.schedule.phase_ends());
+    let recorder = Recorder::new(0, cuts, labels.all().len(), None);
+    let http = plan::Http::default();
+    let tls = tls::config(&http).expect("a TLS configuration");
+    let mut connector = Connector::new(clock.clone(), &http, tls, Vec::new());
+    let server = Rc::new(Server {
+        worker: OnceCell::new(),
+        model: RefCell::new(model),
+    });
+    connector.simulated = Some(Rc::clone(&server));
+    let (messages, receiver) = mpsc::channel();
+    let common = Common {
+        zero: Zero {
+            monotonic_ns: 0,
+            wall_ns: 0,
+        },
+        stop: crate::StopHandle::default(),
+        messages,
+        lines: std::sync::Arc::default(),
+        users: std::sync::Arc::default(),
+        trace: false,
+        drain_ns: Some(30 * SECOND),
+    };
+    let lines = std::sync::Arc::clone(&common.lines);
+    let pool = user::worker_pool(program.http.pool, 0, 1);
+    let mut worker = Worker::new(0, clock, recorder, program, connector, common);
+    worker.shared_pool = pool;
+    let worker = Rc::new(worker);
+    server.worker.set(Rc::downgrade(&worker)).expect("set once");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        // Every task that is ready runs before the clock's future is looked at again.
+        .event_interval(1 << 20)
+        .build_local(tokio::runtime::LocalOptions::default())
+        .expect("a runtime");
+    runtime.block_on(async {
+        let work = tokio::task::spawn_local(
+            Box::new(ScenarioDriver { workers: 1 }).run(Rc::clone(&worker)),
+        );
+        while !work.is_finished() {
+            worker.turn(now.get());
+            worker.sample(now.get());
+            // Everything that is ready runs before time goes on; each turn of the queue may make more ready.
+            for _ in 0..8 {
+                tokio::task::yield_now().await;
+            }
+            now.set(now.get().max(worker.next_deadline().0));
+        }
+    });
+    worker.finish();
+    drop(runtime);
+    drop(worker);
+    let mut kept = Kept(Vec::new());
+    Collector::new(1, &labels).run(&receiver, &lines, &mut kept);
+    kept.0
+}
+
+fn total(intervals: &[Interval], id: u16) -> Slot {
+    intervals.iter().fold(Slot::default(), |mut sum, interval| {
+        sum.add(&interval.label(id));
+        sum
+    })
+}
+
+/// A server of so much service time that stalls for `stall` at the end of every period of `every`.
+fn stalling(service: u64, stall: u64, every: u64) -> Model {
+    Box::new(move |arrival| {
+        let into = arrival % every;
+        let stalled = into + service > every - stall;
+        Some(if stalled {
+            (arrival / every + 1) * every + service
+        } else {
+            arrival + service
+        })
+    })
+}
+
+fn response_ms(intervals: &[Interval], q: f64) -> f64 {
+    match Times::of(&total(intervals, label::ALL), Kind::Response).quantile(q) {
+        measure::summary::Figure::Ns(ns) => ns as f64 / MILLISECOND as f64,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn near(measured: f64, wanted: f64, share: f64) {
+    assert!(
+        (measured - wanted).abs() <= wanted * share,
+        "{measured} for {wanted}"
+    );
+}
+
+#[test]
+fn a_stall_is_seen_in_full_by_everyone_who_arrived_in_it() {
+    let intervals = simulate(
+        &plan(open(1000, 60), Pool::PerUser),
+        stalling(MILLISECOND, SECOND, 10 * SECOND),
+    );
+    let all = total(&intervals, label::ALL);
+    assert_eq!((all.counters.issued, all.counters.ok), (60_000, 60_000));
+    near(response_ms(&intervals, 0.5), 1.0, 0.01);
+    near(response_ms(&intervals, 0.95), 500.0, 0.01);
+    near(response_ms(&intervals, 0.99), 900.0, 0.01);
+    near(response_ms(&intervals, 0.999), 990.0, 0.01);
+    let mean = all
+        .histogram(Kind::Response, Outcome::Ok)
+        .and_then(measure::Histogram::mean)
+        .unwrap_or(0.0);
+    near(mean / MILLISECOND as f64, 51.0, 0.02);
+    // The server was slow; the generator was not late for a nanosecond.
+    let lateness = all
+        .histogram(Kind::Lateness, Outcome::Ok)
+        .and_then(measure::Histogram::max);
+    assert_eq!(lateness, Some(0));
+}
+
+#[test]
+fn a_cap_on_connections_drains_slowly_and_the_wait_is_in_the_response() {
+    for (cap, p99) in [(2, 950.0), (10, 910.0), (100, 901.0)] {
+        let intervals = simulate(
+            &plan(open(1000, 60), Pool::Shared(cap)),
+            stalling(MILLISECOND, SECOND, 10 * SECOND),
+        );
+        near(response_ms(&intervals, 0.99), p99, 0.01);
+        let all = total(&intervals, label::ALL);
+        assert_eq!(
+            all.histogram(Kind::Lateness, Outcome::Ok)
+                .and_then(measure::Histogram::max),
+            Some(0)
+        );
+        assert_eq!(
+            intervals.iter().map(|i| i.run.opened).sum::<u64>(),
+            u64::from(cap.min(100))
+        );
+    }
+}
+
+#[test]
+fn independent_slow_requests_slow_nobody_else() {
+    let mut k = 0;
+    let model: Model = Box::new(move |arrival| {
+        k += 1;
+        Some(arrival + if k % 10 == 0 { SECOND } else { MILLISECOND })
+    });
+    let intervals = simulate(&plan(open(1000, 20), Pool::PerUser), model);
+    near(response_ms(&intervals, 0.5), 1.0, 0.01);
+    near(response_ms(&intervals, 0.89), 1.0, 0.01);
+    near(response_ms(&intervals, 0.95), 1000.0, 0.01);
+}
+
+#[test]
+fn closed_users_see_a_stall_once_each() {
+    let load = Load::Closed {
+        users: 10,
+        duration_ns: 20 * SECOND,
+    };
+    let intervals = simulate(
+        &plan(load, Pool::PerUser),
+        stalling(MILLISECOND, SECOND, 10 * SECOND),
+    );
+    let all = total(&intervals, label::ALL);
+    let slow = all
+        .histogram(Kind::Response, Outcome::Ok)
+        .map(|h| h.above(10 * MILLISECOND));
+    assert_eq!(slow, Some(20));
+    // 10 users, 1 ms each, 18 s of service: 180,000, less a request per user and stall.
+    near(all.counters.ok as f64, 180_000.0, 0.001);
+}
+
+#[test]
+fn never_answered_requests_time_out_and_are_counted() {
+    let mut k = 0;
+    let model: Model = Box::new(move |arrival| {
+        k += 1;
+        (k % 100 != 0).then_some(arrival + MILLISECOND)
+    });
+    let mut plan = plan(open(100, 60), Pool::PerUser);
+    plan.http.timeouts.total_ns = Some(2 * SECOND);
+    let intervals = simulate(&plan, model);
+    let all = total(&intervals, label::ALL).counters;
+    assert_eq!((all.issued, all.ok, all.without_answer()), (6000, 5940, 60));
+    let times = Times::of(&total(&intervals, label::ALL), Kind::Response);
+    assert!(
+        matches!(times.quantile(0.995), measure::summary::Figure::NoAnswer(ns) if ns >= 2 * SECOND)
+    );
+    assert!(matches!(
+        times.quantile(0.98),
+        measure::summary::Figure::Ns(_)
+    ));
+}
+
+#[test]
+fn a_time_out_ends_requests_and_not_the_pauses_between_them() {
+    let mut plan = plan(open(10, 5), Pool::PerUser);
+    plan.http.timeouts.total_ns = Some(SECOND);
+    let think = Step::Think(Think {
+        time: ThinkTime::Fixed(5 * SECOND),
+        jitter: None,
+    });
+    let steps = &mut plan.scenarios[0].steps;
+    let request = steps[0].clone();
+    steps.extend([think, request]);
+    let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
+    let all = total(&intervals, label::ALL).counters;
+    assert_eq!((all.issued, all.ok), (100, 100));
+    // "all", "(other)", the request, and then the iteration.
+    assert_eq!(total(&intervals, 3).counters.ok, 50);
+}
+
+#[test]
+fn requests_under_way_are_what_littles_law_says() {
+    let intervals = simulate(
+        &plan(open(1000, 30), Pool::PerUser),
+        Box::new(|arrival| Some(arrival + 25 * MILLISECOND)),
+    );
+    let (sum, samples) = intervals.iter().fold((0, 0), |(s, n), i| {
+        (s + i.run.in_flight.sum, n + i.run.in_flight.samples)
+    });
+    near(sum as f64 / samples as f64, 25.0, 0.02);
+}

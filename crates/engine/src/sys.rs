@@ -1,0 +1,29 @@
+//! The unsafe corner of the engine: what the standard library and tokio only offer with a promise to keep. Nothing else.
+
+#![allow(
+    unsafe_code,
+    reason = "the one module of the engine that may; each use gives its SAFETY reason"
+)]
+
+use std::{io, net::TcpStream, os::fd::OwnedFd};
+
+use tokio::io::{Interest, unix::AsyncFd};
+
+/// Registers a descriptor with the current runtime.
+///
+/// # Errors
+/// When the kernel cannot watch it.
+pub fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: `OwnedFd::as_raw_fd` always answers the same descriptor, which is open as long as the `OwnedFd` lives; the
+    // `AsyncFd` owns it and is the only one that could close it.
+    unsafe { AsyncFd::register(fd) }.map_err(io::Error::from)
+}
+
+/// Registers a connection with the current runtime, for what it is to be watched for.
+///
+/// # Errors
+/// When the kernel cannot watch it.
+pub fn watch_for(tcp: TcpStream, interest: Interest) -> io::Result<AsyncFd<TcpStream>> {
+    // SAFETY: as above: a `TcpStream` owns its descriptor and always answers the same one; the `AsyncFd` owns the stream.
+    unsafe { AsyncFd::register_with_interest(tcp, interest) }.map_err(io::Error::from)
+}

@@ -1,0 +1,58 @@
+//! Requests and answers as text, for `--trace`. Bodies are cut at 2 KB. Secrets are hidden by whoever prints it.
+
+use std::fmt::Write;
+
+use measure::Fault;
+
+use crate::http::{Answer, Origin, content};
+
+const MOST: usize = 2048;
+
+/// A request as it goes onto the wire.
+#[must_use]
+pub fn request(origin: &Origin, bytes: &[u8]) -> String {
+    let end = bytes
+        .windows(4)
+        .position(|w| w == b"\r\n\r\n")
+        .map_or(bytes.len(), |at| at + 4);
+    let mut out = format!("> {}\n", origin.text());
+    for line in String::from_utf8_lossy(&bytes[..end])
+        .lines()
+        .filter(|line| !line.is_empty())
+    {
+        let _ = writeln!(out, "> {line}");
+    }
+    push_body(&mut out, '>', &bytes[end..]);
+    out
+}
+
+/// An answer, or what came instead of one.
+#[must_use]
+pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
+    let mut out = String::new();
+    if answer.status > 0 {
+        let _ = writeln!(out, "< {}", answer.status);
+        for (name, value) in &answer.headers {
+            let _ = writeln!(out, "< {name}: {value}");
+        }
+        let body = content::decoded(answer).unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
+        push_body(&mut out, '<', &body);
+    }
+    if let Some(fault) = fault {
+        let _ = writeln!(out, "! {}", fault.text());
+    }
+    out
+}
+
+fn push_body(out: &mut String, mark: char, body: &[u8]) {
+    if body.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{mark}");
+    for line in String::from_utf8_lossy(&body[..body.len().min(MOST)]).lines() {
+        let _ = writeln!(out, "{mark} {line}");
+    }
+    if body.len() > MOST {
+        let _ = writeln!(out, "{mark} … {} bytes more", body.len() - MOST);
+    }
+}

@@ -1,0 +1,292 @@
+//! What is taken out of an answer and what is checked in it. The body is unpacked and parsed once, when first needed.
+
+use std::borrow::Cow;
+
+use measure::Failure;
+use plan::{
+    jsonpath::JsonPath,
+    markup::{Found, Selector, Tree, XPath},
+    scenario::{Check, Group, Index},
+    template::Template,
+};
+use serde_json::Value;
+
+use super::User;
+use crate::{
+    http::{
+        Answer,
+        content::{self, Unreadable},
+    },
+    program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep},
+    worker::Line,
+};
+
+/// An answer under inspection.
+pub struct Inspection<'a> {
+    pub(super) answer: &'a Answer,
+    body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
+    text: Option<Option<String>>,
+    json: Option<Option<Value>>,
+    html: Option<Tree>,
+    xml: Option<Option<Tree>>,
+}
+
+impl<'a> Inspection<'a> {
+    /// Of this answer.
+    pub fn of(answer: &'a Answer) -> Inspection<'a> {
+        Inspection {
+            answer,
+            body: None,
+            text: None,
+            json: None,
+            html: None,
+            xml: None,
+        }
+    }
+
+    /// What keeps the body from being read at all, if anything does.
+    pub fn unreadable(&mut self) -> Option<Unreadable> {
+        self.body().as_ref().err().copied()
+    }
+
+    /// The body, unpacked once.
+    fn body(&mut self) -> &Result<Cow<'a, [u8]>, Unreadable> {
+        let answer = self.answer;
+        self.body.get_or_insert_with(|| content::decoded(answer))
+    }
+
+    pub(super) fn text(&mut self) -> Option<&str> {
+        if self.text.is_none() {
+            let text = self.body().as_ref().ok();
+            let text = text.map(|body| String::from_utf8_lossy(body).into_owned());
+            self.text = Some(text);
+        }
+        self.text.as_ref()?.as_deref()
+    }
+
+    pub(super) fn json(&mut self) -> Option<&Value> {
+        if self.json.is_none() {
+            let parsed = self
+                .text()
+                .and_then(|text| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok());
+            self.json = Some(parsed);
+        }
+        self.json.as_ref()?.as_ref()
+    }
+
+    fn html(&mut self) -> Option<&Tree> {
+        if self.html.is_none() {
+            self.html = Some(Tree::html(self.text()?));
+        }
+        self.html.as_ref()
+    }
+
+    fn xml(&mut self) -> Option<&Tree> {
+        if self.xml.is_none() {
+            self.xml = Some(self.text().and_then(|text| Tree::xml(text).ok()));
+        }
+        self.xml.as_ref()?.as_ref()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.answer
+            .headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// A strict capture or match failed.
+pub struct CaptureFailed;
+
+/// What a capture that found nothing leaves behind, where it may: empty text; nothing at all for a selector, and for a path into a
+/// document that can be looked into or is none.
+fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
+    let is_undefined = match from {
+        CaptureFrom::Json(..) => seen
+            .json()
+            .is_none_or(|document| document.is_object() || document.is_array()),
+        CaptureFrom::Selector(..) => true,
+        _ => false,
+    };
+    (!is_undefined).then(|| Value::String(String::new()))
+}
+
+impl User<'_> {
+    /// Takes everything out of the answer that the step wants. If anything strict fails, nothing is stored.
+    pub(super) fn capture(
+        &mut self,
+        step: &RequestStep,
+        seen: &mut Inspection<'_>,
+    ) -> Result<(), CaptureFailed> {
+        let mut found = Vec::with_capacity(step.captures.len());
+        for capture in &step.captures {
+            let value = self
+                .find(&capture.from, seen)
+                .filter(|value| *value != Value::String(String::new()));
+            let matches = match &capture.equals {
+                None => value.is_some(),
+                Some(wanted) => value.is_some() && value == wanted.eval(&self.vars, &mut self.rng),
+            };
+            if capture.strict && !matches {
+                return Err(CaptureFailed);
+            }
+            if let Some(path) = &capture.store {
+                found.push((path, value.or_else(|| nothing(&capture.from, seen))));
+            }
+        }
+        for (path, value) in found {
+            let Some(value) = value else {
+                self.vars.unset(path);
+                continue;
+            };
+            if self.worker.common.trace {
+                let text = plan::value::text(Some(&value));
+                self.worker
+                    .emit(Line::Captured(path.text().to_owned(), text));
+            }
+            self.vars.store(path, value);
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
+        match from {
+            CaptureFrom::Json(path, pick) => {
+                let path = self.path(path)?;
+                let document = seen.json()?;
+                if !(document.is_object() || document.is_array()) {
+                    return None;
+                }
+                let mut results = path.find(document);
+                match results.len() {
+                    0 => None,
+                    _ if !pick => Some(Value::Array(
+                        results.into_iter().map(Cow::into_owned).collect(),
+                    )),
+                    1 => results.pop().map(Cow::into_owned),
+                    n => Some(
+                        results
+                            .swap_remove(self.rng.below(n as u64) as usize)
+                            .into_owned(),
+                    ),
+                }
+            }
+            CaptureFrom::Header(name) => {
+                let name = name.to_text(&self.vars, &mut self.rng);
+                seen.header(&name)
+                    .map(|value| Value::String(value.to_owned()))
+            }
+            CaptureFrom::Selector(source, attribute, index) => {
+                let read = |text: &str| Selector::parse(text).ok();
+                let selector = self.compiled(source, read)?;
+                let attribute = attribute.as_ref();
+                let attribute = attribute.map(|name| name.to_text(&self.vars, &mut self.rng));
+                let mut found = selector.find(seen.html()?, attribute.as_deref());
+                let at = match (index, found.len()) {
+                    (_, 0) => return None,
+                    (Index::At(at), _) => *at,
+                    (Index::Last, n) => n - 1,
+                    (Index::Random, n) => self.rng.below(n as u64) as usize,
+                };
+                found.get_mut(at)?.take()
+            }
+            CaptureFrom::XPath(source, pick) => {
+                let read = |text: &str| XPath::parse(text).ok();
+                let path = self.compiled(source, read)?;
+                match path.find(seen.xml()?) {
+                    Found::Nodes(texts) if texts.is_empty() => None,
+                    Found::Nodes(texts) if !pick => Some(texts.into()),
+                    Found::Nodes(mut texts) => {
+                        let at = self.rng.below(texts.len() as u64) as usize;
+                        Some(Value::String(texts.swap_remove(at)))
+                    }
+                    Found::Text(text) => Some(Value::String(text)),
+                    Found::Number(n) => plan::value::number(n).map(Value::Number),
+                    Found::Bool(yes) => Some(Value::Bool(yes)),
+                }
+            }
+            CaptureFrom::Regexp(regex, group) => {
+                let text = seen.text()?;
+                let found = regex.find(text)?;
+                let range = match group {
+                    Group::Index(index) => found.group(*index),
+                    Group::Name(name) => found.named_group(name),
+                }?;
+                Some(Value::String(text[range].to_owned()))
+            }
+        }
+    }
+
+    fn path<'p>(&mut self, source: &'p PathSource) -> Option<Cow<'p, JsonPath>> {
+        self.compiled(source, |text| JsonPath::parse(text).ok())
+    }
+
+    /// What was read before the run, or is read now that its variables are known.
+    fn compiled<'p, T: Clone>(
+        &mut self,
+        source: &'p Compiled<T>,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<Cow<'p, T>> {
+        match source {
+            Compiled::Ready(ready) => Some(Cow::Borrowed(ready)),
+            Compiled::Templated(template) => {
+                let text = template.to_text(&self.vars, &mut self.rng);
+                read(&text).map(Cow::Owned)
+            }
+        }
+    }
+
+    /// The first check that the answer does not pass.
+    pub(super) fn failed_check(
+        &mut self,
+        step: &RequestStep,
+        seen: &mut Inspection<'_>,
+    ) -> Option<Failure> {
+        step.checks
+            .iter()
+            .find(|check| !self.passes(check, seen))
+            .map(|check| {
+                Failure::Check(match check {
+                    Checking::Plain(check) => check.kind(),
+                    Checking::Json(..) => "json",
+                })
+            })
+    }
+
+    fn passes(&mut self, check: &Checking, seen: &mut Inspection<'_>) -> bool {
+        let text =
+            |user: &mut Self, template: &Template| template.to_text(&user.vars, &mut user.rng);
+        match check {
+            Checking::Json(path, wanted) => {
+                let Some(path) = self.path(path) else {
+                    return false;
+                };
+                let found = seen
+                    .json()
+                    .map(|document| path.find(document))
+                    .unwrap_or_default();
+                match wanted {
+                    None => !found.is_empty(),
+                    Some(wanted) => {
+                        let wanted = wanted.eval(&self.vars, &mut self.rng);
+                        found
+                            .iter()
+                            .any(|value| Some(value.as_ref()) == wanted.as_ref())
+                    }
+                }
+            }
+            Checking::Plain(Check::Status(codes)) => codes.contains(&seen.answer.status),
+            Checking::Plain(Check::Header(name, wanted)) => {
+                let wanted = text(self, wanted);
+                seen.header(name).is_some_and(|value| value == wanted)
+            }
+            Checking::Plain(Check::BodyContains(wanted)) => {
+                let wanted = text(self, wanted);
+                seen.text().is_some_and(|body| body.contains(&wanted))
+            }
+            Checking::Plain(Check::JsonEquals(..) | Check::JsonExists(_)) => false,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What an answer means: how its request ended, whether the iteration goes on, and the one sample that goes into the books. It
+//! sends and reads nothing.
+
+use measure::{Failure, Fault, Sample, door::DoorEvent, sample::Ended};
+use plan::mutant::{self, Mutant};
+
+use super::{
+    End, User,
+    capture::{CaptureFailed, Inspection},
+    expect::Unexpected,
+    request::Ongoing,
+};
+use crate::{
+    http::{Answer, content::Unreadable},
+    program::RequestStep,
+};
+
+impl User<'_> {
+    /// What the answer means: how the request ended, and whether the iteration goes on.
+    pub(super) fn judge(
+        &mut self,
+        ongoing: &mut Ongoing<'_>,
+        result: Result<(), End>,
+    ) -> (Ended, Result<(), End>) {
+        match result {
+            Err(End::Fault(fault, step)) => {
+                return (Ended::None(fault), Err(End::Fault(fault, step)));
+            }
+            Err(End::Named(name, fault)) => {
+                return (Ended::None(fault), Err(End::Named(name, fault)));
+            }
+            Err(end @ End::Unsendable(..)) => return (Ended::None(Fault::Declared), Err(end)),
+            Err(other) => return (Ended::Ok, Err(other)),
+            Ok(()) => {}
+        }
+        let answer = std::mem::take(&mut ongoing.answer);
+        let mut seen = Inspection::of(&answer);
+        let (ended, result) = self.verdict(ongoing, &answer, &mut seen);
+        drop(seen);
+        ongoing.answer = answer;
+        (ended, result)
+    }
+
+    fn verdict(
+        &mut self,
+        ongoing: &mut Ongoing<'_>,
+        answer: &Answer,
+        seen: &mut Inspection<'_>,
+    ) -> (Ended, Result<(), End>) {
+        let step = ongoing.step;
+        let rules = self.worker.program.rules;
+        if step.want.body
+            && let Some(why) = seen.unreadable()
+        {
+            let fault = match why {
+                Unreadable::BadEncoding => Fault::BadEncoding,
+                Unreadable::TooLarge => Fault::BodyTooLarge,
+            };
+            return (Ended::None(fault), Err(End::Fault(fault, Some(step.index))));
+        }
+        let captured = self.capture(step, seen);
+        // What is expected may be what was captured; and it is looked at even if that failed.
+        let asked = ongoing.asked.take();
+        let expected = self.expect(step, asked.as_ref(), seen, ongoing.moments.done);
+        let unexpected = match expected {
+            Err(Unexpected { what, end }) => {
+                ongoing.unexpected = Some(what);
+                if let Some(end) = end {
+                    return (Ended::Failed(Unexpected::FAILURE), Err(end));
+                }
+                Some(Unexpected::FAILURE)
+            }
+            Ok(()) => None,
+        };
+        if let Err(CaptureFailed) = captured {
+            // A wrong status explains a missing value better than the missing value does.
+            let failure =
+                status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);
+            return (Ended::Failed(failure), Err(End::Capture));
+        }
+        let failure = status_failure(step, rules.status_fails, answer.status)
+            .or_else(|| self.failed_check(step, seen))
+            .or(unexpected);
+        match failure {
+            None => (Ended::Ok, Ok(())),
+            Some(failure) if rules.failure_ends_iteration => {
+                (Ended::Failed(failure), Err(End::Failed(failure)))
+            }
+            Some(failure) => (Ended::Failed(failure), Ok(())),
+        }
+    }
+
+    /// Puts the request into the books.
+    pub(super) fn book(&self, ongoing: &Ongoing<'_>, ended: Ended, result: &Result<(), End>) {
+        let moments = &ongoing.moments;
+        let status = Some(ongoing.answer.status).filter(|status| *status > 0);
+        let sample = Sample {
+            label: ongoing.step.label,
+            intended: ongoing.intended,
+            taken_up_ns: moments.taken_up,
+            first_write_ns: moments.first_write,
+            first_read_ns: moments.first_read,
+            done_ns: moments.done,
+            ended,
+            status,
+            bytes_out: moments.bytes_out,
+            bytes_in: moments.bytes_in,
+        };
+        let mut recorder = self.worker.recorder.borrow_mut();
+        if status.is_some() {
+            let complete = !matches!(ended, Ended::None(_));
+            door_answer(&mut recorder, ongoing, self.worker, complete);
+        }
+        if mutant::is(Mutant::DropTimeouts) && ended == Ended::None(Fault::ResponseTimeout) {
+            return;
+        }
+        recorder.sample(&sample);
+        if recorder.is_first(sample.label, ended) {
+            let spec = &ongoing.step.spec;
+            let more = match (result, &ongoing.unexpected) {
+                (Err(End::Named(name, _) | End::Unsendable(name, _)), _) => format!(": {name}"),
+                (_, Some(what)) => format!(": {what}"),
+                _ => status.map_or(String::new(), |status| format!(": status {status}")),
+            };
+            recorder.first(&sample, format!("{} {}{more}", spec.method, spec.url_text));
+        }
+    }
+}
+
+/// Tells the front door of an answer, and whether it is the last and complete one.
+pub(super) fn door_answer(
+    recorder: &mut measure::Recorder,
+    ongoing: &Ongoing<'_>,
+    worker: &crate::worker::Worker,
+    last: bool,
+) {
+    let moments = &ongoing.moments;
+    let head = DoorEvent::Head {
+        step: ongoing.step.index,
+        status: ongoing.answer.status,
+        sent_wall_ns: worker.wall_ns(moments.sent),
+        last,
+        endpoint: ongoing.endpoint.as_deref(),
+        server_ms: ongoing.answer.server_ms,
+    };
+    recorder.door(moments.head, &head);
+    recorder.door(
+        moments.done.max(moments.head),
+        &DoorEvent::Body {
+            bytes: ongoing.answer.body_bytes,
+            total_ns: moments
+                .done
+                .max(moments.head)
+                .saturating_sub(moments.taken_up),
+            last,
+            opening: moments.opening,
+        },
+    );
+}
+
+fn status_failure(step: &RequestStep, status_fails: bool, status: u16) -> Option<Failure> {
+    (status_fails && status >= 400 && !step.spec.expected_status.contains(&status))
+        .then_some(Failure::Status(status))
+}

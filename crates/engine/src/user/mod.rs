@@ -1,0 +1,343 @@
+//! A virtual user: its variables, its place in a flat list of operations, its connections. One small future each.
+
+mod aside;
+mod capture;
+mod expect;
+mod fork;
+mod judge;
+mod request;
+mod vars;
+
+use std::rc::Rc;
+
+use measure::{
+    Fault,
+    door::{DoorEvent, Reason},
+    sample::{Ended, Intended},
+};
+use plan::{
+    rng::{Purpose, Rng},
+    scenario::{Jitter, LoopCount, LoopRange, Over, ThinkTime},
+    template::Template,
+    units,
+};
+use serde_json::Value;
+
+use crate::{
+    deadlines::Limit,
+    http::cookies::Jar,
+    net::Pool,
+    program::{Enter, Op},
+    worker::{Line, Worker},
+};
+pub use aside::{Aside, AsideDriver};
+pub use request::worker_pool;
+use vars::Vars;
+pub use vars::uuid;
+
+/// What a virtual user is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    /// The number of its arrival, or of its iteration in a closed model.
+    pub number: u64,
+    /// When it should start.
+    pub intended: Intended,
+    /// When the next operation is due to start at the earliest; the intended start of the first request.
+    pub scenario: usize,
+}
+
+/// What a virtual user keeps from one iteration to the next in a closed model.
+#[derive(Debug)]
+pub struct Keeps {
+    /// Its connections.
+    pub pool: Pool,
+    /// What cuts its waits short.
+    pub limit: Rc<Limit>,
+}
+
+impl Default for Keeps {
+    fn default() -> Self {
+        Keeps {
+            pool: Pool::own(),
+            limit: Rc::default(),
+        }
+    }
+}
+
+/// Why an iteration ended before its end.
+#[derive(Debug)]
+enum End {
+    /// A request had no complete answer, or the run is over.
+    Fault(Fault, Option<u32>),
+    /// A failed request ended it.
+    Failed(measure::Failure),
+    /// A strict capture or match failed.
+    Capture,
+    /// An answer was not as expected: the error's name.
+    Unexpected(String),
+    /// The original's HTTP client would not send the request: the error's name, and the step.
+    Unsendable(String, u32),
+    /// An error of the flow itself, by name.
+    Named(String, Fault),
+}
+
+#[derive(Clone)]
+struct User<'a> {
+    worker: &'a Worker,
+    keeps: &'a Keeps,
+    vars: Vars<'a>,
+    rng: Rng,
+    jar: Jar,
+    loops: Vec<Round>,
+    /// When the next request is intended.
+    due: Intended,
+}
+
+/// A loop under way.
+#[derive(Clone)]
+struct Round {
+    index: i64,
+    end: Option<i64>,
+    elements: Option<Vec<Value>>,
+}
+
+/// Runs one iteration, keeps its books, and says how it ended.
+pub async fn run(worker: &Worker, keeps: &Keeps, start: Start) -> Ended {
+    let begun = worker.clock.now();
+    let scenario = &worker.program.scenarios[start.scenario];
+    worker.recorder.borrow_mut().door(
+        begun,
+        &DoorEvent::UserStarted {
+            scenario: start.scenario as u32,
+        },
+    );
+    worker
+        .recorder
+        .borrow_mut()
+        .issued(begun, scenario.label, start.intended);
+    let mut user = User::new(worker, keeps, start);
+    let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
+    let now = worker.clock.now();
+    let mut told = None;
+    let mut recorder = worker.recorder.borrow_mut();
+    let ended = match result {
+        Ok(()) => {
+            recorder.door(
+                now,
+                &DoorEvent::UserCompleted {
+                    session_ns: now.saturating_sub(begun),
+                },
+            );
+            Ended::Ok
+        }
+        Err(end) => {
+            let (ended, reason, step) = match &end {
+                End::Fault(fault, step) => {
+                    (Ended::None(*fault), Some(Reason::Fault(*fault)), *step)
+                }
+                End::Failed(failure) => (Ended::Failed(*failure), None, None),
+                End::Capture => (
+                    Ended::Failed(measure::Failure::Capture),
+                    Some(Reason::Capture),
+                    None,
+                ),
+                End::Unexpected(name) => (
+                    Ended::Failed(expect::Unexpected::FAILURE),
+                    Some(Reason::Named(name)),
+                    None,
+                ),
+                End::Unsendable(name, step) => (
+                    Ended::None(Fault::Declared),
+                    Some(Reason::Named(name)),
+                    Some(*step),
+                ),
+                End::Named(name, fault) => (Ended::None(*fault), Some(Reason::Named(name)), None),
+            };
+            if let Some(reason) = reason {
+                recorder.door(now, &DoorEvent::UserFailed { reason, step });
+                // Only what a request died of is news: the rest has been seen with its answer.
+                let is_news = worker.program.prints_errors && step.is_some();
+                told = is_news.then(|| reason.name().to_owned());
+            }
+            ended
+        }
+    };
+    // One that a fault of the network ended ranks above all that came to their end: it has no last answer.
+    recorder.iteration(now, scenario.label, start.intended, ended);
+    drop(recorder);
+    if let Some(error) = told {
+        worker.emit(Line::Error(error));
+    }
+    ended
+}
+
+impl<'a> User<'a> {
+    fn new(worker: &'a Worker, keeps: &'a Keeps, start: Start) -> User<'a> {
+        User {
+            worker,
+            keeps,
+            vars: Vars::new(&worker.program, start.number),
+            rng: Rng::keyed(worker.program.seed, Purpose::User, start.number, 0),
+            jar: Jar::new(worker.program.http.cookies),
+            loops: Vec::new(),
+            due: start.intended,
+        }
+    }
+
+    /// Carries out a stretch of operations: from one of them up to another.
+    async fn flow(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), End> {
+        let mut at = from;
+        while let Some(op) = ops.get(at).filter(|_| at < to) {
+            at += 1;
+            match op {
+                Op::Request(index) => self.request(*index).await?,
+                Op::Fork(fork) => {
+                    at = fork.behind;
+                    // A future cannot hold itself: what forks goes onto the heap.
+                    Box::pin(self.fork(ops, fork)).await?;
+                }
+                Op::Think(time, jitter) => self.think(time, *jitter).await?,
+                Op::Log(template) => self.log(template),
+                Op::Enter(enter) => {
+                    if !self.enter_loop(enter) {
+                        at = enter.behind;
+                    }
+                }
+                Op::Next(enter_at) => {
+                    let Op::Enter(enter) = &ops[*enter_at] else {
+                        continue;
+                    };
+                    if self.next_round(enter) {
+                        at = enter_at + 1;
+                        self.breathe().await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A loop without requests must neither hold up the others nor outlive the run.
+    async fn breathe(&self) -> Result<(), End> {
+        if self.keeps.limit.is_aborted() {
+            return Err(End::Fault(Fault::Unfinished, None));
+        }
+        if !tokio::task::coop::has_budget_remaining() {
+            tokio::task::yield_now().await;
+        }
+        tokio::task::coop::consume_budget().await;
+        Ok(())
+    }
+
+    fn log(&mut self, template: &Template) {
+        let text = template.to_text(&self.vars, &mut self.rng);
+        self.worker.emit(Line::Log(text));
+    }
+
+    async fn think(&mut self, time: &ThinkTime, jitter: Option<Jitter>) -> Result<(), End> {
+        let base = match time {
+            ThinkTime::Fixed(ns) => *ns as f64,
+            ThinkTime::Templated(template) => {
+                let value = template.eval(&self.vars, &mut self.rng);
+                think_ns(value.as_ref()).ok_or_else(|| {
+                    End::Named(
+                        format!("Invalid think time: {}", plan::value::text(value.as_ref())),
+                        Fault::Declared,
+                    )
+                })?
+            }
+        };
+        let spread = match jitter {
+            None => 0.0,
+            Some(Jitter::Share(share)) => base * share,
+            Some(Jitter::Absolute(ns)) => ns as f64,
+        };
+        let ns = (base + spread * (2.0 * self.rng.unit() - 1.0))
+            .clamp(0.0, units::MAX_DURATION as f64) as u64;
+        let now = self.worker.clock.now();
+        self.due = Intended::after_previous(now, ns);
+        let slept = self
+            .worker
+            .sleep_until(self.due.ns(), &self.keeps.limit)
+            .await;
+        slept.map_err(|_| End::Fault(Fault::Unfinished, None))
+    }
+
+    fn enter_loop(&mut self, enter: &Enter) -> bool {
+        let mut range = match &enter.count {
+            LoopCount::Fixed(range) => *range,
+            LoopCount::Templated(template) => {
+                LoopRange::of(template.eval(&self.vars, &mut self.rng).as_ref())
+            }
+        };
+        let elements = match &enter.over {
+            None => None,
+            Some(Over::List(list)) => Some(
+                list.iter()
+                    .map(|t| t.eval(&self.vars, &mut self.rng).unwrap_or(Value::Null))
+                    .collect(),
+            ),
+            Some(Over::Variable(path)) => match self.vars.list(path) {
+                Some(list) => Some(list),
+                None => return false,
+            },
+        };
+        if let Some(elements) = &elements {
+            // All of the list is run through; a range only says where to begin.
+            range.end = Some(elements.len() as i64);
+        }
+        let round = Round {
+            index: range.start,
+            end: range.end,
+            elements,
+        };
+        let runs = round.end.is_none_or(|end| round.index < end);
+        if runs {
+            self.show_round(enter, &round);
+            self.loops.push(round);
+        }
+        runs
+    }
+
+    fn next_round(&mut self, enter: &Enter) -> bool {
+        let Some(mut round) = self.loops.pop() else {
+            return false;
+        };
+        round.index += 1;
+        let runs = round.end.is_none_or(|end| round.index < end);
+        if runs {
+            self.show_round(enter, &round);
+            self.loops.push(round);
+        }
+        runs
+    }
+
+    fn show_round(&mut self, enter: &Enter, round: &Round) {
+        let element = match &round.elements {
+            Some(elements) => usize::try_from(round.index)
+                .ok()
+                .and_then(|i| elements.get(i))
+                .cloned(),
+            // Without a list the element is the first index, and stays so.
+            None if self.vars.is_set(&enter.element_as) && round.index != 0 => None,
+            None => Some(Value::from(round.index)),
+        };
+        self.vars.set(&enter.index_as, Value::from(round.index));
+        if let Some(element) = element {
+            self.vars.set(&enter.element_as, element);
+        }
+    }
+}
+
+/// Artillery's reading of a templated think time: a number (or a numeric text) is seconds, else the `ms` grammar.
+fn think_ns(value: Option<&Value>) -> Option<f64> {
+    let ns = match value? {
+        Value::Number(n) => n.as_f64()? * units::SECOND as f64,
+        Value::String(text) => match text.trim().parse::<f64>() {
+            Ok(seconds) => seconds * units::SECOND as f64,
+            Err(_) => units::parse_ms_grammar(text)?,
+        },
+        _ => return None,
+    };
+    ns.is_finite().then_some(ns.max(0.0))
+}

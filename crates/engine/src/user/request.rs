@@ -1,0 +1,400 @@
+//! One request step of a virtual user: build it, find a connection, exchange, follow redirects, look at the answer, and
+//! put one sample into the books.
+
+use measure::{
+    Fault, Kind, Outcome,
+    door::{DoorEvent, Opening},
+    outcome::ProtocolFault,
+    sample::Intended,
+};
+use plan::{
+    Pool as PoolPlan,
+    mutant::{self, Mutant},
+};
+
+use super::{End, User, judge::door_answer};
+use crate::{
+    exchange::{Exchange, Limits, Moments},
+    http::{Answer, Decoder, Target, Want, url},
+    net::{
+        Conn, Pool,
+        pool::{OpenCount, OriginId},
+    },
+    program::{BuildError, Built, Override, RequestStep},
+    trace,
+    worker::Line,
+};
+
+/// A request under way.
+pub(super) struct Ongoing<'s> {
+    pub(super) step: &'s RequestStep,
+    pub(super) intended: Intended,
+    pub(super) moments: Moments,
+    pub(super) answer: Answer,
+    pub(super) limits: Limits,
+    /// What was asked first, kept where it may have to be shown.
+    pub(super) asked: Option<Built>,
+    /// The name of what was asked for, where the step does not say it.
+    pub(super) endpoint: Option<String>,
+    /// What the answer should have been.
+    pub(super) unexpected: Option<String>,
+}
+
+impl User<'_> {
+    pub(super) async fn request(&mut self, index: usize) -> Result<(), End> {
+        let worker = self.worker;
+        let step = &worker.program.requests[index];
+        if !self.goes_ahead(step) {
+            return Ok(());
+        }
+        let intended = self.due;
+        let taken_up = worker.clock.now();
+        worker
+            .recorder
+            .borrow_mut()
+            .issued(taken_up, step.label, intended);
+        worker.in_flight.set(worker.in_flight.get() + 1);
+        let mut ongoing = Ongoing {
+            step,
+            intended,
+            moments: Moments {
+                taken_up,
+                ..Moments::default()
+            },
+            answer: Answer::default(),
+            limits: Limits::from(taken_up, &worker.program.http.timeouts),
+            asked: None,
+            endpoint: None,
+            unexpected: None,
+        };
+        ongoing.limits.arm(worker, &self.keeps.limit);
+        let result = self.carry_out(&mut ongoing).await;
+        worker.in_flight.set(worker.in_flight.get() - 1);
+        // It ends requests, not the think time behind them.
+        self.keeps.limit.disarm();
+        if ongoing.moments.done == 0 {
+            ongoing.moments.done = worker.clock.now();
+        }
+        self.due = Intended::after_previous(ongoing.moments.done, 0);
+        let (ended, result) = self.judge(&mut ongoing, result);
+        self.book(&ongoing, ended, &result);
+        worker.turn(ongoing.moments.done);
+        result
+    }
+
+    /// Whether chance and condition let the step be carried out.
+    fn goes_ahead(&mut self, step: &RequestStep) -> bool {
+        let chance = step.spec.probability;
+        let condition = step.spec.condition.as_ref();
+        chance.is_none_or(|percent| self.rng.unit() * 100.0 < percent)
+            && condition.is_none_or(|condition| condition.is_true(&self.vars, &mut self.rng))
+    }
+
+    /// Sends the request and whatever it is redirected to.
+    async fn carry_out(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+        let step = ongoing.step;
+        if let Some(name) = &step.spec.fails_with {
+            return Err(if name.starts_with("ERR_") {
+                End::Unsendable(name.clone(), step.index)
+            } else {
+                End::Named(name.clone(), Fault::Declared)
+            });
+        }
+        let fixed = step.fixed.as_ref();
+        let drawn_from = self.rng.clone();
+        let built = match fixed {
+            Some(_) => None,
+            None => Some(
+                step.build(&self.worker.program.target, &self.vars, &mut self.rng, None)
+                    .map_err(|error| build_end(step, error))?,
+            ),
+        };
+        let Some(mut request) = built.as_ref().or(fixed).map(std::borrow::Cow::Borrowed) else {
+            return Ok(());
+        };
+        ongoing.endpoint = self.made_endpoint(step, &request);
+        if step.expect.is_some_and(|expect| expect.print.is_some()) {
+            ongoing.asked = Some(request.clone().into_owned());
+        }
+        let mut method = step.spec.method.as_str();
+        let mut body = true;
+        let mut credentials = true;
+        for hop in 0.. {
+            self.set_cookies_of_step(step, &request, hop)?;
+            self.hop(&request, method, ongoing).await?;
+            let Some(location) = redirect_of(step, &ongoing.answer) else {
+                return Ok(());
+            };
+            let most = step.spec.max_redirects;
+            if hop >= most.unwrap_or(self.worker.program.http.max_redirects) {
+                return Err(End::Fault(Fault::TooManyRedirects, Some(step.index)));
+            }
+            let base = format!("{}{}", request.target.origin.text(), request.target.path);
+            let Some((next_url, next)) = url::join(&base, &location) else {
+                // The server's mistake, unlike a URL that the test makes. What it sent stays out of the name: it may be
+                // a secret, and another one each time.
+                let fault = Fault::Protocol(ProtocolFault::Header);
+                return Err(End::Named("Invalid URL - Location".to_owned(), fault));
+            };
+            if ongoing.answer.status == 303
+                || (!step.spec.redirects_keep_method
+                    && matches!(ongoing.answer.status, 301 | 302)
+                    && method == "POST")
+            {
+                body = false;
+                if method != "HEAD" {
+                    method = "GET";
+                }
+            }
+            credentials &= next.origin == request.target.origin;
+            self.end_hop(ongoing);
+            let change = Override {
+                url: &next_url,
+                method,
+                body,
+                credentials,
+            };
+            let built = step
+                .build(
+                    &self.worker.program.target,
+                    &self.vars,
+                    // What was random in it is sent again as it was.
+                    &mut drawn_from.clone(),
+                    Some(change),
+                )
+                .map_err(|error| build_end(step, error))?;
+            request = std::borrow::Cow::Owned(built);
+        }
+        Ok(())
+    }
+
+    /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
+    fn made_endpoint(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
+        let naming = self.worker.program.made_endpoints.as_ref()?;
+        if step.fixed.is_some() && step.name.as_ref().is_none_or(|n| n.as_literal().is_some()) {
+            return None;
+        }
+        let url = format!("{}{}", request.target.origin.text(), request.target.path);
+        let name = step
+            .name
+            .as_ref()
+            .map(|name| name.to_text(&self.vars, &mut self.rng));
+        naming.name(&self.worker.program.target, &url, name.as_deref())
+    }
+
+    /// Closes a hop that was redirected: it is counted apart, and its answer is forgotten.
+    fn end_hop(&mut self, ongoing: &mut Ongoing<'_>) {
+        let mut recorder = self.worker.recorder.borrow_mut();
+        recorder.redirected(ongoing.moments.head, ongoing.step.label, ongoing.intended);
+        door_answer(&mut recorder, ongoing, self.worker, false);
+        drop(recorder);
+        ongoing.answer = Answer::default();
+        ongoing.moments.head = 0;
+        ongoing.moments.done = 0;
+        ongoing.moments.opening = Opening::default();
+    }
+
+    fn set_cookies_of_step(
+        &mut self,
+        step: &RequestStep,
+        request: &Built,
+        hop: u32,
+    ) -> Result<(), End> {
+        if hop > 0 {
+            return Ok(());
+        }
+        for (name, value) in &step.spec.cookies {
+            let value = value.to_text(&self.vars, &mut self.rng);
+            // A line break would begin a header of its own.
+            if value.contains(char::is_control) {
+                return Err(build_end(step, BuildError::Header(name.clone())));
+            }
+            self.jar.put(name, &value, &request.target.origin);
+        }
+        Ok(())
+    }
+
+    /// One request and its answer on one connection.
+    async fn hop(
+        &mut self,
+        request: &Built,
+        method: &str,
+        ongoing: &mut Ongoing<'_>,
+    ) -> Result<(), End> {
+        let worker = self.worker;
+        let step = Some(ongoing.step.index);
+        let origin = worker.origin_id(&request.target.origin);
+        let fault = |fault: Fault| End::Fault(fault, step);
+        let keeps = self.keeps;
+        let pool = worker.shared_pool.as_ref().unwrap_or(&keeps.pool);
+        let pass = pool.enter(origin, &keeps.limit).await.map_err(fault)?;
+        if mutant::is(Mutant::StampAtDequeue) && ongoing.intended.is_paced() {
+            ongoing.moments.taken_up = worker.clock.now();
+            ongoing.intended = Intended::scheduled(ongoing.moments.taken_up);
+        }
+        let now = worker.clock.now();
+        worker
+            .recorder
+            .borrow_mut()
+            .door(now, &DoorEvent::RequestSent);
+        let mut conn = match pool.take(origin, now, worker.program.http.idle_close_ns) {
+            Some(conn) => conn,
+            None => self
+                .connect(origin, request, ongoing)
+                .await
+                .map_err(fault)?,
+        };
+        let cookie = if self.jar.is_empty() {
+            None
+        } else {
+            self.jar
+                .header(&request.target.origin, &request.target.path)
+        };
+        let with_cookie = cookie.map(|cookie| insert_cookie(request, &cookie));
+        let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
+        let mut want = ongoing.step.want;
+        if worker.common.trace {
+            want = Want {
+                headers: true,
+                body: true,
+                routing: true,
+                ..want
+            };
+            worker.emit(Line::Trace(trace::request(&request.target.origin, bytes)));
+        }
+        let mut exchange = Exchange {
+            worker,
+            limit: &keeps.limit,
+            limits: ongoing.limits,
+        };
+        let result = exchange
+            .run(
+                &mut conn,
+                bytes,
+                Decoder::new(method, want),
+                &mut ongoing.answer,
+                &mut ongoing.moments,
+            )
+            .await;
+        conn.carried += 1;
+        if worker.common.trace {
+            worker.emit(Line::Trace(trace::answer(&ongoing.answer, result.err())));
+        }
+        result.map_err(fault)?;
+        if ongoing.answer.keep_alive {
+            conn.idle_since_ns = ongoing.moments.done;
+            pool.put(conn);
+        }
+        drop(pass);
+        self.keep_cookies(&request.target, ongoing);
+        Ok(())
+    }
+
+    /// Keeps what the answer set, and counts what cannot be read.
+    fn keep_cookies(&mut self, target: &Target, ongoing: &Ongoing<'_>) {
+        let worker = self.worker;
+        if !worker.program.http.cookie_jar {
+            return;
+        }
+        for header in &ongoing.answer.set_cookies {
+            if !self.jar.set(header, &target.origin, &target.path) {
+                let remark = DoorEvent::Remark {
+                    name: "cookie_parse_error_invalid_cookie",
+                };
+                worker
+                    .recorder
+                    .borrow_mut()
+                    .door(ongoing.moments.done, &remark);
+            }
+        }
+    }
+
+    async fn connect(
+        &self,
+        origin: OriginId,
+        request: &Built,
+        ongoing: &mut Ongoing<'_>,
+    ) -> Result<Conn, Fault> {
+        let worker = self.worker;
+        let opened = worker
+            .connector
+            .open(&request.target.origin, &self.keeps.limit)
+            .await;
+        let now = worker.clock.now();
+        let mut recorder = worker.recorder.borrow_mut();
+        let opened = opened.map_err(|fault| match fault {
+            // Which of the limits passed is known here, not to the connector.
+            Fault::ResponseTimeout => ongoing.limits.fault(crate::deadlines::Cut::Expired),
+            fault => fault,
+        })?;
+        recorder.run.opened += 1;
+        ongoing.moments.opening = Opening {
+            lookup_ns: opened.lookup_ns,
+            connect_ns: opened.connect_ns,
+            tls_ns: opened.tls_ns,
+        };
+        let label = ongoing.step.label;
+        recorder.time(
+            now,
+            label,
+            ongoing.intended,
+            (Kind::Connect, Outcome::Ok),
+            opened.connect_ns,
+        );
+        if let Some(ns) = opened.tls_ns {
+            recorder.time(now, label, ongoing.intended, (Kind::Tls, Outcome::Ok), ns);
+        }
+        Ok(Conn {
+            stream: opened.stream,
+            origin,
+            idle_since_ns: now,
+            carried: 0,
+            _open: OpenCount::new(&worker.open),
+        })
+    }
+}
+
+/// Where an answer redirects to, if the step follows.
+fn redirect_of(step: &RequestStep, answer: &Answer) -> Option<String> {
+    let redirects = matches!(answer.status, 300..=304 | 307 | 308);
+    if step.spec.follow_redirects && redirects {
+        answer.location.clone()
+    } else {
+        None
+    }
+}
+
+fn insert_cookie(request: &Built, cookie: &str) -> Vec<u8> {
+    let (head, rest) = request.bytes.split_at(request.cookie_at);
+    [head, b"cookie: ", cookie.as_bytes(), b"\r\n", rest].concat()
+}
+
+/// The error of a request that cannot be built. It is named by what the file says: what came out may hold a secret, and would
+/// make a name of its own for each user.
+fn build_end(step: &RequestStep, error: BuildError) -> End {
+    match error {
+        BuildError::Url(url) => {
+            let shown = if url == "undefined" {
+                &url
+            } else {
+                &step.spec.url_text
+            };
+            End::Named(format!("Invalid URL - {shown}"), Fault::BadUrl)
+        }
+        BuildError::Header(_) => End::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared),
+    }
+}
+
+/// The pool that a plan asks for, for one of so many workers.
+#[must_use]
+pub fn worker_pool(plan: PoolPlan, worker: usize, workers: usize) -> Option<Pool> {
+    match plan {
+        PoolPlan::PerUser => None,
+        PoolPlan::Shared(n) => {
+            let (n, workers) = (n as usize, workers.max(1));
+            Some(Pool::shared(
+                n / workers + usize::from(worker < n % workers),
+            ))
+        }
+    }
+}

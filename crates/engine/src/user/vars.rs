@@ -1,0 +1,175 @@
+//! The variables of a virtual user: its own over the constants of the plan.
+
+use plan::{
+    RowOrder,
+    rng::{Purpose, Rng},
+    template::Scope,
+};
+use serde_json::{Map, Value};
+
+use crate::program::Program;
+
+/// The variables of one virtual user.
+#[derive(Clone)]
+pub struct Vars<'a> {
+    own: Map<String, Value>,
+    constants: &'a Map<String, Value>,
+}
+
+impl Scope for Vars<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.own.get(name).or_else(|| self.constants.get(name))
+    }
+}
+
+impl<'a> Vars<'a> {
+    /// The variables that arrival number so-and-so starts with: rows and elements are functions of (seed, number).
+    pub fn new(program: &'a Program, number: u64) -> Vars<'a> {
+        let mut own = Map::new();
+        for (index, payload) in program.payloads.iter().enumerate() {
+            take_row(payload, index as u64, number, program.seed, &mut own);
+        }
+        for (index, (name, values)) in program.choices.iter().enumerate() {
+            let pick = Rng::keyed(program.seed, Purpose::Variable, number, index as u64)
+                .below(values.len() as u64);
+            if let Some(value) = values.get(pick as usize) {
+                own.insert(name.clone(), value.clone());
+            }
+        }
+        let mut vars = Vars {
+            own,
+            constants: &program.constants,
+        };
+        if program.uses_uuid {
+            let uuid = Value::String(uuid(program.seed, number));
+            vars.own.insert("$uuid".into(), uuid);
+        }
+        vars
+    }
+
+    /// Sets a top-level variable.
+    pub fn set(&mut self, name: &str, value: Value) {
+        match self.own.get_mut(name) {
+            Some(known) => *known = value,
+            None => {
+                self.own.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    /// Every variable: the named ones first, set or not, then the rest in the order in which they were set.
+    pub fn all<'v>(&'v self, first: &'v [&'v str]) -> Vec<(&'v str, Option<&'v Value>)> {
+        let named = first.iter().copied();
+        let constants = self.constants.keys().map(String::as_str);
+        let own = self.own.keys().map(String::as_str);
+        let mut all: Vec<(&str, Option<&Value>)> = Vec::new();
+        for name in named.chain(constants).chain(own) {
+            if !all.iter().any(|(known, _)| *known == name) {
+                all.push((name, self.get(name)));
+            }
+        }
+        all
+    }
+
+    /// Whether the user itself has set a variable.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.own.contains_key(name)
+    }
+
+    /// Sets a variable by path. A constant that is changed inside becomes the user's own first.
+    pub fn store(&mut self, path: &plan::path::Path, value: Value) {
+        let root = path.root();
+        if path.rest().next().is_some()
+            && !self.own.contains_key(root)
+            && let Some(constant) = self.constants.get(root)
+        {
+            self.own.insert(root.to_owned(), constant.clone());
+        }
+        path.set(&mut self.own, value);
+    }
+
+    /// The user's own variables.
+    pub fn into_own(self) -> Map<String, Value> {
+        self.own
+    }
+
+    /// Takes over what another user, who began with a copy of `begun`, has set since.
+    pub fn adopt(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
+        for (name, value) in other.own {
+            if begun.own.get(&name) != Some(&value) {
+                self.own.insert(name, value);
+            }
+        }
+    }
+
+    /// Makes a variable undefined. A part of one, and a constant, become empty text: there is no hole to leave in them.
+    pub fn unset(&mut self, path: &plan::path::Path) {
+        let root = path.root();
+        if path.rest().next().is_some() || self.constants.contains_key(root) {
+            self.store(path, Value::String(String::new()));
+        } else {
+            self.own.shift_remove(root);
+        }
+    }
+
+    /// The list that a variable holds, if it holds one.
+    pub fn list(&self, path: &str) -> Option<Vec<Value>> {
+        let path = plan::path::Path::parse(path);
+        match path.get(self)?.into_owned() {
+            Value::Array(list) => Some(list),
+            _ => None,
+        }
+    }
+}
+
+fn take_row(
+    payload: &plan::Payload,
+    index: u64,
+    number: u64,
+    seed: u64,
+    into: &mut Map<String, Value>,
+) {
+    let rows = payload.rows.len() as u64;
+    if rows == 0 {
+        return;
+    }
+    let row = match payload.order {
+        RowOrder::Sequence => number % rows,
+        RowOrder::Random => Rng::keyed(seed, Purpose::Row, number, index).below(rows),
+    };
+    for (field, cell) in payload.fields.iter().zip(&payload.rows[row as usize]) {
+        if !field.is_empty() {
+            into.insert(field.clone(), cell.clone());
+        }
+    }
+}
+
+/// A version-4 UUID that belongs to (seed, number).
+#[must_use]
+pub fn uuid(seed: u64, number: u64) -> String {
+    let mut rng = Rng::keyed(seed, Purpose::User, number, 1);
+    let (a, b) = (rng.next_u64(), rng.next_u64());
+    let version = (a & 0xffff_ffff_ffff_0fff) | 0x4000;
+    let variant = (b & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
+    let (a, b, c) = (version >> 32, (version >> 16) & 0xffff, version & 0xffff);
+    format!(
+        "{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}",
+        variant >> 48,
+        variant & 0xffff_ffff_ffff
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_have_the_form_of_version_four() {
+        let text = uuid(1, 2);
+        let parts: Vec<usize> = text.split('-').map(str::len).collect();
+        assert_eq!(parts, [8, 4, 4, 4, 12]);
+        assert_eq!(text.as_bytes()[14], b'4');
+        assert!(b"89ab".contains(&text.as_bytes()[19]));
+        assert_ne!(uuid(1, 2), uuid(1, 3));
+    }
+}

@@ -1,0 +1,425 @@
+//! What all tasks of one worker share: clock, deadlines, recorder, connections, the receive buffer. One thread, no locks.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::Sender,
+    },
+    task::{Context, Waker},
+};
+
+use measure::{Recorder, interval::Snapshot, judged::Judged};
+use plan::{
+    mutant::{self, Mutant},
+    rng::{Purpose, Rng},
+};
+
+use crate::{
+    clock::{self, Clock},
+    deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
+    http::Origin,
+    net::{
+        connect::Connector,
+        pool::{OriginId, Pool},
+    },
+    program::Program,
+    stop::{StopHandle, Urgency},
+};
+
+/// Lines that may wait to be printed; more are counted and dropped, so that no user waits for a terminal.
+const MAX_LINES: usize = 10_000;
+const RECEIVE_BUFFER: usize = 64 << 10;
+
+/// What workers send to the collector.
+#[derive(Debug)]
+pub enum Message {
+    /// A closed interval.
+    Snapshot(Box<Snapshot>),
+    /// A line to print.
+    Line(Line),
+}
+
+/// A line that a test prints.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// A scenario's `log`.
+    Log(String),
+    /// What was found of an answer.
+    Judged(Box<Judged>),
+    /// What ended a virtual user, where the test wants to be told.
+    Error(String),
+    /// A part of a trace: several lines.
+    Trace(String),
+    /// While tracing: what a variable was set to, so that whoever prints the trace can hide it by its name.
+    Captured(String, String),
+}
+
+/// What is the same for all workers of a run.
+#[derive(Debug, Clone)]
+pub struct Common {
+    /// Where the test's time begins.
+    pub zero: crate::clock::Zero,
+    /// The run's stop.
+    pub stop: StopHandle,
+    /// To the collector.
+    pub messages: Sender<Message>,
+    /// Lines on their way to the collector.
+    pub lines: Arc<AtomicUsize>,
+    /// Virtual users running anywhere: counted per arrival, for caps that hold for the whole run.
+    pub users: Arc<AtomicU64>,
+    /// Whether requests and answers are shown.
+    pub trace: bool,
+    /// How long what is under way may go on after the last arrival; none: for ever.
+    pub drain_ns: Option<u64>,
+}
+
+/// How many requests are due at a moment, in nanoseconds from the start, and have not been taken up.
+pub type Backlog = Box<dyn Fn(u64) -> u64>;
+
+/// One worker.
+pub struct Worker {
+    /// Its number.
+    pub index: usize,
+    /// Its clock.
+    pub clock: Clock,
+    /// Its books.
+    pub recorder: RefCell<Recorder>,
+    /// Its deadlines.
+    pub deadlines: RefCell<Deadlines>,
+    /// Its copy of the test.
+    pub program: Program,
+    /// Opens its connections.
+    pub connector: Connector,
+    /// Its part of a shared pool, if connections are shared.
+    pub shared_pool: Option<Pool>,
+    /// One receive buffer for all its connections.
+    pub buffer: RefCell<Box<[u8]>>,
+    /// What is the same for all.
+    pub common: Common,
+    /// Requests under way.
+    pub in_flight: Cell<u64>,
+    /// Of a driver that paces connections: how many requests are due at a moment and wait for theirs.
+    pub backlog: RefCell<Option<Backlog>>,
+    /// Virtual users under way.
+    pub users: Cell<u64>,
+    /// Connections open.
+    pub open: Rc<Cell<u64>>,
+    /// When its pacer will look up from its sleep.
+    pub alarm: Alarm,
+    /// Cut short when no more arrivals are wanted.
+    pub arrivals_end: Limit,
+    /// Whether everything under way has been given up.
+    aborted: Cell<bool>,
+    origins: RefCell<Vec<Origin>>,
+    /// The limits of all virtual users under way, so that they can be told to end.
+    running: RefCell<Vec<Option<Rc<Limit>>>>,
+    vacant: RefCell<Vec<usize>>,
+    cpu_seen: Cell<u64>,
+    waiting_seen: Cell<u64>,
+    next_sample: Cell<u64>,
+}
+
+impl Worker {
+    /// A worker with its parts.
+    #[must_use]
+    pub fn new(
+        index: usize,
+        clock: Clock,
+        recorder: Recorder,
+        program: Program,
+        connector: Connector,
+        common: Common,
+    ) -> Worker {
+        let origins = program.origins.clone();
+        Worker {
+            index,
+            clock,
+            recorder: RefCell::new(recorder),
+            deadlines: RefCell::default(),
+            program,
+            connector,
+            shared_pool: None,
+            buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
+            common,
+            in_flight: Cell::new(0),
+            backlog: RefCell::new(None),
+            users: Cell::new(0),
+            open: Rc::default(),
+            alarm: Alarm::default(),
+            arrivals_end: Limit::default(),
+            aborted: Cell::new(false),
+            origins: RefCell::new(origins),
+            running: RefCell::default(),
+            vacant: RefCell::default(),
+            cpu_seen: Cell::new(0),
+            waiting_seen: Cell::new(0),
+            next_sample: Cell::new(0),
+        }
+    }
+
+    /// Everything that is due now: deadlines, the wheel, closed intervals. Cheap when nothing is; called after every
+    /// completion, because a busy runtime looks at its timer only every few dozen tasks.
+    pub fn turn(&self, now_ns: u64) {
+        let tick = {
+            let mut deadlines = self.deadlines.borrow_mut();
+            let due = deadlines.next_tick();
+            let tick = due <= now_ns;
+            if tick {
+                let run = &mut self.recorder.borrow_mut().run;
+                run.stall_ns = run.stall_ns.max(now_ns - due);
+            }
+            if tick || deadlines.next_exact() <= now_ns {
+                deadlines.fire(now_ns);
+            }
+            tick
+        };
+        if tick {
+            self.tick(now_ns);
+        }
+    }
+
+    /// The next moment at which the worker has something to do, and whether it must be met exactly.
+    #[must_use]
+    pub fn next_deadline(&self) -> (u64, bool) {
+        let deadlines = self.deadlines.borrow();
+        let (exact, tick) = (
+            deadlines.next_exact(),
+            deadlines.next_tick().min(self.next_sample.get()),
+        );
+        if exact <= tick {
+            (exact, true)
+        } else {
+            (tick, false)
+        }
+    }
+
+    /// Sleeps until an exact moment; the limit cuts it short.
+    ///
+    /// # Errors
+    /// When it was cut short.
+    pub async fn sleep_until(
+        &self,
+        at_ns: u64,
+        limit: &Limit,
+    ) -> Result<(), crate::deadlines::Cut> {
+        let at_ns = if mutant::is(Mutant::MillisecondTimers) {
+            (at_ns / 1_000_000 + 1) * 1_000_000
+        } else {
+            at_ns
+        };
+        self.alarm.wants(at_ns);
+        let mut sleep = std::pin::pin!(Sleep::until(&self.deadlines, at_ns));
+        std::future::poll_fn(|cx| match sleep.as_mut().poll(cx) {
+            std::task::Poll::Ready(()) => std::task::Poll::Ready(Ok(())),
+            std::task::Poll::Pending => limit.poll(cx).map(Err),
+        })
+        .await
+    }
+
+    /// Wall clock of a moment, in nanoseconds since 1970.
+    #[must_use]
+    pub fn wall_ns(&self, ns: u64) -> u64 {
+        self.common.zero.wall_ns + ns
+    }
+
+    /// The number of an origin, given out at its first mention.
+    pub fn origin_id(&self, origin: &Origin) -> OriginId {
+        let mut origins = self.origins.borrow_mut();
+        let known = origins.iter().position(|o| o == origin);
+        known.unwrap_or_else(|| {
+            origins.push(origin.clone());
+            origins.len() - 1
+        }) as OriginId
+    }
+
+    /// Sends a line to be printed, or counts it as lost.
+    pub fn emit(&self, line: Line) {
+        if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
+            self.common.lines.fetch_sub(1, Ordering::Relaxed);
+            self.recorder.borrow_mut().run.lines_lost += 1;
+            return;
+        }
+        // The collector outlives the workers; if it is gone, so is everyone who could read the line.
+        let _ = self.common.messages.send(Message::Line(line));
+    }
+
+    /// Enters a virtual user into the list of those under way.
+    pub fn enter(&self, limit: &Rc<Limit>) -> usize {
+        self.users.set(self.users.get() + 1);
+        self.watch(limit)
+    }
+
+    /// Has a limit end when everything under way is given up.
+    pub fn watch(&self, limit: &Rc<Limit>) -> usize {
+        if self.aborted.get() {
+            limit.abort();
+        }
+        let mut running = self.running.borrow_mut();
+        match self.vacant.borrow_mut().pop() {
+            Some(place) => {
+                running[place] = Some(Rc::clone(limit));
+                place
+            }
+            None => {
+                running.push(Some(Rc::clone(limit)));
+                running.len() - 1
+            }
+        }
+    }
+
+    /// Strikes a virtual user from the list.
+    pub fn leave(&self, place: usize) {
+        self.users.set(self.users.get() - 1);
+        self.unwatch(place);
+    }
+
+    /// Strikes a limit from the list.
+    pub fn unwatch(&self, place: usize) {
+        if let Some(limit) = self.running.borrow_mut()[place].take() {
+            limit.retire();
+        }
+        self.vacant.borrow_mut().push(place);
+    }
+
+    /// Gives up everything under way.
+    pub fn abort(&self) {
+        if self.aborted.replace(true) {
+            return;
+        }
+        self.arrivals_end.abort();
+        let running: Vec<Rc<Limit>> = self.running.borrow().iter().flatten().cloned().collect();
+        running.iter().for_each(|limit| limit.abort());
+    }
+
+    /// Closes the books.
+    pub fn finish(&self) {
+        let now = self.clock.now();
+        self.sample_levels();
+        self.recorder.borrow_mut().finish(now);
+        self.hand_over();
+    }
+
+    fn tick(&self, now_ns: u64) {
+        match self.common.stop.urgency() {
+            Urgency::None => {}
+            Urgency::Drain => {
+                self.common.stop.noticed(now_ns);
+                self.arrivals_end.abort();
+            }
+            Urgency::Abort => {
+                self.common.stop.noticed(now_ns);
+                self.abort();
+            }
+        }
+        self.recorder.borrow_mut().advance(now_ns);
+        self.recorder.borrow_mut().run.connections = self.open.get();
+        self.hand_over();
+    }
+
+    /// Samples the levels if it is time to. Called by the pacer alone, at random moments of its own: a count taken when
+    /// something has just ended, or in step with the arrivals, would not be independent of them.
+    pub fn sample(&self, now_ns: u64) {
+        if now_ns < self.next_sample.get() {
+            return;
+        }
+        let slot = now_ns / TICK_NS + 1;
+        let offset = Rng::keyed(
+            self.program.seed,
+            Purpose::Sampling,
+            slot,
+            self.index as u64,
+        )
+        .below(TICK_NS);
+        self.next_sample.set(slot * TICK_NS + offset);
+        self.recorder.borrow_mut().advance(now_ns);
+        self.sample_levels();
+    }
+
+    fn sample_levels(&self) {
+        let waiting = self
+            .backlog
+            .borrow()
+            .as_ref()
+            .map_or(0, |due| due(self.clock.now()));
+        let run = &mut self.recorder.borrow_mut().run;
+        run.in_flight.sample(self.in_flight.get() + waiting);
+        run.users.sample(self.users.get());
+        run.connections = self.open.get();
+    }
+
+    fn hand_over(&self) {
+        let mut full = {
+            let mut recorder = self.recorder.borrow_mut();
+            if !recorder.has_full() {
+                return;
+            }
+            recorder.take_full()
+        };
+        let cpu = clock::thread_cpu_ns();
+        if let Some(last) = full.last_mut() {
+            last.run.cpu_ns = vec![cpu.saturating_sub(self.cpu_seen.replace(cpu))];
+            if let Some(ns) = clock::thread_waiting_ns() {
+                last.run.waiting_ns = vec![ns.saturating_sub(self.waiting_seen.replace(ns))];
+            }
+        }
+        for snapshot in full {
+            // As above: without a collector nobody is left to be told.
+            let _ = self
+                .common
+                .messages
+                .send(Message::Snapshot(Box::new(snapshot)));
+        }
+    }
+}
+
+/// When the pacer will look up from its sleep; whoever needs an earlier moment wakes it.
+#[derive(Debug)]
+pub struct Alarm {
+    at: Cell<u64>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Default for Alarm {
+    fn default() -> Self {
+        Alarm {
+            at: Cell::new(NEVER),
+            waker: RefCell::new(None),
+        }
+    }
+}
+
+impl Alarm {
+    /// The pacer sleeps until this moment.
+    pub fn set(&self, at_ns: u64) {
+        self.at.set(at_ns);
+    }
+
+    /// Whether somebody has asked for an earlier moment.
+    #[must_use]
+    pub fn is_before(&self, at_ns: u64) -> bool {
+        self.at.get() < at_ns
+    }
+
+    /// Wakes this task when somebody needs an earlier moment.
+    pub fn watch(&self, cx: &Context<'_>) {
+        let mut waker = self.waker.borrow_mut();
+        if !waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(cx.waker()))
+        {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+
+    fn wants(&self, at_ns: u64) {
+        if at_ns < self.at.get() {
+            self.at.set(at_ns);
+            if let Some(waker) = self.waker.borrow().as_ref() {
+                waker.wake_by_ref();
+            }
+        }
+    }
+}

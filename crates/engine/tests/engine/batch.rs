@@ -1,0 +1,228 @@
+//! The batch driver: raw requests on fixed connections.
+
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+
+use engine::{
+    driver::batch::{Batch, BatchDriver, Pace, Source},
+    http::{
+        reply::{Keep, Reply},
+        url,
+    },
+};
+
+use super::{
+    peer::{Peer, ok},
+    *,
+};
+
+/// Sends what it is given, so many times; hears of every answer.
+struct Fixed {
+    batch: Batch,
+    left: u32,
+    seen: Arc<Mutex<VecDeque<(u16, String)>>>,
+}
+
+impl Source for Fixed {
+    fn next(&mut self, _: usize, batch: &mut Batch) -> bool {
+        let more = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        batch.clone_from(&self.batch);
+        more
+    }
+
+    fn answered(&mut self, _: usize, reply: &Reply) -> bool {
+        let body = String::from_utf8_lossy(&reply.body).into_owned();
+        let seen = (reply.status, body);
+        self.seen.lock().expect("no panic").push_back(seen);
+        true
+    }
+}
+
+fn batch(text: &str, answers: u32) -> Batch {
+    Batch {
+        bytes: text.as_bytes().to_vec(),
+        answers,
+        heads: Vec::new(),
+        keep: Keep::Body,
+    }
+}
+
+struct Given {
+    connections: usize,
+    until_ns: u64,
+    times: u32,
+    rate: Option<u64>,
+}
+
+/// Runs a batch against a server; answers what was counted and what the source saw.
+fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
+    let seen = Arc::default();
+    let heard = Arc::clone(&seen);
+    let origin = url::parse(to).expect("a URL").origin;
+    let load = given
+        .rate
+        .map_or(Load::Once, |per_second| rate(per_second, given.until_ns));
+    let mut plan = plan(to, load, vec![request(get("/"))]);
+    plan.http.timeouts.total_ns = Some(500 * MILLISECOND);
+    let options = Options {
+        drain_ns: Some(SECOND),
+        ..Options::default()
+    };
+    let prepared = Prepared::new(&plan, options).expect("compiles");
+    let (connections, until_ns, left) = (given.connections, given.until_ns, given.times);
+    let pace = given.rate.map(|rate| Pace {
+        rate: Rate::per_second(rate),
+        connections: connections as u64,
+        first: 0,
+        stride: 1,
+    });
+    let batch = batch.clone();
+    let prepared = prepared.with_driver(Arc::new(move |_, _| {
+        Box::new(BatchDriver {
+            origin: origin.clone(),
+            address: None,
+            connections,
+            until_ns,
+            label: 2,
+            pace: pace.map(|pace| (pace, 3)),
+            source: Rc::new(RefCell::new(Fixed {
+                batch: batch.clone(),
+                left,
+                seen: Arc::clone(&heard),
+            })),
+        })
+    }));
+    let mut kept = Kept::default();
+    prepared
+        .run(Zero::in_ns(MILLISECOND), &mut kept)
+        .expect("a run");
+    let seen = seen.lock().expect("no panic").drain(..).collect();
+    (kept, seen)
+}
+
+const GET: &str = "GET /raw HTTP/1.1\r\nHost: x\r\n\r\n";
+
+#[test]
+fn connections_send_what_their_source_gives() {
+    let peer = Peer::start(|_| ok("hi"));
+    let given = Given {
+        connections: 4,
+        until_ns: 300 * MILLISECOND,
+        times: 100,
+        rate: None,
+    };
+    let (kept, seen) = drive(&peer.url(), &batch(GET, 1), &given);
+    assert_eq!(kept.total(label::ALL).counters.ok, 100);
+    assert_eq!(seen, vec![(200, "hi".to_owned()); 100]);
+    let opened = kept.intervals.iter().map(|i| i.run.opened).sum::<u64>();
+    assert_eq!(opened, 4);
+    let heads = peer.heads();
+    let sent = |head: &String| head == "GET /raw HTTP/1.1\r\nHost: x\r\n";
+    assert!(heads.iter().all(sent));
+}
+
+#[test]
+fn several_requests_at_once_are_as_many_answers() {
+    let lab = lab::Lab::start("truth", &lab::Options::default()).expect("a lab");
+    let given = Given {
+        connections: 2,
+        until_ns: 300 * MILLISECOND,
+        times: 50,
+        rate: None,
+    };
+    let mut many = batch(&GET.repeat(16), 16);
+    // Among them one whose answer has no body, whatever its head says.
+    many.bytes = format!("{}HEAD / HTTP/1.1\r\nHost: x\r\n\r\n{GET}", GET.repeat(14)).into_bytes();
+    many.heads = vec![14];
+    let url = format!("http://{}", lab.address());
+    let (kept, seen) = drive(&url, &many, &given);
+    let counters = kept.total(label::ALL).counters;
+    assert_eq!((counters.issued, counters.ok), (800, 800));
+    assert_eq!(seen.len(), 800);
+    assert_eq!(seen.iter().filter(|(_, body)| body.is_empty()).count(), 50);
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let options = lab::Options {
+        extra: vec![("mode".into(), "never".into())],
+        ..lab::Options::default()
+    };
+    let lab = lab::Lab::start("truth", &options).expect("a lab");
+    let given = Given {
+        connections: 3,
+        until_ns: 700 * MILLISECOND,
+        times: 1000,
+        rate: None,
+    };
+    let url = format!("http://{}", lab.address());
+    let (kept, _) = drive(&url, &batch(GET, 1), &given);
+    let counters = kept.total(label::ALL).counters;
+    // Half a second each: one that ends within the test, and the one that began behind it.
+    assert_eq!(counters.none[NoAnswer::Timeout as usize], 6);
+    assert_eq!(counters.issued, 6);
+}
+
+#[test]
+fn a_pace_is_kept_and_what_is_due_is_counted_whatever_the_server_does() {
+    let stall = [
+        "mode=stall",
+        "stall=300ms",
+        "every=10s",
+        "first=200ms",
+        "service=0",
+    ];
+    let extra = stall.map(|pair| pair.split_once('=').expect("a pair"));
+    let options = lab::Options {
+        extra: extra.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+        ..lab::Options::default()
+    };
+    let lab = lab::Lab::start("truth", &options).expect("a lab");
+    let given = Given {
+        connections: 4,
+        until_ns: SECOND,
+        times: 10_000,
+        rate: Some(1000),
+    };
+    let url = format!("http://{}", lab.address());
+    let (kept, _) = drive(&url, &batch(GET, 1), &given);
+    let counters = kept.total(label::ALL).counters;
+    assert_eq!(kept.arrivals(), (1000, 1000, 0));
+    assert_eq!((counters.issued, counters.ok), (1000, 1000));
+    // Everyone who was due in the stall has waited for its end, from the moment at which it was due.
+    let response = kept.total(2);
+    let response = response
+        .histogram(measure::Kind::Response, measure::Outcome::Ok)
+        .expect("answers");
+    let slow = response.above(30 * MILLISECOND);
+    assert!((200..=400).contains(&slow), "{slow} waited");
+    assert_eq!(kept.total(3).counters.ok, 1000, "each an iteration");
+}
+
+#[test]
+fn long_bodies_are_thrown_away_and_counted() {
+    let options = lab::Options {
+        extra: vec![("body".into(), "300000".into())],
+        ..lab::Options::default()
+    };
+    let lab = lab::Lab::start("truth", &options).expect("a lab");
+    let given = Given {
+        connections: 2,
+        until_ns: SECOND,
+        times: 100,
+        rate: None,
+    };
+    let url = format!("http://{}", lab.address());
+    let mut unread = batch(GET, 1);
+    let bytes = |keep, unread: &mut Batch| {
+        unread.keep = keep;
+        let (kept, seen) = drive(&url, unread, &given);
+        let counters = kept.total(label::ALL).counters;
+        assert_eq!(counters.ok, 100);
+        (counters.bytes_in, seen)
+    };
+    let (thrown, _) = bytes(Keep::Nothing, &mut unread);
+    let (read, seen) = bytes(Keep::Body, &mut unread);
+    assert!(seen.iter().all(|(_, body)| body.len() == 300_000));
+    assert_eq!(thrown, read);
+}

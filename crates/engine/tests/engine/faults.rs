@@ -1,0 +1,169 @@
+//! Everything that can go wrong on the way to an answer, counted by kind.
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+};
+
+use measure::Fault;
+
+use super::{
+    peer::{Peer, Reply, ok},
+    *,
+};
+
+fn faults(target: &str, change: impl Fn(&mut Plan)) -> Vec<(Fault, u64)> {
+    let mut plan = plan(target, rate(20, SECOND / 2), vec![request(get("/"))]);
+    change(&mut plan);
+    let all = run(&plan).total(label::ALL).counters;
+    assert_eq!(all.issued, 10);
+    assert_eq!(all.issued, all.ended());
+    all.faults.0
+}
+
+#[test]
+fn refused() {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|l| l.local_addr())
+        .expect("a free port")
+        .port();
+    assert_eq!(
+        faults(&format!("http://127.0.0.1:{port}"), |_| {}),
+        [(Fault::Refused, 10)]
+    );
+}
+
+#[test]
+fn unresolvable() {
+    let found = faults("http://no-such-host.invalid", |_| {});
+    assert!(
+        matches!(
+            found.as_slice(),
+            [(Fault::DnsNotFound | Fault::DnsAgain, 10)]
+        ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn garbage_and_early_ends() {
+    let garbage = Peer::start(|_| Reply::Bytes(b"220 mail.example.test ESMTP\r\n\r\n".to_vec()));
+    assert!(matches!(
+        faults(&garbage.url(), |_| {}).as_slice(),
+        [(Fault::Protocol(_), 10)]
+    ));
+    let early =
+        Peer::start(|_| Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc".to_vec()));
+    assert_eq!(faults(&early.url(), |_| {}), [(Fault::ClosedEarly, 10)]);
+    let silent = Peer::start(|_| Reply::Close(Vec::new()));
+    assert_eq!(faults(&silent.url(), |_| {}), [(Fault::ClosedEarly, 10)]);
+}
+
+#[test]
+fn an_answer_before_the_body_has_come_counts() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.read_exact(&mut [0; 16]).expect("a beginning");
+        stream
+            .write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+            .expect("still connected");
+        // Closing with unread bytes resets the connection.
+    });
+    let mut post = Request::new("POST", Template::Literal(json!("/")), "/");
+    post.body = plan::scenario::Body::Text(Template::Literal(json!("x".repeat(16 << 20))));
+    let all = run(&plan(&url, Load::Once, vec![request(post)]))
+        .total(label::ALL)
+        .counters;
+    server.join().expect("no panic");
+    assert_eq!((all.failed, all.without_answer()), (1, 0), "{all:?}");
+    assert_eq!(all.codes.0, [(413, 1)]);
+}
+
+#[test]
+fn never_answered() {
+    let peer = Peer::start(|_| Reply::Never);
+    assert_eq!(
+        faults(&peer.url(), |plan| plan.http.timeouts.total_ns =
+            Some(SECOND / 5)),
+        [(Fault::ResponseTimeout, 10)]
+    );
+    let idle = |plan: &mut Plan| {
+        plan.http.timeouts = plan::Timeouts {
+            total_ns: None,
+            headers_ns: None,
+            idle_ns: Some(SECOND / 5),
+        }
+    };
+    assert_eq!(faults(&peer.url(), idle), [(Fault::IdleTimeout, 10)]);
+    let headers = |plan: &mut Plan| {
+        plan.http.timeouts = plan::Timeouts {
+            total_ns: None,
+            headers_ns: Some(SECOND / 5),
+            idle_ns: Some(SECOND),
+        }
+    };
+    assert_eq!(faults(&peer.url(), headers), [(Fault::ResponseTimeout, 10)]);
+}
+
+#[test]
+fn what_is_unfinished_when_the_drain_ends() {
+    let peer = Peer::start(|_| Reply::Never);
+    let plan = plan(&peer.url(), rate(20, SECOND / 2), vec![request(get("/"))]);
+    let all = run_with(
+        &plan,
+        Options {
+            drain_ns: Some(SECOND / 5),
+            ..Options::default()
+        },
+    )
+    .total(label::ALL)
+    .counters;
+    assert_eq!(all.faults.0, [(Fault::Unfinished, 10)]);
+}
+
+#[test]
+fn an_endless_loop_ends_with_the_run() {
+    let peer = Peer::start(|_| ok("x"));
+    let endless = |steps| {
+        vec![Step::Loop(Loop {
+            steps,
+            count: LoopCount::Fixed(LoopRange {
+                start: 0,
+                end: None,
+            }),
+            over: None,
+            index_as: "$loopCount".into(),
+            element_as: "$loopElement".into(),
+        })]
+    };
+    for steps in [
+        endless(vec![request(get("/"))]),
+        endless(endless(Vec::new())),
+    ] {
+        let kept = run_with(
+            &plan(&peer.url(), Load::Once, steps),
+            Options {
+                drain_ns: Some(SECOND / 10),
+                ..Options::default()
+            },
+        );
+        let iteration = kept.total(kept_iteration(&kept)).counters;
+        assert_eq!(
+            iteration.none[NoAnswer::Unfinished as usize],
+            1,
+            "{iteration:?}"
+        );
+    }
+}
+
+/// The label with an iteration in it: the last one.
+fn kept_iteration(kept: &Kept) -> u16 {
+    kept.intervals
+        .iter()
+        .flat_map(|i| i.slots.keys())
+        .map(|(id, _)| *id)
+        .max()
+        .unwrap_or(0)
+}

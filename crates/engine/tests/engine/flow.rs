@@ -1,0 +1,448 @@
+//! Whole flows: what is sent, what is captured, what is counted.
+
+use super::{
+    peer::{Peer, Reply, ok},
+    *,
+};
+
+#[test]
+fn an_open_run_counts_what_the_lab_counted() {
+    let lab = lab::Lab::start("sum", &lab::Options::default()).expect("a lab");
+    let plan = plan(
+        &format!("http://{}", lab.address()),
+        rate(500, SECOND),
+        vec![request(get("/api/sum?a=1&b=2"))],
+    );
+    let kept = run(&plan);
+    let all = kept.total(label::ALL);
+    assert_eq!(kept.arrivals(), (500, 500, 0));
+    assert_eq!(
+        (all.counters.issued, all.counters.ok, all.counters.ended()),
+        (500, 500, 500)
+    );
+    assert_eq!(all.counters.codes.0, [(200, 500)]);
+    let iterations = kept.total(3);
+    assert_eq!(
+        (iterations.counters.issued, iterations.counters.ok),
+        (500, 500)
+    );
+    lab.stop().expect("a clean stop");
+}
+
+#[test]
+fn several_workers_deal_the_arrivals() {
+    let peer = Peer::start(|_| ok("x"));
+    let plan = plan(&peer.url(), rate(300, SECOND), vec![request(get("/"))]);
+    let kept = run_with(
+        &plan,
+        Options {
+            workers: Some(3),
+            drain_ns: Some(SECOND),
+            ..Options::default()
+        },
+    );
+    assert_eq!(kept.total(label::ALL).counters.ok, 300);
+    assert_eq!(peer.heads().len(), 300);
+    assert!(
+        kept.intervals
+            .windows(2)
+            .all(|w| w[0].index + 1 == w[1].index && w[0].span.1 == w[1].span.0)
+    );
+}
+
+#[test]
+fn captures_templates_and_loops() {
+    let peer = Peer::start(|seen| {
+        if seen.head.starts_with("POST") {
+            ok(r#"{"id":"p7","name":[{"family":"Q r"}]}"#)
+        } else {
+            ok("{}")
+        }
+    });
+    let parse = |value| Template::parse(&value).expect("a template");
+    let mut create = Request::new("POST", parse(json!("/Patient")), "/Patient");
+    create.body =
+        plan::scenario::Body::Json(parse(json!({"n": "{{ n }}", "i": "{{ $loopCount }}"})));
+    create.headers = vec![
+        ("authorization".into(), parse(json!("{{ auth }}"))),
+        ("x-none".into(), parse(json!("{{ nothing }}"))),
+    ];
+    let capture = |path: &str, name: &str| Capture {
+        from: Source::Json {
+            path: parse(json!(path)),
+            pick: true,
+        },
+        store: Some(name.into()),
+        strict: true,
+        equals: None,
+    };
+    create.captures = vec![capture("$.id", "id"), capture("$.name[0].family", "family")];
+    let steps = vec![Step::Loop(Loop {
+        steps: vec![
+            request(create),
+            request(get("/Patient/{{ id }}")),
+            request(get("/Patient?name={{ family }}")),
+        ],
+        count: LoopCount::Fixed(LoopRange {
+            start: 0,
+            end: Some(2),
+        }),
+        over: None,
+        index_as: "$loopCount".into(),
+        element_as: "$loopElement".into(),
+    })];
+    let mut plan = plan(&peer.url(), Load::Once, steps);
+    plan.variables = vec![
+        ("auth".into(), Variable::Constant(json!("Bearer x"))),
+        ("n".into(), Variable::Constant(json!(5))),
+    ];
+    let kept = run(&plan);
+    assert_eq!(kept.total(label::ALL).counters.ok, 6);
+    let seen = peer.seen.lock().expect("no panic").clone();
+    assert!(
+        seen[0]
+            .head
+            .starts_with("POST /Patient HTTP/1.1\r\nHost: 127.0.0.1:"),
+        "{}",
+        seen[0].head
+    );
+    assert!(
+        seen[0].head.contains("authorization: Bearer x\r\n") && !seen[0].head.contains("x-none")
+    );
+    assert_eq!(String::from_utf8_lossy(&seen[0].body), r#"{"n":5,"i":0}"#);
+    assert_eq!(String::from_utf8_lossy(&seen[3].body), r#"{"n":5,"i":1}"#);
+    assert!(seen[1].head.starts_with("GET /Patient/p7 HTTP/1.1\r\n"));
+    assert!(
+        seen[2]
+            .head
+            .starts_with("GET /Patient?name=Q%20r HTTP/1.1\r\n")
+    );
+}
+
+#[test]
+fn failed_checks_and_statuses_are_failed_requests() {
+    let peer = Peer::start(|seen| {
+        if seen.head.starts_with("GET /404") {
+            Reply::Bytes(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".to_vec())
+        } else {
+            ok("hello")
+        }
+    });
+    let mut checked = get("/");
+    checked.checks = vec![Check::BodyContains(
+        Template::parse(&json!("bye")).expect("a template"),
+    )];
+    let mut expected = get("/404");
+    expected.expected_status = vec![404];
+    let mut plan = plan(
+        &peer.url(),
+        Load::Once,
+        vec![request(get("/404")), request(checked), request(expected)],
+    );
+    plan.rules.failure_ends_iteration = false;
+    let all = run(&plan).total(label::ALL).counters;
+    assert_eq!((all.issued, all.ok, all.failed), (3, 1, 2));
+    let reasons: Vec<String> = all.failures.0.iter().map(|(f, _)| f.to_string()).collect();
+    assert_eq!(reasons, ["status 404", "check body"]);
+    plan.rules.failure_ends_iteration = true;
+    assert_eq!(run(&plan).total(label::ALL).counters.issued, 1);
+}
+
+#[test]
+fn redirects_and_cookies() {
+    let peer = Peer::start(|seen| {
+        let to = |code, path| {
+            Reply::Bytes(format!("HTTP/1.1 {code} X\r\nLocation: {path}\r\nSet-Cookie: sid=a\r\nContent-Length: 0\r\n\r\n").into_bytes())
+        };
+        match seen.head.split(' ').nth(1) {
+            Some("/301") => to(301, "/there"),
+            Some("/loop") => to(302, "/loop"),
+            _ => ok("x"),
+        }
+    });
+    let mut post = Request::new(
+        "POST",
+        Template::parse(&json!("/301")).expect("a template"),
+        "/301",
+    );
+    post.body = plan::scenario::Body::Text(Template::Literal(json!("b")));
+    let mut keeps = post.clone();
+    keeps.redirects_keep_method = true;
+    let mut plan = plan(
+        &peer.url(),
+        Load::Once,
+        vec![request(post), request(keeps), request(get("/loop"))],
+    );
+    plan.http.max_redirects = 3;
+    let all = run(&plan).total(label::ALL).counters;
+    assert_eq!((all.issued, all.ok, all.redirects), (3, 2, 5));
+    assert_eq!(all.none[NoAnswer::Protocol as usize], 1);
+    let heads = peer.heads();
+    assert!(
+        heads[1].starts_with("GET /there") && heads[1].contains("cookie: sid=a"),
+        "{}",
+        heads[1]
+    );
+    assert!(heads[3].starts_with("POST /there"));
+}
+
+#[test]
+fn a_redirect_takes_along_neither_the_host_nor_the_length_of_what_stays_behind() {
+    let second = Peer::start(|_| ok("x"));
+    let there = second.url();
+    let first = Peer::start(move |_| {
+        Reply::Bytes(
+            format!("HTTP/1.1 303 X\r\nLocation: {there}/there\r\nContent-Length: 0\r\n\r\n")
+                .into_bytes(),
+        )
+    });
+    let mut post = Request::new("POST", Template::Literal(json!("/")), "/");
+    post.body = plan::scenario::Body::Text(Template::Literal(json!("b")));
+    post.headers = [
+        ("host", "a.test"),
+        ("content-length", "1"),
+        ("authorization", "s"),
+    ]
+    .map(|(name, value)| (name.into(), Template::Literal(json!(value))))
+    .into();
+    let plan = plan(&first.url(), Load::Once, vec![request(post)]);
+    let all = run(&plan).total(label::ALL).counters;
+    assert_eq!((all.ok, all.redirects), (1, 1));
+    let head = second.heads()[0].to_ascii_lowercase();
+    assert!(
+        head.contains(&format!("host: {}\r\n", second.address)),
+        "{head}"
+    );
+    assert!(
+        !head.contains("content-length") && !head.contains("authorization"),
+        "{head}"
+    );
+}
+
+#[test]
+fn a_shared_pool_caps_the_connections_and_the_wait_is_not_lateness() {
+    let peer = Peer::start(|_| {
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+        ok("x")
+    });
+    let mut plan = plan(&peer.url(), rate(100, SECOND / 5), vec![request(get("/"))]);
+    plan.http.pool = Pool::Shared(1);
+    let kept = run(&plan);
+    assert_eq!(kept.total(label::ALL).counters.ok, 20);
+    assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
+    let wait = kept
+        .total(label::ALL)
+        .histogram(measure::Kind::Wait, measure::Outcome::Ok)
+        .and_then(measure::Histogram::max);
+    // Twenty requests of 20 ms one after the other, offered in 200 ms: the last waits about 200 ms.
+    assert!(wait.is_some_and(|ns| ns > 100 * MILLISECOND), "{wait:?}");
+}
+
+#[test]
+fn caps_skip_and_phases_are_told_apart() {
+    let peer = Peer::start(|_| {
+        std::thread::park_timeout(std::time::Duration::from_millis(300));
+        ok("x")
+    });
+    let mut capped = Phase::new(SECOND / 5, Shape::Rate(Rate::per_second(50)));
+    capped.max_users = Some(2);
+    let mut poisson = Phase::new(SECOND / 5, Shape::Rate(Rate::per_second(50)));
+    poisson.arrivals = Arrivals::Poisson;
+    let load = Load::Open {
+        phases: vec![capped, poisson],
+        first: FirstArrival::AtStart,
+    };
+    let kept = run(&plan(&peer.url(), load.clone(), vec![request(get("/"))]));
+    let (due, started, skipped) = kept.arrivals();
+    assert_eq!(due, plan::schedule::Schedule::new(&load, 0).total());
+    assert_eq!((started, skipped), (due - 8, 8));
+    let phase = |p: u32| {
+        kept.intervals
+            .iter()
+            .filter_map(|i| i.slots.get(&(label::ALL, p)))
+            .map(|s| s.counters.ok)
+            .sum::<u64>()
+    };
+    assert_eq!((phase(0), phase(1)), (2, started - 2));
+}
+
+#[test]
+fn closed_users_keep_their_connections() {
+    let peer = Peer::start(|_| ok("x"));
+    let load = Load::Closed {
+        users: 3,
+        duration_ns: SECOND / 5,
+    };
+    let kept = run(&plan(&peer.url(), load, vec![request(get("/"))]));
+    let all = kept.total(label::ALL).counters;
+    assert!(all.ok > 10 && all.ok == all.issued, "{all:?}");
+    assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 3);
+    assert_eq!(peer.heads().len() as u64, all.ok);
+}
+
+#[test]
+fn logs_and_traces_come_out() {
+    let peer = Peer::start(|_| ok("hello"));
+    let log = Step::Log(Template::parse(&json!("loop {{ $uuid }}")).expect("a template"));
+    let kept = run_with(
+        &plan(&peer.url(), Load::Once, vec![log, request(get("/x"))]),
+        Options {
+            trace: true,
+            ..Options::default()
+        },
+    );
+    assert!(matches!(&kept.lines[0], Line::Log(text) if text.len() == 5 + 36));
+    assert!(matches!(&kept.lines[1], Line::Trace(text) if text.contains("> GET /x HTTP/1.1")));
+    assert!(
+        matches!(&kept.lines[2], Line::Trace(text) if text.contains("< 200") && text.contains("< hello"))
+    );
+}
+
+#[test]
+fn a_redirected_body_is_the_same_body() {
+    let peer = Peer::start(|seen| match seen.head.split(' ').nth(1) {
+        Some("/there") => ok("x"),
+        _ => Reply::Bytes(
+            b"HTTP/1.1 307 X\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        ),
+    });
+    let template = |text: &str| Template::parse(&json!(text)).expect("a template");
+    let mut post = Request::new("POST", template("/{{ $randomString(8) }}"), "/");
+    post.body = plan::scenario::Body::Text(template("{{ $randomString(16) }}"));
+    let plan = plan(&peer.url(), Load::Once, vec![request(post)]);
+    assert_eq!(run(&plan).total(label::ALL).counters.ok, 1);
+    let seen = peer.seen.lock().expect("no panic");
+    assert_eq!((seen.len(), seen[0].body.len()), (2, 16));
+    assert_eq!(seen[0].body, seen[1].body);
+}
+
+#[test]
+fn a_location_that_is_no_url_is_the_servers_fault_and_a_cookie_cannot_begin_a_header() {
+    let peer = Peer::start(|_| {
+        Reply::Bytes(b"HTTP/1.1 302 X\r\nLocation: http://[x\r\nContent-Length: 0\r\n\r\n".to_vec())
+    });
+    let to_nowhere = plan(&peer.url(), Load::Once, vec![request(get("/"))]);
+    let none = run(&to_nowhere).total(label::ALL).counters.none;
+    assert_eq!(none[NoAnswer::Protocol as usize], 1);
+    let mut cookie = get("/");
+    cookie.cookies = vec![("a".into(), Template::Literal(json!("b\r\nInjected: yes")))];
+    let injecting = plan(&peer.url(), Load::Once, vec![request(cookie)]);
+    let none = run(&injecting).total(label::ALL).counters.none;
+    assert_eq!(none[NoAnswer::Generator as usize], 1);
+    assert_eq!(peer.heads().len(), 1);
+}
+
+/// Leaves a thread behind that waits for something, as a slow resolver does.
+struct Lookup(Arc<Mutex<std::sync::mpsc::Receiver<()>>>);
+
+impl engine::driver::Driver for Lookup {
+    fn run(
+        self: Box<Self>,
+        _: std::rc::Rc<engine::worker::Worker>,
+    ) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            tokio::task::spawn_blocking(move || {
+                self.0.lock().is_ok_and(|answer| answer.recv().is_ok())
+            });
+            tokio::task::yield_now().await;
+        })
+    }
+}
+
+#[test]
+fn a_run_does_not_wait_for_a_resolver_that_does_not_answer() {
+    let (answer, waiting) = std::sync::mpsc::channel();
+    let waiting = Arc::new(Mutex::new(waiting));
+    let plan = plan("http://127.0.0.1:1", Load::Once, vec![request(get("/"))]);
+    let prepared = Prepared::new(&plan, Options::default())
+        .expect("compiles")
+        .with_driver(Arc::new(move |_, _| Box::new(Lookup(Arc::clone(&waiting)))));
+    // Would not come back: the answer is given behind it.
+    prepared
+        .run(Zero::in_ns(0), &mut Kept::default())
+        .expect("a run");
+    drop(answer);
+}
+
+struct StopAtOnce(StopHandle, Kept);
+
+impl Sink for StopAtOnce {
+    fn interval(&mut self, interval: Interval) {
+        if self.0.urgency() == engine::Urgency::None {
+            self.0.stop();
+        }
+        self.1.intervals.push(interval);
+    }
+    fn line(&mut self, _: Line) {}
+}
+
+fn stopped(plan: &Plan, drain_ns: u64) -> Kept {
+    let stop = StopHandle::default();
+    let options = Options {
+        stop: stop.clone(),
+        drain_ns: Some(drain_ns),
+        ..Options::default()
+    };
+    let mut sink = StopAtOnce(stop, Kept::default());
+    let prepared = Prepared::new(plan, options).expect("compiles");
+    prepared.run(Zero::in_ns(0), &mut sink).expect("a run");
+    sink.1
+}
+
+#[test]
+fn the_drain_of_a_stopped_run_begins_when_it_is_stopped() {
+    let peer = Peer::start(|_| Reply::Never);
+    let mut plan = plan(
+        &peer.url(),
+        rate(20, 3600 * SECOND),
+        vec![request(get("/"))],
+    );
+    plan.http.timeouts.total_ns = None;
+    let kept = stopped(&plan, SECOND / 10);
+    let all = kept.total(label::ALL).counters;
+    assert!(all.issued > 0);
+    assert_eq!(all.issued, all.none[NoAnswer::Unfinished as usize]);
+}
+
+#[test]
+fn a_worker_far_behind_its_schedule_can_be_stopped() {
+    let load = rate(1_000_000, 4 * SECOND);
+    let log = Step::Log(Template::Literal(json!("")));
+    let plan = plan("http://127.0.0.1:1", load, vec![log]);
+    let (due, started, _) = stopped(&plan, SECOND).arrivals();
+    assert!(due > 0 && due == started && due < 3_000_000, "{due} due");
+}
+
+#[test]
+fn a_stop_ends_arrivals_and_a_second_one_ends_everything() {
+    let peer = Peer::start(|_| Reply::Never);
+    let stop = StopHandle::default();
+    let (started, handle) = (Arc::new(Mutex::new(false)), stop.clone());
+    struct Stopper(StopHandle, Kept, Arc<Mutex<bool>>);
+    impl Sink for Stopper {
+        fn interval(&mut self, interval: Interval) {
+            // Twice: the second makes it urgent.
+            self.0.stop();
+            *self.2.lock().expect("no panic") = true;
+            self.1.intervals.push(interval);
+        }
+        fn line(&mut self, _: Line) {}
+    }
+    let mut sink = Stopper(handle, Kept::default(), Arc::clone(&started));
+    let plan = plan(&peer.url(), rate(20, 60 * SECOND), vec![request(get("/"))]);
+    let prepared = Prepared::new(
+        &plan,
+        Options {
+            stop: stop.clone(),
+            ..Options::default()
+        },
+    )
+    .expect("compiles");
+    prepared.run(Zero::in_ns(0), &mut sink).expect("a run");
+    let all = sink.1.total(label::ALL).counters;
+    assert!(*started.lock().expect("no panic") && stop.noticed_at().is_some());
+    assert_eq!(all.issued, all.none[NoAnswer::Unfinished as usize]);
+    assert!(all.issued > 0 && all.issued < 100);
+    let iterations = sink.1.total(3).counters;
+    assert_eq!(iterations.none[NoAnswer::Unfinished as usize], all.issued);
+}

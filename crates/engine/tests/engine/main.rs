@@ -1,0 +1,110 @@
+//! The engine through its public API, against the labs: what it counts is what they counted.
+
+#![allow(clippy::expect_used, reason = "helpers of tests may")]
+
+use std::sync::{Arc, Mutex};
+
+use engine::{Line, Options, Prepared, Sink, StopHandle, Zero};
+use measure::{Interval, NoAnswer, Slot, label};
+use plan::{
+    Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
+    Template, Variable,
+    scenario::{Capture, Check, Loop, LoopCount, LoopRange, Source},
+    units::{MILLISECOND, SECOND},
+};
+use serde_json::json;
+
+mod batch;
+mod faults;
+mod flow;
+mod peer;
+
+/// Keeps everything that a run hands out.
+#[derive(Default)]
+struct Kept {
+    intervals: Vec<Interval>,
+    lines: Vec<Line>,
+}
+
+impl Sink for Kept {
+    fn interval(&mut self, interval: Interval) {
+        self.intervals.push(interval);
+    }
+
+    fn line(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+}
+
+impl Kept {
+    fn total(&self, id: u16) -> Slot {
+        self.intervals
+            .iter()
+            .fold(Slot::default(), |mut sum, interval| {
+                sum.add(&interval.label(id));
+                sum
+            })
+    }
+
+    fn arrivals(&self) -> (u64, u64, u64) {
+        let sum = |f: fn(&Interval) -> u64| self.intervals.iter().map(f).sum();
+        (
+            sum(|i| i.run.due),
+            sum(|i| i.run.started),
+            sum(|i| i.run.skipped),
+        )
+    }
+}
+
+fn get(path: &str) -> Request {
+    let url = Template::parse(&json!(path)).expect("a template");
+    Request::new("GET", url, path)
+}
+
+fn plan(target: &str, load: Load, steps: Vec<Step>) -> Plan {
+    let scenario = Scenario {
+        name: Some("s".into()),
+        weight: 1,
+        steps,
+    };
+    Plan::new(
+        "test".into(),
+        Format::Native,
+        target.into(),
+        load,
+        vec![scenario],
+    )
+}
+
+fn rate(per_second: u64, duration_ns: u64) -> Load {
+    Load::Open {
+        phases: vec![Phase::new(
+            duration_ns,
+            Shape::Rate(Rate::per_second(per_second)),
+        )],
+        first: FirstArrival::AtStart,
+    }
+}
+
+fn request(request: Request) -> Step {
+    Step::Request(Box::new(request))
+}
+
+fn run_with(plan: &Plan, options: Options) -> Kept {
+    let mut kept = Kept::default();
+    let prepared = Prepared::new(plan, options).expect("a plan that compiles");
+    prepared
+        .run(Zero::in_ns(5 * MILLISECOND), &mut kept)
+        .expect("a run");
+    kept
+}
+
+fn run(plan: &Plan) -> Kept {
+    run_with(
+        plan,
+        Options {
+            drain_ns: Some(5 * SECOND),
+            ..Options::default()
+        },
+    )
+}

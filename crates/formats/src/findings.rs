@@ -1,0 +1,99 @@
+//! What a reader finds while it reads: problems that keep the plan from running, notes that go with it, values to keep secret.
+//!
+//! Readers collect here and go on, so that a file's problems are all told at once.
+
+use std::collections::HashSet;
+
+use plan::{At, Note, Plan, Problem};
+
+use crate::{ErrorKind, LoadErrors, yaml::Mark};
+
+/// The collection; one per load.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    files: Vec<String>,
+    problems: Vec<Problem>,
+    pub notes: Vec<Note>,
+    said: HashSet<&'static str>,
+    kind: Option<ErrorKind>,
+}
+
+impl Findings {
+    /// Takes a file (or a command-line option) into the list that marks point to.
+    pub fn file(&mut self, name: impl Into<String>) -> usize {
+        self.files.push(name.into());
+        self.files.len() - 1
+    }
+
+    pub fn at(&self, mark: Mark) -> At {
+        let file = self.files.get(mark.file).cloned().unwrap_or_default();
+        At {
+            file,
+            line: mark.line,
+            column: mark.column,
+        }
+    }
+
+    pub fn problem(&mut self, mark: Mark, message: impl Into<String>) {
+        self.problems.push(Problem {
+            at: Some(self.at(mark)),
+            message: message.into(),
+        });
+    }
+
+    pub fn problem_anywhere(&mut self, message: impl Into<String>) {
+        self.problems.push(Problem::anywhere(message));
+    }
+
+    /// A problem that the original tool has its own words and exit code for.
+    pub fn fatal(&mut self, kind: ErrorKind, mark: Option<Mark>, message: impl Into<String>) {
+        self.problems.push(Problem {
+            at: mark.map(|mark| self.at(mark)),
+            message: message.into(),
+        });
+        self.kind.get_or_insert(kind);
+    }
+
+    pub fn note(&mut self, mark: Mark, text: impl Into<String>) {
+        let note = Note {
+            at: Some(self.at(mark)),
+            text: text.into(),
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// A note that is given once, for the first place.
+    pub fn note_once(&mut self, topic: &'static str, mark: Mark, text: impl Into<String>) {
+        if self.said.insert(topic) {
+            self.note(mark, text);
+        }
+    }
+
+    pub fn note_anywhere(&mut self, text: impl Into<String>) {
+        self.notes.push(Note {
+            at: None,
+            text: text.into(),
+        });
+    }
+
+    pub fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
+    /// The plan with its notes, if nothing is wrong with it.
+    pub fn finish(self, plan: Option<Plan>) -> Result<Plan, LoadErrors> {
+        match plan {
+            Some(mut plan) if self.problems.is_empty() => {
+                plan.notes.extend(self.notes);
+                Ok(plan)
+            }
+            _ => Err(LoadErrors {
+                kind: self.kind.unwrap_or(ErrorKind::Refused),
+                problems: self.problems,
+                notes: self.notes,
+            }),
+        }
+    }
+}

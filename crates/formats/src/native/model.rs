@@ -1,0 +1,81 @@
+//! The keys of a native plan, mapping by mapping. Plain data: what is not here is refused with the nearest name.
+
+/// The plan itself.
+pub const PLAN: &[&str] = &[
+    "loadline",
+    "name",
+    "target",
+    "load",
+    "http",
+    "variables",
+    "csv",
+    "steps",
+    "scenarios",
+    "criteria",
+    "stop",
+    "secrets",
+];
+/// `load`, or an item of it.
+pub const PHASE: &[&str] = &[
+    "rate",
+    "from",
+    "to",
+    "count",
+    "pause",
+    "users",
+    "duration",
+    "name",
+    "arrivals",
+    "max-users",
+];
+/// `http`
+pub const HTTP: &[&str] = &[
+    "timeout",
+    "connections",
+    "verify",
+    "redirects",
+    "headers",
+    "cookies",
+];
+/// `csv`, or an item of it.
+pub const CSV: &[&str] = &[
+    "file",
+    "columns",
+    "header",
+    "order",
+    "delimiter",
+    "numbers",
+    "as",
+];
+/// An item of `scenarios`.
+pub const SCENARIO: &[&str] = &["name", "weight", "steps"];
+/// Steps that are no requests; every other step is named by its method.
+pub const STEPS: &[&str] = &["think", "loop", "log"];
+/// A request.
+pub const REQUEST: &[&str] = &[
+    "url",
+    "name",
+    "headers",
+    "query",
+    "json",
+    "body",
+    "form",
+    "cookies",
+    "auth",
+    "redirects",
+    "capture",
+    "check",
+    "expect",
+];
+/// `auth`
+pub const AUTH: &[&str] = &["user", "password"];
+/// An item of `capture`, where it is more than a JSONPath.
+pub const CAPTURE: &[&str] = &[
+    "json", "header", "regexp", "group", "flags", "optional", "all",
+];
+/// An item of `check`.
+pub const CHECK: &[&str] = &["status", "header", "json", "body"];
+/// `loop`
+pub const LOOP: &[&str] = &["count", "over", "index", "element", "steps"];
+/// `think`, where it is more than a time.
+pub const THINK: &[&str] = &["time", "jitter"];

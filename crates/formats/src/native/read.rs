@@ -1,0 +1,184 @@
+//! Reads single values of a native plan: each reader answers with the value, or leaves a problem at its place and answers with
+//! nothing.
+
+use plan::{
+    Rate,
+    units::{GrammarError, Quantity, parse_duration, parse_quantity, parse_rate},
+};
+
+use crate::{
+    findings::Findings,
+    nearest::nearest,
+    yaml::{Entry, Node},
+};
+
+/// The entries of a mapping after every key was checked; none if it is no mapping.
+pub(super) fn entries<'n>(
+    node: &'n Node,
+    what: &str,
+    keys: &[&str],
+    findings: &mut Findings,
+) -> &'n [Entry] {
+    if !node.is_map() {
+        findings.problem(
+            node.mark,
+            format!("`{what}` is a mapping, not {}", node.kind()),
+        );
+    }
+    for entry in node
+        .entries()
+        .iter()
+        .filter(|entry| !keys.contains(&entry.key.as_str()))
+    {
+        let help = match nearest(&entry.key, keys.iter().copied()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("`{what}` knows {}", keys.join(", ")),
+        };
+        findings.problem(
+            entry.key_mark,
+            format!("unknown key `{}`: {help}", entry.key),
+        );
+    }
+    node.entries()
+}
+
+/// A key is missing; silent if one that is not known stands there instead, because that has been told.
+pub(super) fn missing(
+    node: &Node,
+    keys: &[&str],
+    message: impl Into<String>,
+    findings: &mut Findings,
+) {
+    if node
+        .entries()
+        .iter()
+        .all(|entry| keys.contains(&entry.key.as_str()))
+    {
+        findings.problem(node.mark, message);
+    }
+}
+
+/// A mapping whose keys are the user's own.
+pub(super) fn map<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'n [Entry] {
+    if !node.is_map() {
+        findings.problem(
+            node.mark,
+            format!("`{what}` is a mapping, not {}", node.kind()),
+        );
+    }
+    node.entries()
+}
+
+/// A list.
+pub(super) fn list<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'n [Node] {
+    node.as_list().unwrap_or_else(|| {
+        findings.problem(
+            node.mark,
+            format!("`{what}` is a list, not {}", node.kind()),
+        );
+        &[]
+    })
+}
+
+/// A text that is not empty.
+pub(super) fn text(node: &Node, what: &str, findings: &mut Findings) -> Option<String> {
+    match node.as_str() {
+        Some(text) if !text.is_empty() => Some(text.to_owned()),
+        Some(_) => {
+            findings.problem(node.mark, format!("`{what}` is empty"));
+            None
+        }
+        None => {
+            findings.problem(
+                node.mark,
+                format!("`{what}` is text, not {}: put it into quotes", node.kind()),
+            );
+            None
+        }
+    }
+}
+
+/// A text or a number, as text.
+pub(super) fn scalar(node: &Node, what: &str, findings: &mut Findings) -> Option<String> {
+    match node.as_scalar() {
+        Some(value) if value.is_string() || value.is_number() => Some(node.text()),
+        _ => {
+            findings.problem(node.mark, format!("`{what}` is text, not {}", node.kind()));
+            None
+        }
+    }
+}
+
+/// true or false.
+pub(super) fn boolean(node: &Node, what: &str, findings: &mut Findings) -> Option<bool> {
+    if node.as_bool().is_none() {
+        findings.problem(
+            node.mark,
+            format!("`{what}` is true or false, not {}", node.kind()),
+        );
+    }
+    node.as_bool()
+}
+
+/// A whole number from `least` on.
+pub(super) fn whole(node: &Node, what: &str, least: u64, findings: &mut Findings) -> Option<u64> {
+    match node.as_scalar().and_then(serde_json::Value::as_u64) {
+        Some(n) if n >= least => Some(n),
+        _ => {
+            findings.problem(
+                node.mark,
+                format!(
+                    "`{what}: {}` must be a whole number, {least} or more",
+                    node.text()
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// [`whole`] in 32 bits.
+pub(super) fn whole_u32(
+    node: &Node,
+    what: &str,
+    least: u64,
+    findings: &mut Findings,
+) -> Option<u32> {
+    let n = whole(node, what, least, findings)?;
+    if n > u64::from(u32::MAX) {
+        findings.problem(
+            node.mark,
+            format!("`{what}: {n}` is more than any machine has"),
+        );
+    }
+    u32::try_from(n).ok()
+}
+
+/// `10s`
+pub(super) fn duration(node: &Node, what: &str, findings: &mut Findings) -> Option<u64> {
+    let text = scalar(node, what, findings)?;
+    grammar(node, parse_duration(&text), findings)
+}
+
+/// `200/s`
+pub(super) fn rate(node: &Node, what: &str, findings: &mut Findings) -> Option<Rate> {
+    let text = scalar(node, what, findings)?;
+    grammar(node, parse_rate(&text), findings)
+}
+
+/// A number with its unit.
+pub(super) fn quantity(node: &Node, what: &str, findings: &mut Findings) -> Option<Quantity> {
+    let text = scalar(node, what, findings)?;
+    grammar(node, parse_quantity(&text), findings)
+}
+
+/// The value, or the grammar's complaint at its very place.
+pub(super) fn grammar<T>(
+    node: &Node,
+    parsed: Result<T, GrammarError>,
+    findings: &mut Findings,
+) -> Option<T> {
+    parsed
+        .map_err(|error| findings.problem(node.mark_at(error.offset), error.message))
+        .ok()
+}

@@ -1,0 +1,180 @@
+//! `capture` and `check`: what is taken out of an answer, and what it must be.
+
+use plan::{
+    Request, Template,
+    jsonpath::JsonPath,
+    path::{MAX_INDEX, Path},
+    scenario::{Capture, Check, Group, Source},
+};
+use regress::Regex;
+use serde_json::Value;
+
+use super::{Translator, model};
+use crate::{
+    native::read::{self, entries},
+    yaml::{Entry, Node},
+};
+
+impl Translator<'_> {
+    /// `{ id: $.id, etag: { header: etag } }`
+    pub(super) fn captures(&mut self, node: &Node) -> Vec<Capture> {
+        let mut captures = Vec::new();
+        for entry in read::map(node, "capture", self.findings) {
+            if Path::parse(&entry.key)
+                .highest_index()
+                .is_some_and(|index| index > MAX_INDEX)
+            {
+                self.findings.problem(
+                    entry.key_mark,
+                    format!(
+                        "`{}` reaches further into a list than {MAX_INDEX}",
+                        entry.key
+                    ),
+                );
+            }
+            self.templates.sets(&entry.key);
+            captures.extend(self.capture(entry));
+        }
+        captures
+    }
+
+    fn capture(&mut self, entry: &Entry) -> Option<Capture> {
+        let (name, node) = (&entry.key, &entry.value);
+        let flag = |t: &mut Self, key: &str| {
+            node.get(key)
+                .and_then(|flag| read::boolean(flag, key, t.findings))
+                .unwrap_or(false)
+        };
+        let from = if node.as_str().is_some() {
+            Source::Json {
+                path: self.json_path(node)?,
+                pick: true,
+            }
+        } else {
+            entries(node, "capture", model::CAPTURE, self.findings);
+            let sources: Vec<&Entry> = ["json", "header", "regexp"]
+                .iter()
+                .filter_map(|key| node.entry(key))
+                .collect();
+            match sources.as_slice() {
+                [Entry { key, value, .. }] if key == "json" => Source::Json {
+                    path: self.json_path(value)?,
+                    pick: !flag(self, "all"),
+                },
+                [Entry { key, value, .. }] if key == "header" => {
+                    Source::Header(self.template(value))
+                }
+                [Entry { value, .. }] => self.regexp(value, node)?,
+                _ => {
+                    let text = format!(
+                        "`{name}` is captured from one of: a JSONPath like $.id, {{ header: etag }}, {{ regexp: 'x(.*)' }}"
+                    );
+                    self.findings.problem(node.mark, text);
+                    return None;
+                }
+            }
+        };
+        let strict = !flag(self, "optional");
+        Some(Capture {
+            from,
+            store: Some(name.clone()),
+            strict,
+            equals: None,
+        })
+    }
+
+    fn json_path(&mut self, node: &Node) -> Option<Template> {
+        let text = read::text(node, "json", self.findings)?;
+        let template = self.template(node);
+        if template.as_literal().is_some() {
+            if !text.starts_with('$') {
+                self.findings.problem(
+                    node.mark,
+                    format!("`{text}` is no JSONPath: it begins with $, as in $.id"),
+                );
+                return None;
+            }
+            if let Err(error) = JsonPath::parse(&text) {
+                self.findings.problem(
+                    node.mark_at(error.offset),
+                    format!("`{text}` is no JSONPath: {error}"),
+                );
+                return None;
+            }
+        }
+        Some(template)
+    }
+
+    fn regexp(&mut self, node: &Node, spec: &Node) -> Option<Source> {
+        let pattern = read::text(node, "regexp", self.findings)?;
+        let flags = spec.get("flags").map(Node::text).unwrap_or_default();
+        if let Err(error) = Regex::with_flags(&pattern, flags.as_str()) {
+            self.findings.problem(
+                node.mark,
+                format!("`{pattern}` is no regular expression: {error}"),
+            );
+            return None;
+        }
+        let group = spec.get("group").map(Node::text);
+        let group = group.map_or(Group::Index(0), |text| {
+            text.parse().map_or(Group::Name(text), Group::Index)
+        });
+        Some(Source::Regexp {
+            pattern,
+            flags,
+            group,
+        })
+    }
+
+    /// A check, or a list of them.
+    pub(super) fn checks(&mut self, node: &Node, request: &mut Request) {
+        for item in node.as_list().unwrap_or(std::slice::from_ref(node)) {
+            for entry in entries(item, "check", model::CHECK, self.findings) {
+                self.check(entry, request);
+            }
+        }
+    }
+
+    fn check(&mut self, entry: &Entry, request: &mut Request) {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "status" => {
+                let statuses = self.statuses(node, "status");
+                // Who asks for a 404 does not want it counted as a failure.
+                request
+                    .expected_status
+                    .extend(statuses.iter().filter(|status| **status >= 400));
+                request.checks.push(Check::Status(statuses));
+            }
+            "header" => {
+                for pair in read::map(node, "header", self.findings) {
+                    request
+                        .checks
+                        .push(Check::Header(pair.key.clone(), self.template(&pair.value)));
+                }
+            }
+            "json" if node.is_map() => {
+                for pair in node.entries() {
+                    let path = Node {
+                        mark: pair.key_mark,
+                        inset: Some(0),
+                        data: crate::yaml::Data::Scalar(Value::from(pair.key.as_str())),
+                    };
+                    if let Some(path) = self.json_path(&path) {
+                        request
+                            .checks
+                            .push(Check::JsonEquals(path, self.template(&pair.value)));
+                    }
+                }
+            }
+            "json" => request
+                .checks
+                .extend(self.json_path(node).map(Check::JsonExists)),
+            "body" => {
+                let text = read::text(node, "body", self.findings).map(|_| self.template(node));
+                request.checks.extend(text.map(Check::BodyContains));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `http` and `target`: how requests travel, and where to.
+
+use plan::{Http, Pool, Template};
+use serde_json::Value;
+use url::Url;
+
+use super::{Translator, model};
+use crate::{
+    native::read::{self, entries},
+    yaml::{Mark, Node},
+};
+
+impl Translator<'_> {
+    pub(super) fn target(&mut self, root: &Node) -> Option<String> {
+        if let Some(target) = &self.inputs.target {
+            let target = target.clone();
+            self.check_url(&target, root.mark, "--target");
+            return Some(target);
+        }
+        let Some(node) = root.get("target") else {
+            let help =
+                "no `target`: write for example target: https://example.org, or use --target";
+            read::missing(root, super::model::PLAN, help, self.findings);
+            return None;
+        };
+        match self.constant(node)? {
+            Value::String(text) => {
+                self.check_url(&text, node.mark, "target");
+                Some(text)
+            }
+            _ => {
+                self.findings
+                    .problem(node.mark, format!("`target` is a URL, not {}", node.kind()));
+                None
+            }
+        }
+    }
+
+    fn check_url(&mut self, text: &str, mark: Mark, what: &str) {
+        match Url::parse(text) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {}
+            _ => self.findings.problem(
+                mark,
+                format!("`{what}: {text}` is no URL that begins with http:// or https://"),
+            ),
+        }
+    }
+
+    pub(super) fn http(&mut self, node: Option<&Node>) -> Http {
+        let mut http = Http::default();
+        if self.inputs.insecure {
+            http.verify_tls = false;
+        }
+        let Some(node) = node else { return http };
+        entries(node, "http", model::HTTP, self.findings);
+        if let Some(timeout) = node.get("timeout") {
+            http.timeouts.total_ns =
+                read::duration(timeout, "timeout", self.findings).or(http.timeouts.total_ns);
+        }
+        if let Some(n) = node
+            .get("connections")
+            .and_then(|n| read::whole_u32(n, "connections", 1, self.findings))
+        {
+            http.pool = Pool::Shared(n);
+        }
+        if let Some(verify) = node
+            .get("verify")
+            .and_then(|node| read::boolean(node, "verify", self.findings))
+        {
+            http.verify_tls &= verify;
+        }
+        if let Some(keep) = node
+            .get("cookies")
+            .and_then(|node| read::boolean(node, "cookies", self.findings))
+        {
+            http.cookie_jar = keep;
+        }
+        match node.get("redirects").map(|node| (node, node.as_bool())) {
+            None | Some((_, Some(true))) => {}
+            Some((_, Some(false))) => self.follow_redirects = false,
+            Some((node, None)) => {
+                if let Some(n) = read::whole_u32(node, "redirects", 0, self.findings) {
+                    http.max_redirects = n;
+                    self.follow_redirects = n > 0;
+                }
+            }
+        }
+        if let Some(headers) = node.get("headers") {
+            let headers = self.headers(headers);
+            headers
+                .into_iter()
+                .for_each(|(name, value)| set_header(&mut self.headers, name, value));
+        }
+        http
+    }
+
+    /// Headers as written, checked.
+    pub(super) fn headers(&mut self, node: &Node) -> Vec<(String, Template)> {
+        let mut headers = Vec::new();
+        for entry in read::map(node, "headers", self.findings) {
+            if !is_token(&entry.key) {
+                self.findings
+                    .problem(entry.key_mark, format!("`{}` is no header name", entry.key));
+                continue;
+            }
+            let value = match entry.value.as_scalar() {
+                Some(Value::String(_) | Value::Number(_) | Value::Bool(_)) => {
+                    self.template(&entry.value)
+                }
+                _ => {
+                    let text = format!(
+                        "the header `{}` must be text, not {}",
+                        entry.key,
+                        entry.value.kind()
+                    );
+                    self.findings.problem(entry.value.mark, text);
+                    continue;
+                }
+            };
+            if value
+                .as_literal()
+                .and_then(Value::as_str)
+                .is_some_and(|text| text.contains(['\r', '\n', '\0']))
+            {
+                self.findings.problem(
+                    entry.value.mark,
+                    format!("the header `{}` holds a line break", entry.key),
+                );
+            }
+            set_header(&mut headers, entry.key.clone(), value);
+        }
+        headers
+    }
+}
+
+/// What RFC 9110 allows in a header's name.
+fn is_token(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// Replaces a header of the same name in any case, or appends it.
+pub(super) fn set_header(headers: &mut Vec<(String, Template)>, name: String, value: Template) {
+    match headers
+        .iter_mut()
+        .find(|(known, _)| known.eq_ignore_ascii_case(&name))
+    {
+        Some(known) => *known = (name, value),
+        None => headers.push((name, value)),
+    }
+}

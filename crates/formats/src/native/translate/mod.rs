@@ -1,0 +1,305 @@
+//! From a native plan's tree to a [`Plan`].
+
+mod capture;
+mod http;
+mod load;
+mod request;
+mod steps;
+mod variables;
+
+use std::path::Path;
+
+use plan::{Criterion, Format, Load, Plan, Scenario, StopRule, Template, criteria};
+use serde_json::{Map, Value};
+
+use super::{
+    model,
+    read::{self, entries, list},
+};
+use crate::{
+    Inputs,
+    files::ReadFile,
+    findings::Findings,
+    secrets,
+    templates::Templates,
+    yaml::{Data, Mark, Node},
+};
+
+struct Translator<'a> {
+    findings: &'a mut Findings,
+    inputs: &'a Inputs,
+    read: ReadFile<'a>,
+    templates: Templates,
+    /// The environment, for `$env`.
+    env: Value,
+    /// What every request sends unless it says otherwise.
+    headers: Vec<(String, Template)>,
+    follow_redirects: bool,
+}
+
+/// Translates; what is wrong is in the findings afterwards.
+pub(super) fn translate(
+    root: &Node,
+    inputs: &Inputs,
+    read: ReadFile<'_>,
+    findings: &mut Findings,
+) -> Option<Plan> {
+    let env = inputs
+        .process_env
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+    let mut t = Translator {
+        findings,
+        inputs,
+        read,
+        templates: Templates {
+            strict: true,
+            ..Templates::default()
+        },
+        env: Value::Object(env.collect::<Map<_, _>>()),
+        headers: vec![(
+            "user-agent".into(),
+            Template::from(concat!("loadline/", env!("CARGO_PKG_VERSION"))),
+        )],
+        follow_redirects: true,
+    };
+    t.plan(root)
+}
+
+impl Translator<'_> {
+    fn plan(&mut self, root: &Node) -> Option<Plan> {
+        if !root.is_map() {
+            self.findings.problem(
+                root.mark,
+                format!(
+                    "a plan is a mapping that begins with `loadline: 1`, not {}",
+                    root.kind()
+                ),
+            );
+            return None;
+        }
+        entries(root, "plan", model::PLAN, self.findings);
+        self.version(root);
+        let path = self.inputs.files.first().cloned().unwrap_or_default();
+        let file_name = path
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = root
+            .get("name")
+            .and_then(|node| read::text(node, "name", self.findings));
+        let target = self.target(root);
+        let http = self.http(root.get("http"));
+        let load = self.load(root);
+        let payloads = self.tables(root.get("csv"), path.parent().unwrap_or(Path::new("")));
+        let constants = self.constants(root.get("variables"));
+        let scenarios = self.scenarios(root);
+        let variables = self.all_variables(constants, &payloads);
+        let mut plan = Plan::new(
+            name.unwrap_or(file_name),
+            Format::Native,
+            target.unwrap_or_default(),
+            load.unwrap_or(Load::Once),
+            scenarios,
+        );
+        plan.variables = variables;
+        plan.payloads = payloads;
+        plan.http = http;
+        plan.criteria = self.criteria(root.get("criteria"));
+        plan.stop = self.stop_rules(root.get("stop"));
+        plan.files = vec![path.display().to_string()];
+        let named = self.texts(root.get("secrets"), "secrets");
+        secrets::collect(&mut plan, &named);
+        Some(plan)
+    }
+
+    fn version(&mut self, root: &Node) {
+        match root.get("loadline") {
+            Some(node) if node.as_scalar() == Some(&Value::from(1)) => {}
+            Some(node) => {
+                let text = format!(
+                    "`loadline: {}` is a version that this program does not know: write `loadline: 1`",
+                    node.text()
+                );
+                self.findings.problem(node.mark, text);
+            }
+            None => read::missing(
+                root,
+                model::PLAN,
+                "a plan begins with `loadline: 1`",
+                self.findings,
+            ),
+        }
+    }
+
+    /// `scenarios`, or `steps` for the only one.
+    fn scenarios(&mut self, root: &Node) -> Vec<Scenario> {
+        match (root.entry("scenarios"), root.entry("steps")) {
+            (None, Some(steps)) => vec![Scenario {
+                name: None,
+                weight: 1,
+                steps: self.steps(&steps.value),
+            }],
+            (Some(scenarios), None) => {
+                let items = list(&scenarios.value, "scenarios", self.findings);
+                let scenarios: Vec<Scenario> =
+                    items.iter().map(|item| self.scenario(item)).collect();
+                self.choose(root, scenarios)
+            }
+            (Some(_), Some(steps)) => {
+                self.findings.problem(
+                    steps.key_mark,
+                    "a plan has `steps` or `scenarios`, not both",
+                );
+                Vec::new()
+            }
+            (None, None) => {
+                read::missing(
+                    root,
+                    model::PLAN,
+                    "nothing to do: add `steps`, for example `steps: [{ get: / }]`",
+                    self.findings,
+                );
+                Vec::new()
+            }
+        }
+    }
+
+    fn scenario(&mut self, node: &Node) -> Scenario {
+        entries(node, "scenario", model::SCENARIO, self.findings);
+        let name = node
+            .get("name")
+            .and_then(|name| read::text(name, "name", self.findings));
+        let weight = node
+            .get("weight")
+            .and_then(|weight| read::whole_u32(weight, "weight", 0, self.findings));
+        let steps = match node.get("steps") {
+            Some(steps) => self.steps(steps),
+            None => {
+                read::missing(
+                    node,
+                    model::SCENARIO,
+                    "this scenario has no `steps`",
+                    self.findings,
+                );
+                Vec::new()
+            }
+        };
+        Scenario {
+            name,
+            weight: weight.unwrap_or(1),
+            steps,
+        }
+    }
+
+    fn choose(&mut self, root: &Node, mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
+        let mark = root.get("scenarios").map_or(root.mark, |node| node.mark);
+        if let Some(wanted) = &self.inputs.scenario_name {
+            match scenarios
+                .iter()
+                .position(|scenario| scenario.name.as_deref() == Some(wanted))
+            {
+                Some(chosen) => scenarios
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(i, s)| s.weight = u32::from(i == chosen)),
+                None => self
+                    .findings
+                    .problem(mark, format!("there is no scenario `{wanted}`")),
+            }
+        }
+        if scenarios.iter().all(|scenario| scenario.weight == 0) && !self.findings.has_problems() {
+            self.findings.problem(
+                mark,
+                "no scenario has a weight above 0: nothing would ever be sent",
+            );
+        }
+        scenarios
+    }
+
+    fn criteria(&mut self, node: Option<&Node>) -> Vec<Criterion> {
+        let Some(node) = node else { return Vec::new() };
+        let items = list(node, "criteria", self.findings);
+        let parsed = items.iter().filter_map(|item| {
+            let text = read::text(item, "criteria", self.findings)?;
+            read::grammar(item, criteria::parse_criterion(&text), self.findings)
+        });
+        parsed.collect()
+    }
+
+    /// A stop rule holds `: `, and so looks like a mapping to YAML unless it is quoted.
+    fn stop_rules(&mut self, node: Option<&Node>) -> Vec<StopRule> {
+        let Some(node) = node else { return Vec::new() };
+        let items = list(node, "stop", self.findings);
+        let parsed = items.iter().filter_map(|item| {
+            let rule = match &item.data {
+                Data::Map(pairs) if pairs.len() == 1 => {
+                    let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
+                    Node {
+                        mark: pairs[0].key_mark,
+                        inset: Some(0),
+                        data: Data::Scalar(text.into()),
+                    }
+                }
+                _ => item.clone(),
+            };
+            let text = read::text(&rule, "stop", self.findings)?;
+            read::grammar(&rule, criteria::parse_stop(&text), self.findings)
+        });
+        parsed.collect()
+    }
+
+    /// A text, or a list of them.
+    fn texts(&mut self, node: Option<&Node>, what: &str) -> Vec<String> {
+        let Some(node) = node else { return Vec::new() };
+        let items = node.as_list().unwrap_or(std::slice::from_ref(node));
+        items
+            .iter()
+            .filter_map(|item| read::text(item, what, self.findings))
+            .collect()
+    }
+
+    fn template(&mut self, node: &Node) -> Template {
+        self.templates.of(node, self.findings)
+    }
+
+    /// A value that must be known before the run: only `$env` and `$testId` are.
+    fn constant(&mut self, node: &Node) -> Option<Value> {
+        let mut templates = Templates {
+            strict: true,
+            ..Templates::default()
+        };
+        let template = templates.of(node, self.findings);
+        let mut missing = false;
+        for (path, mark) in &templates.uses {
+            missing |= !self.is_constant(path.root(), path.rest().next(), *mark);
+        }
+        let mut scope = Map::new();
+        scope.insert("$env".into(), self.env.clone());
+        scope.insert("$testId".into(), self.inputs.test_id.as_str().into());
+        let mut rng = plan::rng::Rng::keyed(0, plan::rng::Purpose::Variable, 0, 0);
+        template.eval(&scope, &mut rng).filter(|_| !missing)
+    }
+
+    fn is_constant(&mut self, root: &str, key: Option<&str>, mark: Mark) -> bool {
+        match (root, key) {
+            ("$testId", None) => true,
+            ("$env", Some(key)) => self.check_env(key, mark),
+            _ => {
+                self.findings.problem(
+                    mark,
+                    format!("`{root}` is not known before the run: use $env.NAME here"),
+                );
+                false
+            }
+        }
+    }
+
+    fn check_env(&mut self, key: &str, mark: Mark) -> bool {
+        let set = self.env.get(key).is_some();
+        if !set {
+            self.findings
+                .problem(mark, format!("the environment variable {key} is not set"));
+        }
+        set
+    }
+}

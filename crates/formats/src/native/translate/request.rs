@@ -1,0 +1,180 @@
+//! A request step: `- get: /path`, or the method with a mapping.
+
+use plan::{Request, Template, scenario::Body};
+use serde_json::Value;
+
+use super::{Translator, http::set_header, model};
+use crate::{
+    native::read::{self, entries},
+    yaml::{Entry, Node},
+};
+
+impl Translator<'_> {
+    pub(super) fn request(&mut self, step: &Entry) -> Option<Request> {
+        let node = &step.value;
+        let short = node.as_str().is_some();
+        if !short {
+            entries(node, &step.key, model::REQUEST, self.findings);
+        }
+        let Some(url) = (if short { Some(node) } else { node.get("url") }) else {
+            read::missing(
+                node,
+                model::REQUEST,
+                format!("no `url`: write for example {}: /path", step.key),
+                self.findings,
+            );
+            return None;
+        };
+        let url_text = read::text(url, "url", self.findings)?;
+        if !["/", "http://", "https://", "{{"]
+            .iter()
+            .any(|start| url_text.starts_with(start))
+        {
+            self.findings.problem(
+                url.mark,
+                format!("`{url_text}` is no URL: it begins with / or with http:// or https://"),
+            );
+        }
+        let template = self.template(url);
+        let mut request = Request::new(&step.key.to_ascii_uppercase(), template, &url_text);
+        request.at = Some(self.findings.at(step.key_mark));
+        request.name = node
+            .get("name")
+            .and_then(|name| read::text(name, "name", self.findings));
+        if let Some(name) = &request.name {
+            request.label.clone_from(name);
+        }
+        request.query = node.get("query").map(|query| self.pairs(query, "query"));
+        request.body = self.body(node);
+        request.headers = self.request_headers(node.get("headers"), &request.body);
+        if let Some(cookies) = node.get("cookies") {
+            for entry in read::map(cookies, "cookies", self.findings) {
+                request
+                    .cookies
+                    .push((entry.key.clone(), self.template(&entry.value)));
+            }
+        }
+        request.basic_auth = node.get("auth").and_then(|auth| self.auth(auth));
+        request.follow_redirects = match node.get("redirects") {
+            Some(redirects) => read::boolean(redirects, "redirects", self.findings).unwrap_or(true),
+            None => self.follow_redirects,
+        };
+        if let Some(captures) = node.get("capture") {
+            request.captures = self.captures(captures);
+        }
+        if let Some(expect) = node.get("expect") {
+            request.expected_status = self.statuses(expect, "expect");
+        }
+        if let Some(checks) = node.get("check") {
+            self.checks(checks, &mut request);
+        }
+        Some(request)
+    }
+
+    fn body(&mut self, node: &Node) -> Body {
+        let given: Vec<&Entry> = ["json", "body", "form"]
+            .iter()
+            .filter_map(|key| node.entry(key))
+            .collect();
+        if let [first, second, ..] = given.as_slice() {
+            self.findings.problem(
+                second.key_mark,
+                format!(
+                    "a request has one body, and this one has `{}` and `{}`",
+                    first.key, second.key
+                ),
+            );
+        }
+        match given.first() {
+            None => Body::None,
+            Some(Entry { key, value, .. }) if key == "json" => Body::Json(self.template(value)),
+            Some(Entry { key, value, .. }) if key == "form" => {
+                Body::Form(self.pairs(value, "form"))
+            }
+            Some(Entry { value, .. }) => {
+                // A number would be text too, but then somebody meant `json`.
+                let _ = read::text(value, "body", self.findings);
+                Body::Text(self.template(value))
+            }
+        }
+    }
+
+    /// Names and values; a list repeats its name.
+    fn pairs(&mut self, node: &Node, what: &str) -> Vec<(Template, Template)> {
+        let mut pairs = Vec::new();
+        for entry in read::map(node, what, self.findings) {
+            if entry.value.is_map() || entry.value.is_null() {
+                let text = format!(
+                    "`{}` must be text or a list, not {}",
+                    entry.key,
+                    entry.value.kind()
+                );
+                self.findings.problem(entry.value.mark, text);
+                continue;
+            }
+            let name = self.template(&Node::scalar(entry.key_mark, entry.key.as_str()));
+            pairs.push((name, self.template(&entry.value)));
+        }
+        pairs
+    }
+
+    fn request_headers(&mut self, node: Option<&Node>, body: &Body) -> Vec<(String, Template)> {
+        let mut headers = self.headers.clone();
+        let content_type = match body {
+            Body::Json(_) => Some("application/json"),
+            Body::Form(_) => Some("application/x-www-form-urlencoded"),
+            Body::Text(_) | Body::Multipart(_) | Body::None => None,
+        };
+        let has = |headers: &[(String, Template)], wanted: &str| {
+            headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+        };
+        if let Some(content_type) = content_type.filter(|_| !has(&headers, "content-type")) {
+            headers.push(("content-type".into(), Template::from(content_type)));
+        }
+        if let Some(node) = node {
+            for (name, value) in self.headers(node) {
+                set_header(&mut headers, name, value);
+            }
+        }
+        headers
+    }
+
+    fn auth(&mut self, node: &Node) -> Option<(Template, Template)> {
+        entries(node, "auth", model::AUTH, self.findings);
+        let (Some(user), Some(password)) = (node.get("user"), node.get("password")) else {
+            read::missing(
+                node,
+                model::AUTH,
+                "`auth` needs `user` and `password`",
+                self.findings,
+            );
+            return None;
+        };
+        Some((self.template(user), self.template(password)))
+    }
+
+    /// A status, or a list of them.
+    pub(super) fn statuses(&mut self, node: &Node, what: &str) -> Vec<u16> {
+        let items = node.as_list().unwrap_or(std::slice::from_ref(node));
+        let mut statuses = Vec::new();
+        for item in items {
+            match item
+                .as_scalar()
+                .and_then(Value::as_u64)
+                .and_then(|n| u16::try_from(n).ok())
+            {
+                Some(status @ 100..=599) => statuses.push(status),
+                _ => self.findings.problem(
+                    item.mark,
+                    format!(
+                        "`{what}: {}` is no status: write 404, or a list of them",
+                        item.text()
+                    ),
+                ),
+            }
+        }
+        statuses
+    }
+}

@@ -1,0 +1,189 @@
+//! Steps of a native plan: each is a mapping with one key, the method or `think`, `loop`, `log`.
+
+use plan::{
+    Step, Template,
+    path::Path,
+    scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Think, ThinkTime},
+    units::Quantity,
+};
+
+use super::{Translator, model};
+use crate::{
+    artillery::keys::METHODS,
+    native::read::{self, entries, list},
+    nearest::nearest,
+    yaml::{Entry, Node},
+};
+
+impl Translator<'_> {
+    pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
+        let items = list(node, "steps", self.findings);
+        if node.as_list().is_some_and(<[Node]>::is_empty) {
+            self.findings.problem(node.mark, "`steps` is empty");
+        }
+        items.iter().filter_map(|item| self.step(item)).collect()
+    }
+
+    fn step(&mut self, node: &Node) -> Option<Step> {
+        let entry = match node.entries() {
+            [entry] => entry,
+            [] => {
+                self.findings.problem(
+                    node.mark,
+                    format!("a step is a mapping like {{ get: / }}, not {}", node.kind()),
+                );
+                return None;
+            }
+            [first, second, ..] => {
+                let text = format!(
+                    "a step has one key, and this one has `{}` and `{}`: make two steps of it",
+                    first.key, second.key
+                );
+                self.findings.problem(second.key_mark, text);
+                return None;
+            }
+        };
+        match entry.key.as_str() {
+            "think" => self.think(&entry.value).map(Step::Think),
+            "loop" => self.repeat(&entry.value).map(Step::Loop),
+            "log" => Some(Step::Log(self.template(&entry.value))),
+            method if METHODS.contains(&method) => self
+                .request(entry)
+                .map(|request| Step::Request(Box::new(request))),
+            _ => self.unknown(entry),
+        }
+    }
+
+    fn unknown(&mut self, entry: &Entry) -> Option<Step> {
+        let known = model::STEPS.iter().chain(METHODS).copied();
+        let help = nearest(&entry.key, known).map_or_else(
+            || "a step is think, loop, log, or an HTTP method like get or post".to_owned(),
+            |known| format!("did you mean `{known}`?"),
+        );
+        self.findings.problem(
+            entry.key_mark,
+            format!("`{}` is no step: {help}", entry.key),
+        );
+        None
+    }
+
+    /// `1s`, or `{ time: 1s, jitter: 20% }`.
+    fn think(&mut self, node: &Node) -> Option<Think> {
+        let (time, jitter) = if node.is_map() {
+            entries(node, "think", model::THINK, self.findings);
+            let Some(time) = node.get("time") else {
+                read::missing(
+                    node,
+                    model::THINK,
+                    "no `time`: write for example { time: 1s, jitter: 20% }",
+                    self.findings,
+                );
+                return None;
+            };
+            (time, node.get("jitter"))
+        } else {
+            (node, None)
+        };
+        let jitter = jitter.and_then(|jitter| self.jitter(jitter));
+        let template = self.template(time);
+        let time = match template {
+            Template::Literal(_) => ThinkTime::Fixed(read::duration(time, "think", self.findings)?),
+            template => ThinkTime::Templated(template),
+        };
+        Some(Think { time, jitter })
+    }
+
+    fn jitter(&mut self, node: &Node) -> Option<Jitter> {
+        match read::quantity(node, "jitter", self.findings)? {
+            Quantity::Share(share) if share <= 1.0 => Some(Jitter::Share(share)),
+            Quantity::Duration(ns) => Some(Jitter::Absolute(ns)),
+            _ => {
+                self.findings
+                    .problem(node.mark, "`jitter` is a share up to 100%, or a time");
+                None
+            }
+        }
+    }
+
+    fn repeat(&mut self, node: &Node) -> Option<Loop> {
+        entries(node, "loop", model::LOOP, self.findings);
+        let Some(steps) = node.get("steps") else {
+            read::missing(
+                node,
+                model::LOOP,
+                "this loop has no `steps`: write { count: 10, steps: [...] }",
+                self.findings,
+            );
+            return None;
+        };
+        let name =
+            |key: &str, default: &str| node.get(key).map_or_else(|| default.to_owned(), Node::text);
+        let (index_as, element_as) = (name("index", "$loopCount"), name("element", "$loopElement"));
+        self.templates.sets(&index_as);
+        self.templates.sets(&element_as);
+        let over = node.get("over").and_then(|over| self.over(over));
+        let count = match node.get("count") {
+            Some(count) => self.count(count)?,
+            None => LoopCount::Fixed(LoopRange {
+                start: 0,
+                end: None,
+            }),
+        };
+        if node.get("count").is_none() && node.get("over").is_none() {
+            read::missing(
+                node,
+                model::LOOP,
+                "this loop never ends: say `count: 10`, or `over` what it goes",
+                self.findings,
+            );
+        }
+        if let (Some(_), Some(entry)) = (node.get("over"), node.entry("count")) {
+            self.findings
+                .problem(entry.key_mark, "a loop has `count` or `over`, not both");
+        }
+        Some(Loop {
+            steps: self.steps(steps),
+            count,
+            over,
+            index_as,
+            element_as,
+        })
+    }
+
+    fn count(&mut self, node: &Node) -> Option<LoopCount> {
+        match self.template(node) {
+            Template::Literal(_) => {
+                let count = read::whole_u32(node, "count", 1, self.findings)?;
+                Some(LoopCount::Fixed(LoopRange {
+                    start: 0,
+                    end: Some(i64::from(count)),
+                }))
+            }
+            template => Some(LoopCount::Templated(template)),
+        }
+    }
+
+    /// A list, or the name of a variable that holds one.
+    fn over(&mut self, node: &Node) -> Option<Over> {
+        if let Some(items) = node.as_list() {
+            return Some(Over::List(
+                items.iter().map(|item| self.template(item)).collect(),
+            ));
+        }
+        let name = read::text(node, "over", self.findings)?;
+        match self.template(node) {
+            Template::Variable(path) => Some(Over::Variable(path.text().to_owned())),
+            Template::Literal(_) => {
+                self.templates.uses.push((Path::parse(&name), node.mark));
+                Some(Over::Variable(name))
+            }
+            _ => {
+                self.findings.problem(
+                    node.mark,
+                    "`over` is a list, or the name of a variable that holds one",
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! `variables` and `csv`: what virtual users start with.
+
+use std::{collections::BTreeSet, path::Path};
+
+use plan::{Payload, RowOrder, Variable};
+use serde_json::Value;
+
+use super::{Translator, model};
+use crate::{
+    files,
+    native::read::{self, entries},
+    table::Table,
+    yaml::{Mark, Node},
+};
+
+/// What the engine sets itself.
+const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
+
+impl Translator<'_> {
+    /// `variables`: any value, the same for all; `{ one-of: [a, b] }` gives each virtual user one of them.
+    pub(super) fn constants(&mut self, node: Option<&Node>) -> Vec<(String, Variable)> {
+        let mut variables = Vec::new();
+        for entry in node
+            .map(|node| read::map(node, "variables", self.findings))
+            .unwrap_or_default()
+        {
+            let variable = match (entry.value.entries(), entry.value.get("one-of")) {
+                ([_], Some(choices)) => self.choices(choices),
+                _ => self.constant(&entry.value).map(Variable::Constant),
+            };
+            variables.extend(variable.map(|variable| (entry.key.clone(), variable)));
+        }
+        self.given(&mut variables);
+        variables
+    }
+
+    fn choices(&mut self, node: &Node) -> Option<Variable> {
+        let items = read::list(node, "one-of", self.findings);
+        if node.as_list().is_some_and(<[Node]>::is_empty) {
+            self.findings
+                .problem(node.mark, "`one-of` has nothing to choose from");
+        }
+        let values: Vec<Value> = items
+            .iter()
+            .filter_map(|item| self.constant(item))
+            .collect();
+        (!values.is_empty()).then_some(Variable::OneOf(values))
+    }
+
+    /// Those of the command line replace those of the file.
+    fn given(&mut self, variables: &mut Vec<(String, Variable)>) {
+        let Some(text) = &self.inputs.variables else {
+            return;
+        };
+        match serde_json::from_str::<Value>(text) {
+            Ok(Value::Object(map)) => {
+                for (name, mut value) in map {
+                    plan::value::normalise(&mut value);
+                    variables.retain(|(known, _)| *known != name);
+                    variables.push((name, Variable::Constant(value)));
+                }
+            }
+            _ => {
+                let file = self.findings.file("--variables");
+                self.findings.problem(
+                    Mark {
+                        file,
+                        line: 1,
+                        column: 1,
+                    },
+                    format!("`{text}` is not a JSON object"),
+                );
+            }
+        }
+    }
+
+    /// Those of the environment that steps name come first; then every use must have been set by somebody.
+    pub(super) fn all_variables(
+        &mut self,
+        constants: Vec<(String, Variable)>,
+        tables: &[Payload],
+    ) -> Vec<(String, Variable)> {
+        let mut variables = Vec::new();
+        if self.templates.uses_root("$env") {
+            variables.push(("$env".to_owned(), Variable::Constant(self.used_env())));
+        }
+        if self.templates.uses_root("$testId") {
+            variables.push((
+                "$testId".to_owned(),
+                Variable::Constant(self.inputs.test_id.as_str().into()),
+            ));
+        }
+        variables.extend(constants);
+        let mut known: BTreeSet<String> = variables.iter().map(|(name, _)| name.clone()).collect();
+        known.extend(
+            tables
+                .iter()
+                .flat_map(|table| table.fields.iter().chain(&table.all_as))
+                .cloned(),
+        );
+        known.extend(BUILT_IN.iter().map(|name| (*name).to_owned()));
+        for (name, mark, hint) in self.templates.unset(&known) {
+            self.findings.problem(
+                mark,
+                format!(
+                    "nothing ever sets `{name}`: add it to `variables`, or capture it first{hint}"
+                ),
+            );
+        }
+        variables
+    }
+
+    /// What steps name of the environment; each name must be set.
+    fn used_env(&mut self) -> Value {
+        let uses = std::mem::take(&mut self.templates.uses);
+        for (path, mark) in uses.iter().filter(|(path, _)| path.root() == "$env") {
+            match path.rest().next() {
+                Some(key) => {
+                    self.check_env(key, *mark);
+                }
+                None => self.findings.problem(
+                    *mark,
+                    "name one variable of the environment: {{ $env.NAME }}",
+                ),
+            }
+        }
+        self.templates.uses = uses;
+        self.templates.environment("$env", &self.env)
+    }
+
+    /// `csv`: one table or a list of them.
+    pub(super) fn tables(&mut self, node: Option<&Node>, folder: &Path) -> Vec<Payload> {
+        let Some(node) = node else { return Vec::new() };
+        let items = node.as_list().unwrap_or(std::slice::from_ref(node));
+        items
+            .iter()
+            .filter_map(|item| self.table(item, folder))
+            .collect()
+    }
+
+    fn table(&mut self, node: &Node, folder: &Path) -> Option<Payload> {
+        if entries(node, "csv", model::CSV, self.findings).is_empty() {
+            return None;
+        }
+        let Some(file) = node.get("file") else {
+            read::missing(
+                node,
+                model::CSV,
+                "no `file`: name the CSV file, relative to the plan",
+                self.findings,
+            );
+            return None;
+        };
+        let source = read::text(file, "file", self.findings)?;
+        let columns = node
+            .get("columns")
+            .map(|_| self.texts(node.get("columns"), "columns"));
+        // Without names for the columns, the first line has them.
+        let header = match node.get("header") {
+            Some(header) => read::boolean(header, "header", self.findings)?,
+            None => columns.is_none(),
+        };
+        if columns.is_none() && !header {
+            self.findings.problem(
+                node.mark,
+                "without a header line, `columns` must name the columns",
+            );
+            return None;
+        }
+        let table = Table {
+            delimiter: self.delimiter(node.get("delimiter"))?,
+            quote: Some(b'"'),
+            comment: None,
+            trim: false,
+            bom: true,
+            cast: node
+                .get("numbers")
+                .and_then(|numbers| read::boolean(numbers, "numbers", self.findings))
+                .unwrap_or(false),
+            relaxed: false,
+            header,
+        };
+        let read =
+            (self.read)(&folder.join(&source)).and_then(|bytes| table.read(&files::text(bytes)));
+        let rows = read
+            .map_err(|why| self.findings.problem(file.mark, format!("{source}: {why}")))
+            .ok()?;
+        if rows.rows.is_empty() {
+            self.findings
+                .problem(file.mark, format!("{source} has no rows"));
+        }
+        let all_as = node
+            .get("as")
+            .and_then(|name| read::text(name, "as", self.findings));
+        let order = self.order(node.get("order"));
+        Some(Payload {
+            source,
+            fields: columns.unwrap_or(rows.header),
+            rows: rows.rows,
+            order,
+            all_as,
+        })
+    }
+
+    fn delimiter(&mut self, node: Option<&Node>) -> Option<u8> {
+        let Some(node) = node else { return Some(b',') };
+        match node.text().as_bytes() {
+            [byte] => Some(*byte),
+            _ => {
+                self.findings
+                    .problem(node.mark, "`delimiter` is one ASCII character");
+                None
+            }
+        }
+    }
+
+    fn order(&mut self, node: Option<&Node>) -> RowOrder {
+        match node.map(|node| (node, node.as_str())) {
+            None | Some((_, Some("sequence"))) => RowOrder::Sequence,
+            Some((_, Some("random"))) => RowOrder::Random,
+            Some((node, _)) => {
+                self.findings.problem(
+                    node.mark,
+                    format!(
+                        "`order: {}` is not known: use sequence or random",
+                        node.text()
+                    ),
+                );
+                RowOrder::Sequence
+            }
+        }
+    }
+}

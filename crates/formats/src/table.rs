@@ -1,0 +1,202 @@
+//! Tables: CSV text into rows of values, with the cast that csv-parse has and JavaScript's idea of a number.
+
+use plan::value;
+use serde_json::Value;
+
+/// How a table's text becomes rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub delimiter: u8,
+    pub quote: Option<u8>,
+    pub comment: Option<u8>,
+    pub trim: bool,
+    /// A byte-order mark is taken off.
+    pub bom: bool,
+    /// Cells that look numeric become numbers.
+    pub cast: bool,
+    /// Rows may differ in length.
+    pub relaxed: bool,
+    /// The first row is no data.
+    pub header: bool,
+}
+
+/// A table's content.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// The first row, where it is no data.
+    pub header: Vec<String>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    pub fn read(&self, text: &str) -> Result<Rows, String> {
+        let text = if self.bom {
+            text.strip_prefix('\u{feff}').unwrap_or(text)
+        } else {
+            text
+        };
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(self.header)
+            .delimiter(self.delimiter)
+            .quoting(self.quote.is_some())
+            .quote(self.quote.unwrap_or(b'"'))
+            .comment(self.comment)
+            .flexible(self.relaxed)
+            .trim(if self.trim {
+                csv::Trim::All
+            } else {
+                csv::Trim::None
+            })
+            .from_reader(text.as_bytes());
+        let mut header = Vec::new();
+        if self.header {
+            let names = reader.headers().map_err(|error| problem(&error))?;
+            header.extend(names.iter().map(str::to_owned));
+        }
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(|error| problem(&error))?;
+            rows.push(
+                record
+                    .iter()
+                    .map(|cell| if self.cast { cast(cell) } else { cell.into() })
+                    .collect(),
+            );
+        }
+        Ok(Rows { header, rows })
+    }
+}
+
+fn problem(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("line {line} has {len} cells where the rows before have {expected_len}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A cell that looks numeric becomes a number, in JavaScript's sense of both: `007` is 7, `0x10` is 0.
+fn cast(cell: &str) -> Value {
+    let whole = value::number_of(cell);
+    let prefix = value::float_prefix_of(cell);
+    if whole - prefix + 1.0 >= 0.0
+        && let Some(number) = value::number(prefix)
+    {
+        return Value::Number(number);
+    }
+    cell.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAIN: Table = Table {
+        delimiter: b',',
+        quote: Some(b'"'),
+        comment: None,
+        trim: false,
+        bom: false,
+        cast: true,
+        relaxed: false,
+        header: false,
+    };
+
+    #[test]
+    fn cells_are_cast_as_csv_parse_casts_them() {
+        for (cell, expected) in [
+            ("7", json!(7)),
+            ("007", json!(7)),
+            ("1.50", json!(1.5)),
+            ("1e3", json!(1000)),
+            ("-4", json!(-4)),
+            ("0x10", json!(0)),
+            ("", json!("")),
+            ("true", json!("true")),
+            ("12ab", json!("12ab")),
+            (" 5 ", json!(5)),
+            ("1_000", json!("1_000")),
+            ("Infinity", json!("Infinity")),
+            ("-0", json!(0)),
+            (".5", json!(0.5)),
+        ] {
+            assert_eq!(cast(cell), expected, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn quotes_lengths_and_headers() {
+        let rows =
+            |table: &Table, text| table.read(text).map(|read| json!([read.header, read.rows]));
+        assert_eq!(
+            rows(&PLAIN, "a,\"b \"\"c\"\"\n,d\"\r\n\n1,2"),
+            Ok(json!([[], [["a", "b \"c\"\n,d"], [1, 2]]]))
+        );
+        assert_eq!(
+            rows(&PLAIN, "a,b\nc"),
+            Err("line 2 has 1 cells where the rows before have 2".into())
+        );
+        let relaxed = Table {
+            relaxed: true,
+            header: true,
+            cast: false,
+            trim: true,
+            ..PLAIN
+        };
+        assert_eq!(
+            rows(&relaxed, "id , n\n 1 \n2,3,4"),
+            Ok(json!([["id", "n"], [["1"], ["2", "3", "4"]]]))
+        );
+        let other = Table {
+            delimiter: b';',
+            quote: None,
+            comment: Some(b'#'),
+            bom: true,
+            ..PLAIN
+        };
+        assert_eq!(
+            rows(&other, "\u{feff}\"a;b\n# no\nc;d"),
+            Ok(json!([[], [["\"a", "b"], ["c", "d"]]]))
+        );
+        assert_eq!(rows(&PLAIN, ""), Ok(json!([[], []])));
+    }
+
+    proptest! {
+        #[test]
+        fn any_table_is_read(text in r#"[a-c0-9,;"\n\r #.eExX+-]{0,40}"#) {
+            let _ = PLAIN.read(&text);
+        }
+
+        #[test]
+        fn what_was_quoted_is_read_back(rows in prop::collection::vec(prop::collection::vec("[a-c,;\"\n #]{1,6}", 3), 1..5)) {
+            let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
+            let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",");
+            let text = rows.iter().map(line).collect::<Vec<_>>().join("\n");
+            let plain = Table { cast: false, ..PLAIN };
+            let read: Vec<Vec<String>> = plain
+                .read(&text)
+                .unwrap()
+                .rows
+                .iter()
+                .map(|row| row.iter().map(|cell| value::text(Some(cell))).collect())
+                .collect();
+            prop_assert_eq!(read, rows);
+        }
+
+        #[test]
+        fn casting_numbers_keeps_them(n in any::<f64>().prop_filter("finite", |n| n.is_finite())) {
+            let mut text = String::new();
+            value::write_f64(n, &mut text);
+            prop_assert_eq!(cast(&text).as_f64(), Some(n));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Templates with places: every reader turns nodes into templates through this, so that unknown functions are refused where they
+//! stand, and so that it is known in the end which variables nobody sets.
+
+use std::collections::BTreeSet;
+
+use plan::{
+    Template,
+    path::Path,
+    template::{Fakery, unread_braces},
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    findings::Findings,
+    nearest::hint,
+    yaml::{Data, Mark, Node},
+};
+
+/// The templates of one file.
+#[derive(Default)]
+pub(crate) struct Templates {
+    /// Variables that templates name, and where.
+    pub uses: Vec<(Path, Mark)>,
+    /// Variables that steps set.
+    pub sets: BTreeSet<String>,
+    /// Whether the script has the plugin fake-data.
+    pub fake_data: bool,
+    /// What Artillery sends as it stands is a mistake elsewhere.
+    pub strict: bool,
+}
+
+impl Templates {
+    /// A value's template.
+    pub fn of(&mut self, node: &Node, findings: &mut Findings) -> Template {
+        match &node.data {
+            Data::Scalar(Value::String(text)) => self.of_text(text, node, findings),
+            Data::Scalar(value) => Template::Literal(value.clone()),
+            Data::List(items) => {
+                Template::list(items.iter().map(|item| self.of(item, findings)).collect())
+            }
+            Data::Map(entries) => Template::map(
+                entries
+                    .iter()
+                    .map(|entry| {
+                        let key = Node::scalar(entry.key_mark, entry.key.as_str());
+                        (
+                            self.of_text(&entry.key, &key, findings),
+                            self.of(&entry.value, findings),
+                        )
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    fn of_text(&mut self, text: &str, node: &Node, findings: &mut Findings) -> Template {
+        let template = match Template::parse_text(text) {
+            Ok(template) => template,
+            Err(error) => {
+                let message = if self.fake_data {
+                    let name = error.function.as_str();
+                    let known: Vec<String> =
+                        Fakery::names().map(|name| format!("${name}")).collect();
+                    let built_in = ["$randomNumber", "$randomString"];
+                    let hint = hint(name, known.iter().map(String::as_str).chain(built_in));
+                    format!("there is no function {name} here, not even in fake-data{hint}")
+                } else {
+                    error.message
+                };
+                findings.problem(node.mark_at(error.offset), message);
+                return Template::from(text);
+            }
+        };
+        if let Some(fakery) = template.made_up().filter(|_| !self.fake_data) {
+            let text = format!(
+                "${fakery:?} belongs to the plugin fake-data: add `fake-data: {{}}` to `config.plugins`"
+            );
+            findings.problem(node.mark, text);
+        }
+        if let Some(left) = unread_braces(text) {
+            let mark = node.mark_at(text.find(left).unwrap_or(0));
+            let what = format!("`{left}` is no variable and no function");
+            if self.strict {
+                findings.problem(mark, format!("{what}: templates know no operators"));
+            } else {
+                findings.note(
+                    mark,
+                    format!("{what}: it is sent as it stands (templates know no operators)"),
+                );
+            }
+        }
+        for path in template.variables() {
+            let offset = text.find(path.text()).unwrap_or(0);
+            self.uses.push((path.clone(), node.mark_at(offset)));
+        }
+        template
+    }
+
+    /// A step sets this variable (or a part of it).
+    pub fn sets(&mut self, path: &str) {
+        self.sets.insert(Path::parse(path).root().to_owned());
+    }
+
+    pub fn uses_root(&self, name: &str) -> bool {
+        self.uses.iter().any(|(path, _)| path.root() == name)
+    }
+
+    /// The first use of every variable that neither steps nor `known` set, with a hint.
+    pub fn unset(&self, known: &BTreeSet<String>) -> Vec<(String, Mark, String)> {
+        let mut told = BTreeSet::new();
+        let mut unset = Vec::new();
+        for (path, mark) in &self.uses {
+            let root = path.root();
+            let is_set = |name: &str| known.contains(name) || self.sets.contains(name);
+            if !is_set(root) && !is_set(path.text()) && told.insert(root) {
+                let hint = hint(root, known.iter().chain(&self.sets).map(String::as_str));
+                unset.push((root.to_owned(), *mark, hint));
+            }
+        }
+        unset
+    }
+
+    /// Of the environment, only what templates name below `root`: the rest is nobody's business, least of all the record's.
+    pub fn environment(&self, root: &str, env: &Value) -> Value {
+        let mut used = Map::new();
+        for (path, _) in self.uses.iter().filter(|(path, _)| path.root() == root) {
+            match path.rest().next() {
+                Some(key) => used.extend(env.get(key).map(|value| (key.to_owned(), value.clone()))),
+                None => return env.clone(),
+            }
+        }
+        Value::Object(used)
+    }
+}

@@ -1,0 +1,119 @@
+//! A URL is a test too: `loadline run URL` requests it at a steady rate.
+
+use plan::{
+    Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
+    Template, units::SECOND,
+};
+use url::Url;
+
+use crate::{LoadErrors, findings::Findings};
+
+/// What the command line says beside the URL; nothing set is 10/s, even, for 10 s, at most 100 in flight.
+#[derive(Debug, Clone, Default)]
+pub struct UrlOptions {
+    /// Requests per second.
+    pub rate: Option<Rate>,
+    /// Connections shared by all requests. Without a rate, so many virtual users, each as fast as it is answered.
+    pub connections: Option<u32>,
+    /// How long, in nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// How arrivals are spread; evenly unless set.
+    pub arrivals: Option<Arrivals>,
+    /// Certificates are not verified.
+    pub insecure: bool,
+}
+
+/// The plan that requests one URL.
+///
+/// # Errors
+/// When the text is no http or https URL.
+pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
+    let mut findings = Findings::default();
+    let url = match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
+        _ => {
+            findings.problem_anywhere(format!(
+                "`{text}` is no URL that begins with http:// or https://"
+            ));
+            return findings.finish(None);
+        }
+    };
+    let user = (!url.username().is_empty()).then(|| {
+        (
+            decoded(url.username()),
+            decoded(url.password().unwrap_or_default()),
+        )
+    });
+    let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
+    let origin = format!("{}://{host}", url.scheme());
+    let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+    // Not through the template's reader: braces in a URL are braces.
+    let mut request = Request::new("GET", Template::from(path.as_str()), &path);
+    request.headers = vec![(
+        "user-agent".into(),
+        Template::from(concat!("loadline/", env!("CARGO_PKG_VERSION"))),
+    )];
+    request.basic_auth = user.map(|(name, password)| {
+        (
+            Template::from(name.as_str()),
+            Template::from(password.as_str()),
+        )
+    });
+    let scenario = Scenario {
+        name: None,
+        weight: 1,
+        steps: vec![Step::Request(Box::new(request))],
+    };
+    let mut plan = Plan::new(
+        format!("{origin}{path}"),
+        Format::Url,
+        origin,
+        load(options),
+        vec![scenario],
+    );
+    plan.http.pool = Pool::Shared(options.connections.unwrap_or(100));
+    plan.http.verify_tls = !options.insecure;
+    crate::secrets::collect(&mut plan, &[]);
+    findings.finish(Some(plan))
+}
+
+/// `%40` is `@`.
+fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        let hex = text
+            .get(i + 1..i + 3)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match (bytes[i], hex) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                i += 3;
+            }
+            (byte, _) => {
+                out.push(byte);
+                i += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn load(options: &UrlOptions) -> Load {
+    let duration_ns = options.duration_ns.unwrap_or(10 * SECOND);
+    match (options.rate, options.connections) {
+        (None, Some(users)) => Load::Closed { users, duration_ns },
+        (rate, _) => {
+            let mut phase = Phase::new(
+                duration_ns,
+                Shape::Rate(rate.unwrap_or(Rate::per_second(10))),
+            );
+            phase.arrivals = options.arrivals.unwrap_or(Arrivals::Even);
+            Load::Open {
+                phases: vec![phase],
+                first: FirstArrival::AtStart,
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! wrk's and wrk2's command lines: options, units and the URL, with their quirks. A command line becomes a [`Command`], or
+//! the texts to print instead. Lua scripts are not read here: running one is the only way to know what it says.
+
+mod options;
+mod plan;
+mod units;
+mod url;
+mod usage;
+
+use std::path::PathBuf;
+
+use options::{Found, Spec};
+pub use url::{Parts, parts};
+
+/// Whose command line it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persona {
+    /// wrk: as fast as the answers come.
+    Wrk,
+    /// wrk2: at a rate.
+    Wrk2,
+}
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// Whose it is.
+    pub persona: Persona,
+    /// The URL as written.
+    pub url: String,
+    /// Its parts.
+    pub parts: Parts,
+    /// Threads.
+    pub threads: u64,
+    /// Connections of all threads together, as written: what does not divide by the threads is left out.
+    pub connections: u64,
+    /// Length of the test.
+    pub duration_ns: u64,
+    /// The Lua script.
+    pub script: Option<PathBuf>,
+    /// Headers in the order given; of equal names the last counts.
+    pub headers: Vec<(String, String)>,
+    /// Percentiles are shown.
+    pub latency: bool,
+    /// wrk2: those of uncorrected latency too.
+    pub uncorrected: bool,
+    /// wrk2: whole batches are timed.
+    pub batch_latency: bool,
+    /// When an answer is too late.
+    pub timeout_ns: u64,
+    /// wrk2: requests per second, all connections together.
+    pub rate: Option<u64>,
+    /// Ours: where exact figures are written.
+    pub json: Option<PathBuf>,
+    /// Everything on the command line that is no option, the URL first.
+    pub arguments: Vec<String>,
+}
+
+impl Command {
+    /// Connections that are opened: the same number in each thread.
+    #[must_use]
+    pub fn connections_per_thread(&self) -> u64 {
+        self.connections / self.threads.max(1)
+    }
+
+    /// A header's name and value; none of what wrk drops: a colon must be there, and a blank behind the first one.
+    #[must_use]
+    pub fn header(text: &str) -> Option<(String, String)> {
+        let (name, rest) = text.split_once(':')?;
+        let value = rest.strip_prefix(' ')?;
+        Some((name.to_owned(), value.to_owned()))
+    }
+}
+
+/// What a command line comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// For standard output, before anything else.
+    pub out: String,
+    /// For standard error.
+    pub err: String,
+    /// What to run; none: the texts are all there is, and the exit code is 1.
+    pub command: Option<Command>,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Reads a command line without the program's name. A rate, or another option that only wrk2 has, makes it one of wrk2's.
+#[must_use]
+pub fn read(arguments: &[String], named: Persona) -> Reading {
+    let scanned = options::scan(arguments, &SPECS);
+    let of_wrk2 = |found: &Found| matches!(found, Found::Option('R' | 'U' | 'B', _));
+    let persona = if scanned.found.iter().any(of_wrk2) {
+        Persona::Wrk2
+    } else {
+        named
+    };
+    let mut reading = Reading {
+        out: String::new(),
+        err: String::new(),
+        command: None,
+    };
+    let mut wanted = Wanted::default();
+    let understood = scanned
+        .found
+        .iter()
+        .all(|found| wanted.take(found, persona, &mut reading));
+    if understood {
+        reading.command = wanted.finish(persona, scanned.operands, &mut reading.err);
+    }
+    if reading.command.is_none() {
+        reading.out.push_str(&usage::text(persona));
+    }
+    reading
+}
+
+const fn spec(letter: char, long: &'static str, value: bool) -> Spec {
+    Spec {
+        letter,
+        short: true,
+        long: Some(long),
+        value,
+    }
+}
+
+const fn long_only(letter: char, long: &'static str, value: bool) -> Spec {
+    Spec {
+        short: false,
+        ..spec(letter, long, value)
+    }
+}
+
+/// `-h` is none of the short options; `-r` once was one, and is refused without a word.
+const SPECS: [Spec; 14] = [
+    spec('c', "connections", true),
+    spec('d', "duration", true),
+    spec('t', "threads", true),
+    spec('s', "script", true),
+    spec('H', "header", true),
+    spec('L', "latency", false),
+    spec('U', "u_latency", false),
+    spec('B', "batch_latency", false),
+    spec('T', "timeout", true),
+    long_only('h', "help", false),
+    spec('v', "version", false),
+    spec('R', "rate", true),
+    long_only('j', "json", true),
+    Spec {
+        letter: 'r',
+        short: true,
+        long: None,
+        value: true,
+    },
+];
+
+/// The options so far.
+struct Wanted {
+    threads: u64,
+    connections: u64,
+    duration_s: u64,
+    timeout_s: u64,
+    rate: u64,
+    script: Option<PathBuf>,
+    headers: Vec<(String, String)>,
+    latency: bool,
+    uncorrected: bool,
+    batch_latency: bool,
+    json: Option<PathBuf>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted {
+            threads: 2,
+            connections: 10,
+            duration_s: 10,
+            timeout_s: 2,
+            rate: 0,
+            script: None,
+            headers: Vec::new(),
+            latency: false,
+            uncorrected: false,
+            batch_latency: false,
+            json: None,
+        }
+    }
+}
+
+impl Wanted {
+    /// Takes an option; false when usage is all that is left to say.
+    fn take(&mut self, found: &Found, persona: Persona, reading: &mut Reading) -> bool {
+        let (letter, value) = match found {
+            Found::Option(letter, value) => (*letter, value.as_deref().unwrap_or_default()),
+            Found::Wrong(message) => {
+                reading.err.push_str(&format!("wrk: {message}\n"));
+                return false;
+            }
+        };
+        let number = |place: &mut u64, number: Option<u64>| {
+            number.is_some_and(|n| {
+                *place = n;
+                true
+            })
+        };
+        match letter {
+            'c' => return number(&mut self.connections, units::metric(value)),
+            't' => return number(&mut self.threads, units::metric(value)),
+            'R' => return number(&mut self.rate, units::metric(value)),
+            'd' => return number(&mut self.duration_s, units::seconds(value)),
+            'T' => return number(&mut self.timeout_s, units::seconds(value)),
+            's' => self.script = Some(value.into()),
+            'H' => self.headers.extend(Command::header(value)),
+            'L' => self.latency = true,
+            'U' => (self.latency, self.uncorrected) = (true, true),
+            'B' => self.batch_latency = true,
+            'j' => self.json = Some(value.into()),
+            // Says it and goes on, as the original does.
+            'v' => reading.out.push_str(&usage::version(persona)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn finish(self, persona: Persona, arguments: Vec<String>, err: &mut String) -> Option<Command> {
+        let url = arguments.first()?.clone();
+        if self.threads == 0 || self.duration_s == 0 {
+            return None;
+        }
+        let Some(parts) = parts(&url) else {
+            err.push_str(&format!("invalid URL: {url}\n"));
+            return None;
+        };
+        if self.connections == 0 || self.connections < self.threads {
+            err.push_str("number of connections must be >= threads\n");
+            return None;
+        }
+        if persona == Persona::Wrk2 && self.rate == 0 {
+            err.push_str("Throughput MUST be specified with the --rate or -R option\n");
+            return None;
+        }
+        Some(Command {
+            persona,
+            url,
+            parts,
+            threads: self.threads,
+            connections: self.connections,
+            duration_ns: self.duration_s.saturating_mul(SECOND),
+            script: self.script,
+            headers: self.headers,
+            latency: self.latency,
+            uncorrected: self.uncorrected,
+            batch_latency: self.batch_latency,
+            timeout_ns: self.timeout_s.saturating_mul(SECOND),
+            rate: (persona == Persona::Wrk2).then_some(self.rate),
+            json: self.json,
+            arguments,
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! A wrk command as a plan: what the record keeps and the engine compiles. The bytes that are sent come from elsewhere - from the
+//! script, or from the command's URL and headers - so the plan's one request only gives them a name.
+
+use plan::{
+    FirstArrival, Format, Load, Note, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
+    Template, Timeouts,
+};
+
+use super::{Command, Persona};
+
+impl Command {
+    /// The plan of this command.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let connections = self.connections_per_thread().saturating_mul(self.threads);
+        let users = u32::try_from(connections).unwrap_or(u32::MAX);
+        let load = match self.rate {
+            None => Load::Closed {
+                users,
+                duration_ns: self.duration_ns,
+            },
+            Some(rate) => Load::Open {
+                phases: vec![Phase::new(
+                    self.duration_ns,
+                    Shape::Rate(Rate::per_second(rate)),
+                )],
+                first: FirstArrival::AtStart,
+            },
+        };
+        let script = self.script.as_ref().map(|path| path.display().to_string());
+        let (method, name) = match &script {
+            // What a script sends, it alone knows.
+            Some(script) => ("", format!("requests of {script}")),
+            None => ("GET", self.parts.path.clone()),
+        };
+        let request = Request::new(method, Template::from(self.parts.path.as_str()), &name);
+        let scenario = Scenario {
+            name: None,
+            weight: 1,
+            steps: vec![Step::Request(Box::new(request))],
+        };
+        let title = script.clone().unwrap_or_else(|| self.url.clone());
+        let mut plan = Plan::new(title, Format::Wrk, self.url.clone(), load, vec![scenario]);
+        plan.http.timeouts = Timeouts {
+            // No time at all cannot be enforced: everything would be late, nothing could be answered.
+            total_ns: Some(self.timeout_ns).filter(|ns| *ns > 0),
+            headers_ns: None,
+            idle_ns: None,
+        };
+        plan.http.pool = match self.persona {
+            Persona::Wrk => Pool::PerUser,
+            Persona::Wrk2 => Pool::Shared(users),
+        };
+        plan.http.verify_tls = false;
+        plan.files = script.into_iter().collect();
+        if connections != self.connections {
+            let text = format!(
+                "{} connections do not divide by {} threads: {connections} are opened, as wrk does it",
+                self.connections, self.threads
+            );
+            plan.notes.push(Note { at: None, text });
+        }
+        let secret_headers: Vec<String> = self
+            .headers
+            .iter()
+            .filter(|(name, _)| plan::is_secret_name(name))
+            .map(|(_, value)| value.clone())
+            .collect();
+        plan.secrets.extend(secret_headers);
+        plan
+    }
+}

@@ -1,0 +1,108 @@
+//! What `--help` and a wrong command line print: the options of wrk and of wrk2 in the order of the originals, in our words.
+
+use super::Persona;
+
+const WRK: &[(&str, &str)] = &[
+    (
+        "-c, --connections <N>",
+        "Connections held open, all threads together",
+    ),
+    ("-d, --duration    <T>", "How long requests are sent"),
+    (
+        "-t, --threads     <N>",
+        "Threads that share the connections",
+    ),
+    ("", ""),
+    ("-s, --script      <S>", "Lua script to run"),
+    (
+        "-H, --header      <H>",
+        "A header for each request, \"Name: value\"",
+    ),
+    ("    --latency         ", "Show percentiles of latency"),
+    ("    --timeout     <T>", "Give an answer up after this long"),
+    ("-v, --version         ", "Show the version"),
+];
+
+const WRK2: &[(&str, &str)] = &[
+    (
+        "-c, --connections <N>",
+        "Connections held open, all threads together",
+    ),
+    ("-d, --duration    <T>", "How long requests are sent"),
+    (
+        "-t, --threads     <N>",
+        "Threads that share the connections",
+    ),
+    ("", ""),
+    ("-s, --script      <S>", "Lua script to run"),
+    (
+        "-H, --header      <H>",
+        "A header for each request, \"Name: value\"",
+    ),
+    ("-L  --latency         ", "Show percentiles of latency"),
+    (
+        "-U  --u_latency       ",
+        "Show those of uncorrected latency too",
+    ),
+    ("    --timeout     <T>", "Give an answer up after this long"),
+    (
+        "-B, --batch_latency   ",
+        "Of pipelined requests, time whole",
+    ),
+    ("", "batches, not each answer"),
+    ("-v, --version         ", "Show the version"),
+    (
+        "-R, --rate        <T>",
+        "Requests per second, all connections",
+    ),
+    ("", "together; must be given"),
+];
+
+/// The usage text.
+pub(super) fn text(persona: Persona) -> String {
+    let options = match persona {
+        Persona::Wrk => WRK,
+        Persona::Wrk2 => WRK2,
+    };
+    let mut text = "Usage: wrk <options> <url>\n  Options:\n".to_owned();
+    for (option, help) in options {
+        let line = format!("    {option:<22} {help}");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.push_str("\n  Counts may end in a unit: k, M, G (2k is 2000)\n  Times may end in a unit: s, m, h (seconds without one)\n");
+    text
+}
+
+/// What `-v` prints: the version whose behaviour this is, and who behaves so.
+pub(super) fn version(persona: Persona) -> String {
+    let of = match persona {
+        Persona::Wrk => "4.1.0",
+        Persona::Wrk2 => "4.0.0",
+    };
+    format!(
+        "wrk {of} [epoll] as Loadline {} does it\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options of a text, in order.
+    fn options(text: &str) -> Vec<&str> {
+        text.split(|c: char| c.is_whitespace() || c == ',')
+            .filter(|word| word.starts_with('-') && word.len() > 1)
+            .collect()
+    }
+
+    #[test]
+    fn the_options_stand_in_the_order_of_the_originals() {
+        let wrk = "-c --connections -d --duration -t --threads -s --script -H --header --latency --timeout -v --version";
+        assert_eq!(options(&text(Persona::Wrk)).join(" "), wrk);
+        let wrk2 = "-c --connections -d --duration -t --threads -s --script -H --header -L --latency -U --u_latency --timeout \
+                    -B --batch_latency -v --version -R --rate";
+        assert_eq!(options(&text(Persona::Wrk2)).join(" "), wrk2);
+    }
+}

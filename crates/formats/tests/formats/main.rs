@@ -1,0 +1,7 @@
+//! The crate from outside: test files in, plans or problems out.
+
+mod artillery;
+mod detect;
+mod native;
+mod support;
+mod url;

@@ -1,0 +1,502 @@
+//! Native plans.
+
+use formats::{Inputs, native::translate_text};
+use plan::{
+    Arrivals, FirstArrival, Load, Plan, Pool, Rate, RowOrder, Shape, Step, Template, Variable,
+    scenario::{Body, Check, LoopCount, LoopRange, Over, Source, ThinkTime},
+    units::{MILLISECOND, SECOND},
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::support::{Folder, header, lines, phases, requests, shown};
+
+fn plan(text: &str) -> Plan {
+    translate_text("plan.yml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+fn refused(text: &str) -> Vec<String> {
+    match translate_text("plan.yml", text) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(errors) => lines(&errors),
+    }
+}
+
+/// A plan with these lines and one step.
+fn with(text: &str) -> String {
+    format!("loadline: 1\ntarget: http://x\n{text}\nsteps: [ {{ get: / }} ]\n")
+}
+
+fn steps(text: &str) -> String {
+    format!(
+        "loadline: 1\ntarget: http://x\nload: {{ rate: 1/s, duration: 1s }}\nvariables: {{ v: [1], s: x }}\nsteps:\n{}",
+        text.lines()
+            .map(|line| format!("  {line}\n"))
+            .collect::<String>()
+    )
+}
+
+#[test]
+fn the_example_of_the_page() {
+    let page = include_str!("../../../../docs/plan.md");
+    let example = page
+        .split("```yaml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
+    let folder = Folder::new("example");
+    folder.file("patients.csv", "family\nAda\n");
+    let inputs = Inputs {
+        process_env: vec![("TOKEN".into(), "t0ken".into())],
+        ..folder.inputs("plan.yml", example)
+    };
+    let plan = formats::load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(phases(&plan).len(), 4);
+    assert_eq!(
+        (plan.criteria.len(), plan.stop.len(), plan.scenarios.len()),
+        (3, 1, 2)
+    );
+    assert!(plan.secrets.contains(&"t0ken".to_owned()));
+    assert!(plan.rules.status_fails && plan.rules.failure_ends_iteration);
+    assert_eq!(plan.problems(), []);
+}
+
+#[test]
+fn loads() {
+    let load = |text: &str| plan(&with(&format!("load: {text}"))).load;
+    let one = |text: &str| match load(text) {
+        Load::Open {
+            phases,
+            first: FirstArrival::AtStart,
+        } => phases[0].clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        one("{ rate: 200/s, duration: 10s }").shape,
+        Shape::Rate(Rate::from_f64(200.0).unwrap())
+    );
+    assert_eq!(
+        one("{ rate: 90/m, duration: 10s, arrivals: poisson, max-users: 5 }").arrivals,
+        Arrivals::Poisson
+    );
+    let ramp = one("[ { name: up, from: 10/s, to: 100/s, duration: 5m } ]");
+    assert_eq!(
+        (
+            ramp.name.as_deref(),
+            ramp.duration_ns,
+            ramp.duration_text.as_str()
+        ),
+        (Some("up"), 300 * SECOND, "5m")
+    );
+    assert!(matches!(ramp.shape, Shape::Staircase { .. }));
+    assert_eq!(
+        one("{ count: 100, duration: 10s }").shape,
+        Shape::Count(100)
+    );
+    assert_eq!(
+        load("{ users: 50, duration: 30s }"),
+        Load::Closed {
+            users: 50,
+            duration_ns: 30 * SECOND
+        }
+    );
+    let paused = plan(&with(
+        "load: [ { rate: 1/s, duration: 1s }, { pause: 5s } ]",
+    ));
+    assert_eq!(
+        (phases(&paused)[1].shape, phases(&paused)[1].duration_ns),
+        (Shape::Pause, 5 * SECOND)
+    );
+}
+
+#[test]
+fn loads_that_are_none() {
+    for (text, expected) in [
+        (
+            "{ rate: 200, durations: 10s }",
+            "3:20: unknown key `durations`: did you mean `duration`?",
+        ),
+        (
+            "{ rate: 10/s }",
+            "3:7: no `duration`: write for example duration: 10s",
+        ),
+        (
+            "{ rate: 10/s, duration: 10 }",
+            "3:31: `10` has no unit: write for example 10s",
+        ),
+        (
+            "{ rate: 10/x, duration: 1s }",
+            "3:15: `/x` is not a unit of rate: use /s /m /h /d",
+        ),
+        (
+            "{ rate: 0/s, duration: 1s }",
+            "3:7: a rate of 0 is written as `pause: 10s`",
+        ),
+        (
+            "{ rate: 1/s, count: 5, duration: 1s }",
+            "3:20: `count` does not go with `rate`, only rate, duration, name, arrivals, max-users do",
+        ),
+        (
+            "{ from: 1/s, duration: 1s }",
+            "3:7: `from` needs `to`: the rate at the end",
+        ),
+        (
+            "{ count: 0, duration: 1s }",
+            "3:16: `count: 0` must be a whole number, 1 or more",
+        ),
+        ("{ duration: 1s }", "3:7: this is no load: write one of {"),
+        (
+            "[ { users: 5, duration: 1s }, { pause: 1s } ]",
+            "3:9: a number of users is a load of its own",
+        ),
+        (
+            "{ users: 0, duration: 1s }",
+            "3:16: `users: 0` must be a whole number, 1 or more",
+        ),
+        (
+            "{ rate: 1/s, duration: 1s, arrivals: random }",
+            "3:44: `arrivals: random` is not known: use even or poisson",
+        ),
+        ("{ pause: 1s }", "3:7: no phase has arrivals"),
+        ("5", "3:7: `load` is a mapping, not a number"),
+    ] {
+        let found = refused(&with(&format!("load: {text}")));
+        assert!(
+            found[0].starts_with(&format!("plan.yml:{expected}")),
+            "{text}\n{found:#?}"
+        );
+    }
+    assert!(
+        refused(&with(""))[0]
+            .contains("no `load`: write for example load: { rate: 200/s, duration: 10s }")
+    );
+}
+
+#[test]
+fn requests_in_full() {
+    let plan = plan(&steps(
+        "- get: /a\n- post:\n    url: /b/{{ s }}\n    name: create\n    headers: { X-A: 1 }\n    query: { q: [1, 2] }\n    json: { a: '{{ v }}' }\n    cookies: { c: d }\n    auth: { user: u, password: p }\n    redirects: false\n    capture: { id: $.id, etag: { header: etag }, n: { regexp: 'n(.)', group: 1, optional: true }, all: { json: '$..x', all: true } }\n    check: [ status: [200, 404], json: { $.a: '{{ s }}' }, json: $.b, header: { etag: x }, body: text ]\n    expect: 409\n- put: { url: 'https://o/x', form: { a: 1 } }\n- patch: { url: /, body: text }",
+    ));
+    let requests = requests(&plan);
+    assert_eq!(
+        requests
+            .iter()
+            .map(|r| (r.method.as_str(), r.label.as_str()))
+            .collect::<Vec<_>>(),
+        [
+            ("GET", "/a"),
+            ("POST", "create"),
+            ("PUT", "https://o/x"),
+            ("PATCH", "/")
+        ]
+    );
+    let post = requests[1];
+    assert!(header(post, "user-agent").is_some_and(|agent| agent.starts_with("loadline/")));
+    assert_eq!(
+        (
+            header(post, "content-type").as_deref(),
+            header(post, "X-A").as_deref()
+        ),
+        (Some("application/json"), Some("1"))
+    );
+    assert_eq!(
+        post.query
+            .as_ref()
+            .map(|query| shown(&query[0].1))
+            .as_deref(),
+        Some("[1,2]")
+    );
+    assert!(!post.follow_redirects && !post.redirects_keep_method);
+    assert!(post.captures[0].strict && !post.captures[2].strict);
+    assert!(
+        matches!(&post.captures[1].from, Source::Header(Template::Literal(name)) if name == "etag")
+    );
+    assert!(matches!(
+        &post.captures[3].from,
+        Source::Json { pick: false, .. }
+    ));
+    assert_eq!(
+        post.checks.iter().map(Check::kind).collect::<Vec<_>>(),
+        ["status", "json", "json", "header", "body"]
+    );
+    assert_eq!(post.expected_status, [409, 404]);
+    assert!(matches!(&requests[2].body, Body::Form(pairs) if pairs.len() == 1));
+    assert!(matches!(&requests[3].body, Body::Text(_)));
+    assert_eq!(plan.secrets, ["x"; 0]);
+}
+
+#[test]
+fn other_steps() {
+    let plan = plan(&steps(
+        "- think: 500ms\n- think: { time: 1s, jitter: 20% }\n- think: '{{ s }}'\n- loop: { count: 3, steps: [ { get: '/{{ $loopCount }}' } ] }\n- loop: { over: v, element: e, index: i, steps: [ { log: '{{ e }} {{ i }} {{ $uuid }}' } ] }\n- loop: { over: [ a, '{{ s }}' ], steps: [ { get: / } ] }\n- loop: { count: '{{ s }}', steps: [ { get: / } ] }",
+    ));
+    let steps = &plan.scenarios[0].steps;
+    assert!(
+        matches!(&steps[0], Step::Think(think) if matches!(think.time, ThinkTime::Fixed(ns) if ns == 500 * MILLISECOND))
+    );
+    assert!(matches!(&steps[1], Step::Think(think) if think.jitter.is_some()));
+    assert!(
+        matches!(&steps[2], Step::Think(think) if matches!(think.time, ThinkTime::Templated(_)))
+    );
+    assert!(
+        matches!(&steps[3], Step::Loop(inner) if matches!(inner.count, LoopCount::Fixed(LoopRange { start: 0, end: Some(3) })))
+    );
+    assert!(
+        matches!(&steps[4], Step::Loop(inner) if matches!(&inner.over, Some(Over::Variable(name)) if name == "v"))
+    );
+    assert!(
+        matches!(&steps[5], Step::Loop(inner) if matches!(&inner.over, Some(Over::List(items)) if items.len() == 2))
+    );
+    assert!(
+        matches!(&steps[6], Step::Loop(inner) if matches!(inner.count, LoopCount::Templated(_)))
+    );
+}
+
+#[test]
+fn steps_that_are_wrong() {
+    for (text, expected) in [
+        ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
+        (
+            "- { get: /, post: / }",
+            "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
+        ),
+        (
+            "- get: { uri: / }",
+            "6:12: unknown key `uri`: did you mean `url`?",
+        ),
+        (
+            "- get: path",
+            "6:10: `path` is no URL: it begins with / or with http:// or https://",
+        ),
+        (
+            "- get: '/{{ nobody }}'",
+            "6:15: nothing ever sets `nobody`: add it to `variables`, or capture it first",
+        ),
+        (
+            "- get: '/{{ s + 1 }}'",
+            "6:12: `{{ s + 1 }}` is no variable and no function",
+        ),
+        (
+            "- get: '/{{ $uid }}'",
+            "6:15: nothing ever sets `$uid`: add it to `variables`, or capture it first (did you mean `$uuid`?)",
+        ),
+        (
+            "- get: '/{{ $env.NONE }}'",
+            "6:15: the environment variable NONE is not set",
+        ),
+        (
+            "- get: { url: /, capture: { id: id } }",
+            "6:35: `id` is no JSONPath: it begins with $, as in $.id",
+        ),
+        (
+            "- get: { url: /, capture: { id: '$.a[' } }",
+            "6:40: `$.a[` is no JSONPath",
+        ),
+        (
+            "- get: { url: /, capture: { id: {} } }",
+            "6:35: `id` is captured from one of",
+        ),
+        (
+            "- get: { url: /, check: { statu: 5 } }",
+            "6:29: unknown key `statu`: did you mean `status`?",
+        ),
+        (
+            "- get: { url: /, check: { status: 5 } }",
+            "6:37: `status: 5` is no status",
+        ),
+        (
+            "- post: { url: /, json: 1, body: x }",
+            "6:30: a request has one body, and this one has `json` and `body`",
+        ),
+        ("- think: 5", "6:12: `5` has no unit: write for example 5s"),
+        (
+            "- loop: { steps: [ { get: / } ] }",
+            "6:11: this loop never ends: say `count: 10`, or `over` what it goes",
+        ),
+        (
+            "- loop: { count: 0, steps: [ { get: / } ] }",
+            "6:20: `count: 0` must be a whole number, 1 or more",
+        ),
+        (
+            "- 5",
+            "6:5: a step is a mapping like { get: / }, not a number",
+        ),
+        (
+            "- get: '/{{ $randomInt(1) }}'",
+            "6:12: there is no function $randomInt",
+        ),
+    ] {
+        let found = refused(&steps(text));
+        assert!(
+            found[0].starts_with(&format!("plan.yml:{expected}")),
+            "{text}\n{found:#?}"
+        );
+        assert_eq!(found.len(), 1, "{text}\n{found:#?}");
+    }
+}
+
+#[test]
+fn the_frame_of_a_plan() {
+    for (text, expected) in [
+        ("", "1:1: the file is empty"),
+        (
+            "- 1",
+            "1:1: a plan is a mapping that begins with `loadline: 1`, not a list",
+        ),
+        (
+            "target: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
+            "1:1: a plan begins with `loadline: 1`",
+        ),
+        (
+            "loadline: 2\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
+            "1:11: `loadline: 2` is a version that this program does not know",
+        ),
+        (
+            "loadline: 1\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
+            "1:1: no `target`",
+        ),
+        (
+            "loadline: 1\ntarget: x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
+            "2:9: `target: x` is no URL that begins with http:// or https://",
+        ),
+        (
+            "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }",
+            "1:1: nothing to do: add `steps`",
+        ),
+        (
+            "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: []\nscenarios: []",
+            "4:1: a plan has `steps` or `scenarios`, not both",
+        ),
+        (
+            "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nscenarios: [ { weight: 0, steps: [ { get: / } ] } ]",
+            "4:12: no scenario has a weight above 0",
+        ),
+        (
+            "loadline: 1\ntaget: http://x",
+            "2:1: unknown key `taget`: did you mean `target`?",
+        ),
+    ] {
+        assert!(
+            refused(text)[0].starts_with(&format!("plan.yml:{expected}")),
+            "{text}\n{:#?}",
+            refused(text)
+        );
+    }
+    // Everything that is wrong is told at once.
+    assert_eq!(
+        refused("loadline: 1\nbla: 1\ntarget: x\nload: 5\nsteps: [ { gett: / } ]").len(),
+        4
+    );
+}
+
+#[test]
+fn criteria_point_to_their_fault() {
+    let rules = "load: { rate: 1/s, duration: 1s }\n";
+    let ok = plan(&with(&format!(
+        "{rules}criteria: [ p99 < 250ms, 'p95 of \"GET /\" < 1s' ]\nstop:\n  - errors > 10% for 10s: stop fail\n  - 'p99 > 2s for 5s'"
+    )));
+    assert_eq!(
+        (ok.criteria.len(), ok.stop.len(), ok.stop[0].for_ns),
+        (2, 2, 10 * SECOND)
+    );
+    assert!(
+        refused(&with(&format!("{rules}criteria:\n  - p99 < 250 parsecs")))[0]
+            .starts_with("plan.yml:5:15: `parsecs` is not a unit")
+    );
+    assert!(
+        refused(&with(&format!("{rules}criteria:\n  - 'p101 < 1s'")))[0]
+            .starts_with("plan.yml:5:6: `p101` is not a metric")
+    );
+    assert!(
+        refused(&with(&format!(
+            "{rules}stop:\n  - errors > 10% for 10: stop fail"
+        )))[0]
+            .starts_with("plan.yml:5:22: `10` has no unit")
+    );
+    assert!(
+        refused(&with(&format!("{rules}criteria: p99 < 1s")))[0]
+            .starts_with("plan.yml:4:11: `criteria` is a list, not text")
+    );
+}
+
+#[test]
+fn http_and_variables() {
+    let folder = Folder::new("native");
+    folder.file("u.csv", "id;name\n007;Ada\n");
+    let text = "loadline: 1
+target: '{{ $env.BASE }}/x'
+load: { rate: 1/s, duration: 1s }
+http: { timeout: 5s, connections: 100, verify: false, redirects: 3, cookies: false, headers: { Authorization: 'Bearer {{ token }}', User-Agent: me } }
+variables: { token: 't-{{ $env.T }}', colour: { one-of: [red, green] }, list: [1, 2] }
+csv: { file: u.csv, delimiter: ';' }
+secrets: colour
+steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
+";
+    let inputs = Inputs {
+        process_env: vec![
+            ("BASE".into(), "http://b".into()),
+            ("T".into(), "12345".into()),
+            ("U".into(), "no".into()),
+        ],
+        variables: Some(r#"{"given": 1.0}"#.into()),
+        ..folder.inputs("p.yml", text)
+    };
+    let plan = formats::load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(plan.target, "http://b/x");
+    assert_eq!(
+        (
+            plan.http.timeouts.total_ns,
+            plan.http.pool,
+            plan.http.max_redirects
+        ),
+        (Some(5 * SECOND), Pool::Shared(100), 3)
+    );
+    assert!(!plan.http.verify_tls && !plan.http.cookie_jar);
+    assert_eq!(
+        plan.variables,
+        [
+            ("$env".into(), Variable::Constant(json!({"T": "12345"}))),
+            ("token".into(), Variable::Constant(json!("t-12345"))),
+            (
+                "colour".into(),
+                Variable::OneOf(vec![json!("red"), json!("green")])
+            ),
+            ("list".into(), Variable::Constant(json!([1, 2]))),
+            ("given".into(), Variable::Constant(json!(1))),
+        ]
+    );
+    assert_eq!(plan.secrets, ["green", "t-12345"]);
+    assert_eq!(
+        (plan.payloads[0].rows[0].clone(), plan.payloads[0].order),
+        (vec![json!("007"), json!("Ada")], RowOrder::Sequence)
+    );
+    assert_eq!(
+        header(requests(&plan)[0], "User-Agent").as_deref(),
+        Some("me")
+    );
+    let solo = formats::load(&Inputs {
+        solo: true,
+        target: Some("http://other".into()),
+        insecure: true,
+        ..inputs
+    })
+    .unwrap();
+    assert_eq!(
+        (solo.load, solo.target.as_str()),
+        (Load::Once, "http://other")
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_plan_is_a_plan_or_a_list_of_problems(
+        key in prop::sample::select(vec!["load", "http", "variables", "csv", "steps", "scenarios", "criteria", "stop", "secrets", "target"]),
+        text in r#"[a-z{}\[\]:,'"$/0-9 -]{0,60}"#,
+    ) {
+        for text in [text.clone(), format!("loadline: 1\n{key}: {text}"), format!("loadline: 1\n{key}: [ {text} ]"), format!("loadline: 1\n{key}: {{ {text} }}")] {
+            if let Err(errors) = translate_text("x.yml", &text) {
+                prop_assert!(!errors.problems.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the tests share.
+
+use formats::{Inputs, LoadErrors};
+use plan::{Load, Phase, Plan, Request, Step};
+
+/// The phases of an open load.
+pub fn phases(plan: &Plan) -> &[Phase] {
+    match &plan.load {
+        Load::Open { phases, .. } => phases,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The requests of the first scenario, those in loops included.
+pub fn requests(plan: &Plan) -> Vec<&Request> {
+    fn walk<'a>(steps: &'a [Step], requests: &mut Vec<&'a Request>) {
+        for step in steps {
+            match step {
+                Step::Request(request) => requests.push(request),
+                Step::Loop(inner) => walk(&inner.steps, requests),
+                _ => {}
+            }
+        }
+    }
+    let mut requests = Vec::new();
+    walk(&plan.scenarios[0].steps, &mut requests);
+    requests
+}
+
+/// A header's template as JSON-ish text.
+pub fn header(request: &Request, name: &str) -> Option<String> {
+    request
+        .headers
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| shown(value))
+}
+
+/// A template with its variables as `{{x}}`.
+pub fn shown(template: &plan::Template) -> String {
+    use plan::{Template, template::Piece};
+    match template {
+        Template::Literal(value) => plan::value::text(Some(value)),
+        Template::Variable(path) => format!("{{{{{}}}}}", path.text()),
+        Template::Text(pieces) => pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text.clone(),
+                Piece::Variable(path) => format!("{{{{{}}}}}", path.text()),
+                Piece::Call(call) => format!("{call:?}"),
+            })
+            .collect(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A rate as readers make it.
+pub fn rate(per_second: f64) -> plan::Rate {
+    plan::Rate::from_f64(per_second).unwrap_or_else(|| panic!("{per_second}"))
+}
+
+/// Problems as the user sees them.
+pub fn lines(errors: &LoadErrors) -> Vec<String> {
+    errors.problems.iter().map(ToString::to_string).collect()
+}
+
+/// Notes as the user sees them.
+pub fn notes(plan: &Plan) -> Vec<String> {
+    plan.notes
+        .iter()
+        .map(|note| match &note.at {
+            Some(at) => format!("{}:{}: {}", at.line, at.column, note.text),
+            None => note.text.clone(),
+        })
+        .collect()
+}
+
+/// A folder of its own for files, removed afterwards.
+pub struct Folder(std::path::PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let path =
+            std::env::temp_dir().join(format!("loadline-formats-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("{error}"));
+        Folder(path)
+    }
+
+    pub fn file(&self, name: &str, text: &str) -> std::path::PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap_or_else(|error| panic!("{error}"));
+        path
+    }
+
+    pub fn inputs(&self, name: &str, text: &str) -> Inputs {
+        Inputs {
+            files: vec![self.file(name, text)],
+            test_id: "t-id".into(),
+            ..Inputs::default()
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

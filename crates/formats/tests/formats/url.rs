@@ -1,0 +1,86 @@
+//! A URL as a test.
+
+use formats::{UrlOptions, url_plan};
+use plan::{Arrivals, FirstArrival, Load, Pool, Rate, Shape, Template, units::SECOND};
+
+use crate::support::{phases, requests};
+
+#[test]
+fn without_options_a_gentle_trickle() {
+    let plan = url_plan(
+        "http://user:p%40ss@h:81/a/{{x}}?b=1#frag",
+        &UrlOptions::default(),
+    )
+    .unwrap();
+    assert_eq!(plan.target, "http://h:81");
+    let request = requests(&plan)[0];
+    assert_eq!(
+        (request.method.as_str(), request.label.as_str()),
+        ("GET", "/a/%7B%7Bx%7D%7D?b=1")
+    );
+    assert!(request.url.as_literal().is_some());
+    assert_eq!(
+        request.basic_auth,
+        Some((Template::from("user"), Template::from("p@ss")))
+    );
+    assert_eq!(plan.secrets, ["p@ss"]);
+    assert!(!plan.name.contains("p%40ss"));
+    assert_eq!(plan.http.pool, Pool::Shared(100));
+    assert!(matches!(
+        plan.load,
+        Load::Open {
+            first: FirstArrival::AtStart,
+            ..
+        }
+    ));
+    let phase = &phases(&plan)[0];
+    assert_eq!(
+        (phase.duration_ns, phase.shape, phase.arrivals),
+        (
+            10 * SECOND,
+            Shape::Rate(Rate::per_second(10)),
+            Arrivals::Even
+        )
+    );
+}
+
+#[test]
+fn options() {
+    let options = UrlOptions {
+        rate: Some(Rate::per_second(200)),
+        connections: Some(5),
+        duration_ns: Some(SECOND),
+        arrivals: Some(Arrivals::Poisson),
+        insecure: true,
+    };
+    let plan = url_plan("https://h", &options).unwrap();
+    assert_eq!(
+        (plan.http.pool, plan.http.verify_tls),
+        (Pool::Shared(5), false)
+    );
+    assert_eq!(phases(&plan)[0].arrivals, Arrivals::Poisson);
+    let closed = url_plan(
+        "https://h",
+        &UrlOptions {
+            connections: Some(5),
+            ..UrlOptions::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        closed.load,
+        Load::Closed {
+            users: 5,
+            duration_ns: 10 * SECOND
+        }
+    );
+    for text in ["h", "ftp://h", "http://", "localhost:80"] {
+        assert!(
+            url_plan(text, &UrlOptions::default())
+                .unwrap_err()
+                .to_string()
+                .contains("is no URL"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! What the lab `fhir` answers: resources, bundles, and OperationOutcomes for everything refused.
+//! Gives answers their shape; does not decide between them.
+
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::store::Found;
+
+const FHIR_JSON: HeaderValue = HeaderValue::from_static("application/fhir+json; charset=utf-8");
+
+/// A refused request: a status and an OperationOutcome that says why.
+pub(super) struct Refusal {
+    status: StatusCode,
+    /// From FHIR's value set of issue types.
+    code: &'static str,
+    text: String,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, code: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            text: text.into(),
+        }
+    }
+
+    pub(super) fn invalid(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", text)
+    }
+
+    pub(super) fn unknown(id: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not-found",
+            format!("there is no Patient/{id}"),
+        )
+    }
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "exception",
+            format!("the store failed: {error}"),
+        )
+    }
+}
+
+impl From<serde_json::Error> for Refusal {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "exception",
+            format!("the store holds no JSON: {error}"),
+        )
+    }
+}
+
+impl From<BytesRejection> for Refusal {
+    fn from(rejection: BytesRejection) -> Self {
+        Self::new(rejection.status(), "invalid", rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Refusal {
+    fn from(rejection: PathRejection) -> Self {
+        Self::new(rejection.status(), "invalid", rejection.body_text())
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(rejection.status(), "invalid", rejection.body_text())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let issue = json!([{ "severity": "error", "code": self.code, "diagnostics": self.text }]);
+        let outcome = json!({ "resourceType": "OperationOutcome", "issue": issue });
+        (
+            self.status,
+            [(header::CONTENT_TYPE, FHIR_JSON)],
+            outcome.to_string(),
+        )
+            .into_response()
+    }
+}
+
+/// An answer with one resource as its body.
+pub(super) fn resource(status: StatusCode, version: u64, body: String) -> Response {
+    let etag = format!("W/\"{version}\"");
+    (
+        status,
+        [(header::CONTENT_TYPE, FHIR_JSON)],
+        [(header::ETAG, etag)],
+        body,
+    )
+        .into_response()
+}
+
+/// What a search answers. Resources go in as they are stored: parsing them again would be most of the work.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Bundle {
+    resource_type: &'static str,
+    r#type: &'static str,
+    total: u64,
+    entry: Vec<BundleEntry>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BundleEntry {
+    full_url: String,
+    resource: Box<RawValue>,
+    search: SearchMode,
+}
+
+#[derive(Serialize)]
+struct SearchMode {
+    mode: &'static str,
+}
+
+impl Bundle {
+    pub(super) fn searchset(base_url: &str, found: Found) -> serde_json::Result<Self> {
+        let entry = found.page.into_iter().map(|(id, resource)| {
+            let full_url = format!("{base_url}/Patient/{id}");
+            Ok(BundleEntry {
+                full_url,
+                resource: RawValue::from_string(resource)?,
+                search: SearchMode { mode: "match" },
+            })
+        });
+        let entry = entry.collect::<serde_json::Result<_>>()?;
+        Ok(Self {
+            resource_type: "Bundle",
+            r#type: "searchset",
+            total: found.total,
+            entry,
+        })
+    }
+}
+
+impl IntoResponse for Bundle {
+    fn into_response(self) -> Response {
+        match serde_json::to_string(&self) {
+            Ok(body) => ([(header::CONTENT_TYPE, FHIR_JSON)], body).into_response(),
+            Err(error) => Refusal::from(error).into_response(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What stands before a lab's routes to make it a server with limits: work that takes its time, one request after the other, and
+//! a guard against overload that refuses at once what would have to wait too long. Decides nothing about what is answered.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use serde_json::json;
+
+use crate::truth::units;
+use crate::{LabError, Options, clock};
+
+/// Names of the options.
+pub(crate) const OPTIONS: &[&str] = &["work", "max-in-flight"];
+
+struct Limits {
+    /// How long each request keeps the server busy.
+    work_ns: u64,
+    /// How many may be there at a time, the one being worked on included.
+    most: Option<u64>,
+    here: AtomicU64,
+    /// When the last of those that are here will be done.
+    free_at_ns: Mutex<u64>,
+}
+
+/// Puts the limits that were asked for before the routes.
+pub(crate) fn attach(
+    routes: Router,
+    lab: &'static str,
+    options: &Options,
+) -> Result<Router, LabError> {
+    let bad = |option: &str, value: &str| {
+        let (option, value) = (option.to_owned(), value.to_owned());
+        move |advice| LabError::BadOption {
+            lab,
+            option,
+            value,
+            advice,
+        }
+    };
+    let work = options.extra("work").unwrap_or("0");
+    let work_ns = units::duration(work).map_err(bad("work", work))?;
+    let most = options
+        .extra("max-in-flight")
+        .map(|text| {
+            let number = units::count(text, 1..=1_000_000);
+            number.map_err(bad("max-in-flight", text))
+        })
+        .transpose()?;
+    if work_ns == 0 && most.is_none() {
+        return Ok(routes);
+    }
+    let limits = Arc::new(Limits {
+        work_ns,
+        most,
+        here: AtomicU64::new(0),
+        free_at_ns: Mutex::new(0),
+    });
+    Ok(routes.layer(middleware::from_fn_with_state(limits, guard)))
+}
+
+/// Counts a request as here until it is dropped.
+struct Here<'a>(&'a AtomicU64);
+
+impl Drop for Here<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn guard(State(limits): State<Arc<Limits>>, request: Request, next: Next) -> Response {
+    let before = limits.here.fetch_add(1, Ordering::Relaxed);
+    let _here = Here(&limits.here);
+    if limits.most.is_some_and(|most| before >= most) {
+        let text = json!({ "error": "too many requests at a time" });
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(text)).into_response();
+    }
+    if limits.work_ns > 0 {
+        // A queue in virtual time, so that a late wake-up does not add up.
+        let now = clock::monotonic_ns();
+        let done = {
+            let free_at = limits.free_at_ns.lock();
+            let mut free_at = free_at.unwrap_or_else(PoisonError::into_inner);
+            *free_at = now.max(*free_at) + limits.work_ns;
+            *free_at
+        };
+        tokio::time::sleep(Duration::from_nanos(done - now)).await;
+    }
+    next.run(request).await
+}

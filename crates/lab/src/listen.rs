@@ -1,0 +1,60 @@
+//! Takes the port, and lets the process open as many files as the system allows.
+//! Accepts nothing: what listens here may be served by axum or by a loop of its own.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::{LabError, Options};
+
+/// Connections that may wait for `accept`; the kernel cuts it to its own limit.
+const BACKLOG: i32 = 4096;
+
+/// Takes the first address of the host that can be had. The listener does not block.
+pub(crate) fn on(options: &Options) -> Result<(TcpListener, SocketAddr), LabError> {
+    let (host, port) = (options.host.as_str(), options.port);
+    let cannot = |source| LabError::CannotBind {
+        host: host.to_owned(),
+        port,
+        source,
+    };
+    let mut failure = io::Error::other("the name has no address");
+    for address in (host, port).to_socket_addrs().map_err(cannot)? {
+        match take(address) {
+            Ok(bound) => return Ok(bound),
+            Err(error) => failure = error,
+        }
+    }
+    Err(cannot(failure))
+}
+
+fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    // A lab that is started again takes the port of the one that has just ended.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &address)?;
+    listen(&socket, BACKLOG)?;
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// A load test may well hold more than the usual 1,024 connections.
+pub(crate) fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // If it cannot be raised, connections beyond the limit wait in the backlog.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+}

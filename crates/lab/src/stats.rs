@@ -1,0 +1,124 @@
+//! The counts behind `GET /__lab/stats`: requests received and answered, per route and code.
+//! Only counts; when a request is received or answered is decided in `observe`.
+
+use std::collections::BTreeMap;
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+const OTHER: &str = "(other)";
+
+/// Counts of one route. A lab has a handful of routes, so a linear search beats hashing.
+struct Route {
+    /// None for everything that matches no route.
+    key: Option<(Method, String)>,
+    received: u64,
+    answered: BTreeMap<u16, u64>,
+}
+
+impl Route {
+    fn is(&self, key: Option<(&Method, &str)>) -> bool {
+        match (&self.key, key) {
+            (None, None) => true,
+            (Some((method, pattern)), Some(key)) => (method, pattern.as_str()) == key,
+            _ => false,
+        }
+    }
+
+    fn name(&self) -> String {
+        self.key.as_ref().map_or_else(
+            || OTHER.to_owned(),
+            |(method, pattern)| format!("{method} {pattern}"),
+        )
+    }
+}
+
+/// Which route a request was received on, to be given back when it is answered.
+#[derive(Clone, Copy)]
+pub(crate) struct RouteId(usize);
+
+/// Requests received and answered since the start of the lab.
+#[derive(Default)]
+pub(crate) struct Stats {
+    routes: Vec<Route>,
+}
+
+impl Stats {
+    /// Counts a request in. `pattern` is the pattern of the route that matched, if one did.
+    pub(crate) fn received(&mut self, method: &Method, pattern: Option<&str>) -> RouteId {
+        // A client may invent methods; each would be a row of its own, so they share one.
+        let key = pattern
+            .filter(|_| is_standard(method))
+            .map(|pattern| (method, pattern));
+        let index = self
+            .routes
+            .iter()
+            .position(|route| route.is(key))
+            .unwrap_or_else(|| {
+                let key = key.map(|(method, pattern)| (method.clone(), pattern.to_owned()));
+                self.routes.push(Route {
+                    key,
+                    received: 0,
+                    answered: BTreeMap::new(),
+                });
+                self.routes.len() - 1
+            });
+        self.routes[index].received += 1;
+        RouteId(index)
+    }
+
+    /// Counts the answer to a request that was counted in.
+    pub(crate) fn answered(&mut self, RouteId(index): RouteId, code: StatusCode) {
+        *self.routes[index]
+            .answered
+            .entry(code.as_u16())
+            .or_default() += 1;
+    }
+
+    /// The document that `GET /__lab/stats` answers.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut routes: Vec<_> = self
+            .routes
+            .iter()
+            .map(|route| (route.name(), route))
+            .collect();
+        routes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut received = Map::new();
+        let mut answered = Map::new();
+        let mut by_code = BTreeMap::<u16, u64>::new();
+        for (name, route) in routes {
+            received.insert(name.clone(), route.received.into());
+            answered.insert(name, codes(&route.answered));
+            for (&code, &n) in &route.answered {
+                *by_code.entry(code).or_default() += n;
+            }
+        }
+        json!({
+            "received": { "total": self.routes.iter().map(|route| route.received).sum::<u64>(), "by_route": received },
+            "answered": { "total": by_code.values().sum::<u64>(), "by_route": answered, "by_code": codes(&by_code) },
+        })
+    }
+}
+
+fn codes(counts: &BTreeMap<u16, u64>) -> Value {
+    counts
+        .iter()
+        .map(|(code, &n)| (code.to_string(), Value::from(n)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn is_standard(method: &Method) -> bool {
+    const STANDARD: [Method; 9] = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+    ];
+    STANDARD.contains(method)
+}

@@ -1,0 +1,88 @@
+//! The lab `sum`: adds two numbers, the smallest service that has a right answer.
+//! Keeps no state and asks for no token. Work that takes its time, and a guard against overload, are options.
+
+use std::collections::HashMap;
+
+use axum::body::Bytes;
+use axum::extract::Query;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Number, Value, json};
+
+use crate::{Entry, Kind, LabError, Options, guard};
+
+pub(crate) const LAB: Entry = Entry {
+    name: "sum",
+    help: "adds two numbers: POST or GET /api/sum (no token)",
+    extra: guard::OPTIONS,
+    kind: Kind::Routes(routes),
+};
+
+fn routes(options: &Options) -> Result<Router, LabError> {
+    let routes = Router::new()
+        .route("/", get(async || "This is the lab `sum`. Try GET /api/sum?a=1&b=2, or POST {\"a\":1,\"b\":2} there.\n"))
+        .route("/api/sum", get(sum_of_query).post(sum_of_body))
+        .fallback(async || problem(StatusCode::NOT_FOUND, "there is nothing here; try /api/sum"))
+        .method_not_allowed_fallback(async || problem(StatusCode::METHOD_NOT_ALLOWED, "use GET or POST"));
+    guard::attach(routes, LAB.name, options)
+}
+
+/// A missing number counts as 0, so that a plain GET without a query is a valid request too.
+async fn sum_of_query(query: Result<Query<HashMap<String, String>>, QueryRejection>) -> Response {
+    let Ok(Query(query)) = query else {
+        return problem(StatusCode::BAD_REQUEST, "the query cannot be read");
+    };
+    let number = |name| {
+        query.get(name).map_or(Ok(Number::from(0)), |text| {
+            serde_json::from_str::<Number>(text)
+        })
+    };
+    match (number("a"), number("b")) {
+        (Ok(a), Ok(b)) => answer(&a, &b),
+        _ => problem(StatusCode::BAD_REQUEST, "a and b must be numbers"),
+    }
+}
+
+async fn sum_of_body(body: Result<Bytes, BytesRejection>) -> Response {
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) => return problem(rejection.status(), &rejection.body_text()),
+    };
+    match serde_json::from_slice::<Value>(&body) {
+        Err(error) => problem(
+            StatusCode::BAD_REQUEST,
+            &format!("the body is not JSON: {error}"),
+        ),
+        Ok(body) => match (body.get("a"), body.get("b")) {
+            (Some(Value::Number(a)), Some(Value::Number(b))) => answer(a, b),
+            _ => problem(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "a and b must both be there and be numbers",
+            ),
+        },
+    }
+}
+
+fn answer(a: &Number, b: &Number) -> Response {
+    match add(a, b) {
+        Some(result) => Json(json!({ "result": result })).into_response(),
+        None => problem(StatusCode::UNPROCESSABLE_ENTITY, "the sum is too large"),
+    }
+}
+
+/// Whole numbers stay whole as long as they fit; everything else is added as JavaScript would.
+fn add(a: &Number, b: &Number) -> Option<Number> {
+    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
+        && let Some(sum) = a.checked_add(b)
+    {
+        return Some(sum.into());
+    }
+    Number::from_f64(a.as_f64()? + b.as_f64()?)
+}
+
+fn problem(status: StatusCode, text: &str) -> Response {
+    (status, Json(json!({ "error": text }))).into_response()
+}

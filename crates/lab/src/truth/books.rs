@@ -1,0 +1,149 @@
+//! What the lab counts and tells: the figures of `GET /__lab/stats`, and the entries of the log.
+//! When something is received or released is decided elsewhere; here it is only written down.
+//!
+//! received = answered + resets + never + waiting, at any moment. A request is received with its last byte, answered when its
+//! answer is about to be written, whether or not the client is still there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use super::journal::{Entry, Journal, Told};
+use super::mode::Server;
+use super::spread::Spread;
+use super::stall::Windows;
+use crate::LabError;
+
+/// All paths are one route.
+const ROUTE: &str = "(any)";
+
+/// The lab's books.
+pub(super) struct Books {
+    seed: u64,
+    start: Option<u64>,
+    received: u64,
+    answered: BTreeMap<u16, u64>,
+    resets: u64,
+    never: u64,
+    /// From the moment at which an answer was to be written to that at which it was.
+    release_error: Spread,
+    journal: Option<Journal>,
+}
+
+impl Books {
+    pub(super) fn new(seed: u64, journal: Option<Journal>) -> Self {
+        Self {
+            seed,
+            start: None,
+            received: 0,
+            answered: BTreeMap::new(),
+            resets: 0,
+            never: 0,
+            release_error: Spread::new(),
+            journal,
+        }
+    }
+
+    /// Whether anybody will read the ids of requests.
+    pub(super) fn wants_ids(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// Counts a request in. The first one starts the mode's clock.
+    pub(super) fn received(&mut self, arrival: u64) {
+        self.received += 1;
+        if self.start.is_none() {
+            self.start = Some(arrival);
+            self.tell(Entry::Start {
+                start: arrival,
+                seed: self.seed,
+            });
+        }
+    }
+
+    /// Counts an answer that is about to be written.
+    pub(super) fn answered(&mut self, code: u16, error: u64) {
+        *self.answered.entry(code).or_default() += 1;
+        self.release_error.add(error);
+    }
+
+    /// Counts a reset that is about to be made.
+    pub(super) fn reset(&mut self, error: u64) {
+        self.resets += 1;
+        self.release_error.add(error);
+    }
+
+    /// Counts and tells a request whose connection was reset by the one before it.
+    pub(super) fn swept_away(&mut self, told: Told) {
+        self.resets += 1;
+        self.tell(Entry::Request(told));
+    }
+
+    /// Counts and tells a request that will never be answered.
+    pub(super) fn never(&mut self, told: Told) {
+        self.never += 1;
+        self.tell(Entry::Request(told));
+    }
+
+    /// Tells of a request that still waits when the lab ends.
+    pub(super) fn unanswered(&self, told: Told) {
+        self.tell(Entry::Request(told));
+    }
+
+    /// Tells what became of a request, after the stalls that ended before it did.
+    pub(super) fn released(&self, told: Told, server: &mut Server) {
+        if self.journal.is_some() {
+            self.stalls(told.release.and_then(|release| server.ended(release)));
+            self.tell(Entry::Request(told));
+        }
+    }
+
+    /// Tells some stalls.
+    pub(super) fn stalls(&self, stalls: Option<(Range<u64>, Windows)>) {
+        if let Some((range, windows)) = stalls {
+            self.tell(Entry::Stalls(range, windows));
+        }
+    }
+
+    fn tell(&self, entry: Entry) {
+        if let Some(journal) = &self.journal {
+            journal.tell(entry);
+        }
+    }
+
+    /// The document that `GET /__lab/stats` answers.
+    pub(super) fn to_json(&self) -> Value {
+        let answered: u64 = self.answered.values().sum();
+        let by_code: serde_json::Map<_, _> = self
+            .answered
+            .iter()
+            .map(|(code, &n)| (code.to_string(), n.into()))
+            .collect();
+        // As in the other labs, a route appears with its first request.
+        let route = |n: u64, value: Value| match n {
+            0 => json!({}),
+            _ => json!({ ROUTE: value }),
+        };
+        let at = |share| self.release_error.per_mille(share);
+        json!({
+            "received": { "total": self.received, "by_route": route(self.received, self.received.into()) },
+            "answered": {
+                "total": answered,
+                "by_route": route(self.received, by_code.clone().into()),
+                "by_code": by_code,
+            },
+            "resets": self.resets,
+            "never": self.never,
+            "waiting": self.received - answered - self.resets - self.never,
+            "release_error_ns": { "p50": at(500), "p99": at(990), "max": self.release_error.max() },
+            "start_ns": self.start,
+            "seed": self.seed,
+        })
+    }
+
+    /// Writes out the log, and says whether it is complete.
+    pub(super) fn finish(self) -> Result<(), LabError> {
+        self.journal.map_or(Ok(()), Journal::finish)
+    }
+}

@@ -1,0 +1,144 @@
+//! Skips a request body in chunked coding, trailers included, however it is cut into packets.
+//! Keeps nothing of the body; only finds its end.
+
+/// Chunk extensions and trailers longer than this are somebody's mistake.
+const MAX_OVERHEAD: usize = 64 * 1024;
+
+/// Where in the body the next byte belongs.
+#[derive(Debug)]
+enum At {
+    /// In a chunk's size, of which so much is known; false = not a digit yet.
+    Size(u64, bool),
+    /// Behind a size, up to the line's end.
+    Extension(u64),
+    Data(u64),
+    /// In the line end behind a chunk's data.
+    DataEnd,
+    /// At the beginning of a line behind the last chunk (true), or inside one.
+    Trailer(bool),
+}
+
+/// A body on its way.
+#[derive(Debug)]
+pub(super) struct Chunked {
+    at: At,
+    overhead: usize,
+}
+
+/// The body is not in chunked coding.
+#[derive(Debug, PartialEq)]
+pub(super) struct Broken;
+
+impl Chunked {
+    pub(super) fn new() -> Self {
+        Self {
+            at: At::Size(0, false),
+            overhead: 0,
+        }
+    }
+
+    /// Takes bytes in. Says how many belonged to the body, and whether it has ended.
+    pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Broken> {
+        let mut used = 0;
+        while let Some(&byte) = input.get(used) {
+            if let At::Data(left) = &mut self.at {
+                let here = usize::try_from(*left).unwrap_or(usize::MAX);
+                let here = here.min(input.len() - used);
+                *left -= here as u64;
+                used += here;
+                if *left == 0 {
+                    self.at = At::DataEnd;
+                    // A chunk with data is worth its line.
+                    self.overhead = 0;
+                }
+                continue;
+            }
+            used += 1;
+            self.overhead += 1;
+            if self.overhead > MAX_OVERHEAD {
+                return Err(Broken);
+            }
+            if self.step(byte)? {
+                return Ok((used, true));
+            }
+        }
+        Ok((used, false))
+    }
+
+    /// Takes a byte that is no data. Lines may end with a bare LF.
+    fn step(&mut self, byte: u8) -> Result<bool, Broken> {
+        let digit = char::from(byte).to_digit(16);
+        self.at = match (&self.at, byte) {
+            (At::Size(size, _), _) if let Some(digit) = digit => {
+                let size = size.checked_mul(16).ok_or(Broken)?;
+                At::Size(size | u64::from(digit), true)
+            }
+            (At::Size(size, true), b'\n') | (At::Extension(size), b'\n') => match *size {
+                0 => At::Trailer(true),
+                size => At::Data(size),
+            },
+            (At::Size(size, true), b';' | b' ' | b'\t' | b'\r') | (At::Extension(size), _) => {
+                At::Extension(*size)
+            }
+            (At::DataEnd, b'\r') => At::DataEnd,
+            (At::DataEnd, b'\n') => At::Size(0, false),
+            (At::Trailer(true), b'\n') => return Ok(true),
+            (At::Trailer(true), b'\r') => At::Trailer(true),
+            (At::Trailer(_), byte) => At::Trailer(byte == b'\n'),
+            _ => return Err(Broken),
+        };
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BODY: &[u8] = b"3\r\nabc\r\nA;name=\"v\"\r\n0123456789\r\n0 \r\nx-sum: 1\r\n\r\n";
+
+    #[test]
+    fn finds_the_end() {
+        let whole = [BODY, b"GET / HTTP/1.1"].concat();
+        assert_eq!(Chunked::new().skip(&whole), Ok((BODY.len(), true)));
+        assert_eq!(Chunked::new().skip(b"0\r\n\r\n"), Ok((5, true)));
+        assert_eq!(Chunked::new().skip(b"0\n\n"), Ok((3, true)));
+    }
+
+    #[test]
+    fn refuses_what_is_not_chunked() {
+        for body in [
+            &b"x"[..],
+            b"\r\n",
+            b";",
+            b"3\r\nabcd",
+            b"11111111111111111\r\n",
+        ] {
+            assert_eq!(Chunked::new().skip(body), Err(Broken), "{body:?}");
+        }
+        let endless = [b"0\r\n".to_vec(), vec![b'a'; 2 * MAX_OVERHEAD]].concat();
+        assert_eq!(Chunked::new().skip(&endless), Err(Broken));
+    }
+
+    proptest! {
+        #[test]
+        fn packets_make_no_difference(mut cuts in proptest::collection::vec(0..=BODY.len(), 0..6)) {
+            cuts.extend([0, BODY.len()]);
+            cuts.sort_unstable();
+            let mut chunked = Chunked::new();
+            for pair in cuts.windows(2) {
+                let part = &BODY[pair[0]..pair[1]];
+                let last = pair[1] == BODY.len() && !part.is_empty();
+                prop_assert_eq!(chunked.skip(part), Ok((part.len(), last)));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok((used, _)) = Chunked::new().skip(&bytes) {
+                prop_assert!(used <= bytes.len());
+            }
+        }
+    }
+}

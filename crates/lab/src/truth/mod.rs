@@ -1,0 +1,64 @@
+//! The lab `truth`: a reference server that answers after a known time and logs, per request, when it arrived and when its
+//! answer was released, on one clock. It stands on a loop of its own and shares no code with the engine, which is measured
+//! against it. This file opens what the lab needs; `mode` decides what becomes of a request, `serve` does it.
+
+mod answers;
+mod books;
+mod chunked;
+mod conn;
+mod conns;
+mod draw;
+mod fifo;
+mod journal;
+mod mode;
+mod poll;
+mod reader;
+mod serve;
+mod settings;
+mod spread;
+mod stall;
+mod table;
+pub(crate) mod units;
+
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::log::RequestLog;
+use crate::random::seed_or_fresh;
+use crate::{Bound, Entry, Kind, LabError, Options, listen};
+use books::Books;
+use journal::Journal;
+use serve::Serve;
+use settings::Settings;
+
+const NAME: &str = "truth";
+
+pub(crate) const LAB: Entry = Entry {
+    name: NAME,
+    help: "reference server: answers any path after a known time, logs arrival and release; mode=constant|table|exponential|stall|slow|never|reset|error",
+    extra: settings::OPTIONS,
+    kind: Kind::OwnLoop(bind),
+};
+
+fn bind(options: &Options) -> Result<Bound, LabError> {
+    let settings = Settings::read(options)?;
+    let seed = seed_or_fresh(options.seed);
+    let log = options.log.as_deref().map(RequestLog::create).transpose()?;
+    let (listener, address) = listen::on(options)?;
+    let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    let stop = Arc::new(stop.map_err(|error| LabError::Runtime(error.into()))?);
+    let stopped = Arc::clone(&stop);
+    Ok(Bound {
+        address,
+        serve: Box::new(move || {
+            let journal = log.map(Journal::start).transpose()?;
+            let books = Books::new(seed, journal);
+            Serve::new(listener, &stopped, settings, seed, books)?.run()
+        }),
+        stop: Box::new(move || {
+            // It could only fail if it had been written 2^64 times.
+            let _ = rustix::io::write(&stop, &1_u64.to_ne_bytes());
+        }),
+    })
+}

@@ -1,0 +1,294 @@
+//! What becomes of a request: the modes as one state machine. In goes a moment of arrival, out comes what is to happen when.
+//! Reads no clock and no socket, so that everything the lab promises can be computed again from its log.
+
+use std::ops::Range;
+
+use super::draw::{Draws, For};
+use super::fifo::Fifo;
+use super::stall::{Rhythm, Stalls, Windows};
+use super::table::Table;
+
+/// A mode with its figures; durations in nanoseconds, shares from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Mode {
+    /// Every request takes the same time.
+    Constant { service: u64 },
+    /// Every request takes a time drawn from a table.
+    Table(Table),
+    /// A queue in front of servers with exponential service times.
+    Exponential { mean: u64, servers: usize },
+    /// The whole server stands still now and then.
+    Stall {
+        rhythm: Rhythm,
+        gap: u64,
+        service: u64,
+    },
+    /// Some requests are slow, independently of each other.
+    Slow { share: f64, slow: u64, service: u64 },
+    /// Some requests are never answered.
+    Never { share: f64, service: u64 },
+    /// Some requests end in a reset connection.
+    Reset {
+        share: f64,
+        when: When,
+        service: u64,
+    },
+    /// Some requests are refused at once.
+    Error { share: f64, service: u64 },
+}
+
+/// Where in an answer the connection is reset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum When {
+    Before,
+    Half,
+}
+
+impl When {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "before" => Ok(Self::Before),
+            "half" => Ok(Self::Half),
+            _ => Err("write before or half".to_owned()),
+        }
+    }
+}
+
+/// What is decided about one request at its arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Decision {
+    /// Its number in order of arrival, from 0.
+    pub(super) n: u64,
+    /// How long it takes by itself, without waiting.
+    pub(super) service: u64,
+    pub(super) fate: Fate,
+}
+
+/// What is to happen to a request, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fate {
+    Answer { due: u64 },
+    Error { due: u64 },
+    Reset { due: u64, when: When },
+    Never,
+}
+
+/// A mode at work.
+#[derive(Debug)]
+pub(super) struct Server {
+    mode: Mode,
+    draws: Draws,
+    arrived: u64,
+    queue: Queue,
+}
+
+/// What a mode remembers of earlier requests.
+#[derive(Debug)]
+enum Queue {
+    None,
+    Fifo(Fifo),
+    /// None until the first request has arrived, which starts the clock.
+    Stalls(Option<Stalls>),
+}
+
+impl Server {
+    pub(super) fn new(mode: Mode, seed: u64) -> Self {
+        let queue = match mode {
+            Mode::Exponential { servers, .. } => Queue::Fifo(Fifo::new(servers)),
+            Mode::Stall { .. } => Queue::Stalls(None),
+            _ => Queue::None,
+        };
+        Self {
+            mode,
+            draws: Draws::new(seed),
+            arrived: 0,
+            queue,
+        }
+    }
+
+    /// Takes the next request in.
+    pub(super) fn arrive(&mut self, arrival: u64) -> Decision {
+        let n = self.arrived;
+        self.arrived += 1;
+        let service = self.service(n);
+        let due = self.due(arrival, service);
+        let drawn = |share| self.draws.is_of(share, n);
+        let fate = match self.mode {
+            Mode::Never { share, .. } if drawn(share) => Fate::Never,
+            Mode::Reset { share, when, .. } if drawn(share) => Fate::Reset { due, when },
+            Mode::Error { share, .. } if drawn(share) => Fate::Error { due },
+            _ => Fate::Answer { due },
+        };
+        Decision { n, service, fate }
+    }
+
+    fn service(&self, n: u64) -> u64 {
+        match &self.mode {
+            Mode::Table(table) => table.pick(self.draws.uniform(n, For::Service)),
+            Mode::Exponential { mean, .. } => self.draws.exponential(*mean, n),
+            Mode::Slow { share, slow, .. } if self.draws.is_of(*share, n) => *slow,
+            // An error is fast: that is what makes it dangerous to averages.
+            Mode::Error { share, .. } if self.draws.is_of(*share, n) => 0,
+            Mode::Constant { service }
+            | Mode::Stall { service, .. }
+            | Mode::Slow { service, .. }
+            | Mode::Never { service, .. }
+            | Mode::Reset { service, .. }
+            | Mode::Error { service, .. } => *service,
+        }
+    }
+
+    fn due(&mut self, arrival: u64, service: u64) -> u64 {
+        match (&mut self.queue, &self.mode) {
+            (Queue::Fifo(fifo), _) => fifo.admit(arrival, service),
+            (Queue::Stalls(stalls), Mode::Stall { rhythm, gap, .. }) => stalls
+                .get_or_insert_with(|| Stalls::new(*rhythm, *gap, arrival))
+                .admit(arrival, service),
+            _ => arrival.saturating_add(service),
+        }
+    }
+
+    /// The stalls that have ended by `now` and were not told before, if there are any.
+    pub(super) fn ended(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
+        self.tell(|stalls| stalls.ended(now))
+    }
+
+    /// The stalls that have begun by `now` and were not told before, if there are any.
+    pub(super) fn begun(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
+        self.tell(|stalls| stalls.begun(now))
+    }
+
+    fn tell(
+        &mut self,
+        which: impl FnOnce(&mut Stalls) -> Range<u64>,
+    ) -> Option<(Range<u64>, Windows)> {
+        let Queue::Stalls(Some(stalls)) = &mut self.queue else {
+            return None;
+        };
+        let told = which(stalls);
+        (!told.is_empty()).then(|| (told, stalls.windows()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: u64 = 100_000;
+
+    fn decisions(mode: Mode, seed: u64) -> Vec<Decision> {
+        let mut server = Server::new(mode, seed);
+        (0..N).map(|n| server.arrive(n * 1000)).collect()
+    }
+
+    fn share(of: &[Decision], is: impl Fn(&Decision) -> bool) -> f64 {
+        of.iter().filter(|d| is(d)).count() as f64 / N as f64
+    }
+
+    #[test]
+    fn a_seed_decides_everything() {
+        let mode = Mode::Exponential {
+            mean: 500,
+            servers: 2,
+        };
+        assert_eq!(decisions(mode.clone(), 1), decisions(mode.clone(), 1));
+        assert_ne!(decisions(mode.clone(), 1), decisions(mode, 2));
+    }
+
+    #[test]
+    fn a_constant_service_is_added() {
+        let all = decisions(Mode::Constant { service: 5 }, 1);
+        let due = Fate::Answer { due: 7005 };
+        let seventh = Decision {
+            n: 7,
+            service: 5,
+            fate: due,
+        };
+        assert_eq!(all[7], seventh);
+    }
+
+    #[test]
+    fn a_table_is_drawn_by_weight() {
+        let table = Table::read("1ns:90,10ns:9,100ns:1").unwrap();
+        let all = decisions(Mode::Table(table), 5);
+        for (service, expected) in [(1, 0.9), (10, 0.09), (100, 0.01)] {
+            let drawn = share(&all, |d| d.service == service);
+            assert!((drawn - expected).abs() < 0.003, "{service}: {drawn}");
+        }
+    }
+
+    #[test]
+    fn a_share_meets_its_fate() {
+        let (share_of, service) = (0.1, 9);
+        let slow = Mode::Slow {
+            share: share_of,
+            slow: 99,
+            service,
+        };
+        let never = Mode::Never {
+            share: share_of,
+            service,
+        };
+        let reset = Mode::Reset {
+            share: share_of,
+            when: When::Half,
+            service,
+        };
+        let error = Mode::Error {
+            share: share_of,
+            service,
+        };
+        let met = |d: &Decision, mode: &Mode| match mode {
+            Mode::Slow { .. } => {
+                d.service == 99
+                    && d.fate
+                        == Fate::Answer {
+                            due: d.n * 1000 + 99,
+                        }
+            }
+            Mode::Never { .. } => d.fate == Fate::Never,
+            Mode::Reset { .. } => {
+                d.fate
+                    == Fate::Reset {
+                        due: d.n * 1000 + 9,
+                        when: When::Half,
+                    }
+            }
+            _ => d.fate == Fate::Error { due: d.n * 1000 } && d.service == 0,
+        };
+        for mode in [slow, never, reset, error] {
+            let all = decisions(mode.clone(), 11);
+            let hit = share(&all, |d| met(d, &mode));
+            assert!((hit - share_of).abs() < 0.004, "{mode:?}: {hit}");
+            let plain = |d: &Decision| {
+                d.service == 9
+                    && d.fate
+                        == Fate::Answer {
+                            due: d.n * 1000 + 9,
+                        }
+            };
+            assert!((share(&all, plain) - 0.9).abs() < 0.004, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_arrival_starts_the_stalls() {
+        let rhythm = Rhythm {
+            stall: 10,
+            every: 100,
+            first: 50,
+        };
+        let mode = Mode::Stall {
+            rhythm,
+            gap: 0,
+            service: 0,
+        };
+        let mut server = Server::new(mode, 1);
+        assert!(server.ended(u64::MAX).is_none());
+        assert_eq!(server.arrive(1000).fate, Fate::Answer { due: 1000 });
+        assert_eq!(server.arrive(1055).fate, Fate::Answer { due: 1060 });
+        let (range, windows) = server.ended(1200).unwrap();
+        assert_eq!((range, windows.window(1)), (0..2, (1150, 1160)));
+        assert!(server.ended(1200).is_none());
+    }
+}

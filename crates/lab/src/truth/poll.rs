@@ -1,0 +1,130 @@
+//! Waiting: epoll for sockets, one timerfd with absolute deadlines for the clock, both in one call.
+//! Knows nothing of connections or requests; whoever registers a descriptor gets its token back.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+/// How long to wait when nothing happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Wait {
+    /// Only look.
+    No,
+    /// Up to this moment on `CLOCK_MONOTONIC`, in nanoseconds.
+    Until(u64),
+    Forever,
+}
+
+/// Something happened to the descriptor of this token.
+#[derive(Clone, Copy)]
+pub(super) struct Ready {
+    pub(super) token: u64,
+    pub(super) flags: EventFlags,
+}
+
+/// The token of the timer, which tells nobody anything.
+const TIMER: u64 = u64::MAX;
+/// Events taken at once: few enough that releases are looked at often.
+const AT_ONCE: usize = 128;
+
+pub(super) struct Poll {
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    /// What the timer is set to.
+    armed: u64,
+    events: Vec<Event>,
+}
+
+impl Poll {
+    pub(super) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        // A timerfd, because epoll's own timeout is rounded up by the kernel's timer slack.
+        let timer = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )?;
+        let poll = Self {
+            epoll,
+            timer,
+            armed: 0,
+            events: Vec::with_capacity(AT_ONCE),
+        };
+        // Edge-triggered, so that nobody has to read it.
+        poll.add(&poll.timer, TIMER, EventFlags::IN | EventFlags::ET)?;
+        Ok(poll)
+    }
+
+    pub(super) fn add(&self, fd: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
+        Ok(epoll::add(
+            &self.epoll,
+            fd,
+            EventData::new_u64(token),
+            flags,
+        )?)
+    }
+
+    pub(super) fn change(&self, fd: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
+        Ok(epoll::modify(
+            &self.epoll,
+            fd,
+            EventData::new_u64(token),
+            flags,
+        )?)
+    }
+
+    /// Waits, and appends what has happened to `ready`.
+    pub(super) fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<()> {
+        const NO_TIME: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let timeout = match wait {
+            Wait::No => Some(&NO_TIME),
+            Wait::Until(moment) => {
+                self.arm(moment)?;
+                None
+            }
+            // A timer that is still set wakes once in vain.
+            Wait::Forever => None,
+        };
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        ready.extend(
+            self.events
+                .drain(..)
+                .map(|Event { flags, data, .. }| Ready {
+                    token: data.u64(),
+                    flags,
+                })
+                .filter(|ready| ready.token != TIMER),
+        );
+        Ok(())
+    }
+
+    fn arm(&mut self, moment: u64) -> io::Result<()> {
+        if self.armed == moment {
+            return Ok(());
+        }
+        let timespec = |ns: u64| Timespec {
+            tv_sec: (ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (ns % 1_000_000_000).cast_signed(),
+        };
+        let spec = Itimerspec {
+            it_interval: timespec(0),
+            // Zero would switch it off.
+            it_value: timespec(moment.max(1)),
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec)?;
+        self.armed = moment;
+        Ok(())
+    }
+}

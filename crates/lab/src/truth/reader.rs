@@ -1,0 +1,254 @@
+//! Finds requests in the bytes of a connection: HTTP/1.0 and 1.1, pipelined or in pieces, bodies skipped.
+//! Deliberately apart from the engine's codec, which it is a witness of. Answers nothing.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Header, Status};
+
+use super::chunked::Chunked;
+
+/// A longer head is refused.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 128;
+
+/// What is known of a request once its last byte is there.
+#[derive(Debug, PartialEq)]
+pub(super) struct Request {
+    /// The value of `x-request-id`, if ids are wanted.
+    pub(super) id: Option<Box<[u8]>>,
+    pub(super) target: Target,
+    /// Answered without a body.
+    pub(super) is_head: bool,
+    pub(super) keep_alive: bool,
+}
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Target {
+    /// The lab's work: every path but the next two.
+    Any,
+    /// `/__lab/stats`.
+    Stats,
+    /// Anything else below `/__lab/`.
+    Unknown,
+}
+
+/// Why a connection cannot be read any further: the code to refuse it with.
+#[derive(Debug, PartialEq)]
+pub(super) struct Refusal(pub(super) u16);
+
+/// The reading side of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// The beginning of a head.
+    partial: Vec<u8>,
+    /// The request whose body is on its way.
+    body: Option<(Request, Body)>,
+    wants_continue: bool,
+}
+
+#[derive(Debug)]
+enum Body {
+    Bytes(u64),
+    Chunks(Chunked),
+}
+
+impl Reader {
+    /// Takes bytes in, and appends every request that they complete.
+    pub(super) fn feed(
+        &mut self,
+        mut input: &[u8],
+        wants_ids: bool,
+        requests: &mut Vec<Request>,
+    ) -> Result<(), Refusal> {
+        while !input.is_empty() {
+            // The body has begun, or the answer is on its way: an interim answer would be too late.
+            self.wants_continue = false;
+            let used = match self.body.take() {
+                Some((request, body)) => self.skip(request, body, input, requests)?,
+                None => self.head(input, wants_ids, requests)?,
+            };
+            input = input.get(used..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Whether the client waits for `100 Continue` before it sends a body. True once.
+    pub(super) fn wants_continue(&mut self) -> bool {
+        std::mem::take(&mut self.wants_continue)
+    }
+
+    fn skip(
+        &mut self,
+        request: Request,
+        mut body: Body,
+        input: &[u8],
+        requests: &mut Vec<Request>,
+    ) -> Result<usize, Refusal> {
+        let (used, ended) = match &mut body {
+            Body::Bytes(left) => {
+                let here = usize::try_from(*left).unwrap_or(usize::MAX);
+                let here = here.min(input.len());
+                *left -= here as u64;
+                (here, *left == 0)
+            }
+            Body::Chunks(chunks) => chunks.skip(input).map_err(|_| Refusal(400))?,
+        };
+        if ended {
+            requests.push(request);
+        } else {
+            self.body = Some((request, body));
+        }
+        Ok(used)
+    }
+
+    fn head(
+        &mut self,
+        input: &[u8],
+        wants_ids: bool,
+        requests: &mut Vec<Request>,
+    ) -> Result<usize, Refusal> {
+        let before = self.partial.len();
+        let head = if before == 0 {
+            parse(input, wants_ids)?
+        } else {
+            self.partial.extend_from_slice(input);
+            parse(&self.partial, wants_ids)?
+        };
+        let Some(head) = head else {
+            if before == 0 {
+                self.partial.extend_from_slice(input);
+            }
+            return match self.partial.len() {
+                0..=MAX_HEAD => Ok(input.len()),
+                _ => Err(Refusal(431)),
+            };
+        };
+        self.partial = Vec::new();
+        match head.body {
+            None => requests.push(head.request),
+            Some(body) => {
+                self.body = Some((head.request, body));
+                self.wants_continue = head.expects_continue;
+            }
+        }
+        // A head that was in pieces ends in this input, never before it.
+        Ok(head.length.saturating_sub(before))
+    }
+}
+
+struct Head {
+    request: Request,
+    length: usize,
+    body: Option<Body>,
+    expects_continue: bool,
+}
+
+/// The head at the front of `bytes`, if all of it is there.
+fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<Head>, Refusal> {
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut parsed = httparse::Request::new(&mut []);
+    let length = match parsed.parse_with_uninit_headers(bytes, &mut headers) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Refusal(431)),
+        Err(_) => return Err(Refusal(400)),
+    };
+    let fields = Fields::read(parsed.headers, wants_ids)?;
+    let method = parsed.method.unwrap_or_default();
+    let is_1_1 = parsed.version == Some(1);
+    let request = Request {
+        id: fields.id,
+        target: target(parsed.path.unwrap_or_default()),
+        is_head: method == "HEAD",
+        keep_alive: !fields.close && (is_1_1 || fields.keep_alive),
+    };
+    Ok(Some(Head {
+        request,
+        length,
+        expects_continue: fields.expects_continue && is_1_1,
+        body: match (fields.chunked, fields.length) {
+            // Both at once is how requests are smuggled.
+            (true, Some(_)) => return Err(Refusal(400)),
+            (true, None) => Some(Body::Chunks(Chunked::new())),
+            (false, Some(0) | None) => None,
+            (false, Some(bytes)) => Some(Body::Bytes(bytes)),
+        },
+    }))
+}
+
+/// The header fields that matter here.
+#[derive(Default)]
+struct Fields {
+    id: Option<Box<[u8]>>,
+    length: Option<u64>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    expects_continue: bool,
+}
+
+impl Fields {
+    fn read(headers: &[Header<'_>], wants_ids: bool) -> Result<Self, Refusal> {
+        let mut fields = Self::default();
+        for Header { name, value } in headers {
+            // Told apart by length first: most fields are none of these.
+            match name.len() {
+                12 if wants_ids && name.eq_ignore_ascii_case("x-request-id") => {
+                    fields.id = Some((*value).into());
+                }
+                14 if name.eq_ignore_ascii_case("content-length") => {
+                    let length = length_of(value).ok_or(Refusal(400))?;
+                    if fields.length.is_some_and(|other| other != length) {
+                        return Err(Refusal(400));
+                    }
+                    fields.length = Some(length);
+                }
+                17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+                    if fields.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                        return Err(Refusal(501));
+                    }
+                    fields.chunked = true;
+                }
+                10 if name.eq_ignore_ascii_case("connection") => {
+                    let has = |token: &[u8]| {
+                        let mut tokens = value.split(|&byte| byte == b',');
+                        tokens.any(|one| one.trim_ascii().eq_ignore_ascii_case(token))
+                    };
+                    fields.close |= has(b"close");
+                    fields.keep_alive |= has(b"keep-alive");
+                }
+                6 if name.eq_ignore_ascii_case("expect") => {
+                    fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
+                }
+                _ => {}
+            }
+        }
+        Ok(fields)
+    }
+}
+
+fn length_of(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?;
+    // `parse` alone would take a sign.
+    let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits_only.then(|| text.parse().ok())?
+}
+
+fn target(text: &str) -> Target {
+    // A client behind a proxy sends the whole URL.
+    let path = match text.split_once("://") {
+        Some((_, rest)) if !text.starts_with('/') => rest.find('/').map_or("/", |at| &rest[at..]),
+        _ => text,
+    };
+    if !path.starts_with("/__lab/") {
+        Target::Any
+    } else if path.split('?').next() == Some("/__lab/stats") {
+        Target::Stats
+    } else {
+        Target::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests;

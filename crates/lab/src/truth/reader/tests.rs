@@ -1,0 +1,164 @@
+//! The reader fed with whole, cut, pipelined and broken requests.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn plain() -> Request {
+    Request {
+        id: None,
+        target: Target::Any,
+        is_head: false,
+        keep_alive: true,
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Request>, Refusal> {
+    let mut requests = Vec::new();
+    Reader::default().feed(bytes, true, &mut requests)?;
+    Ok(requests)
+}
+
+/// Three pipelined requests: without a body, with a length, in chunks.
+const THREE: &[u8] = b"GET /a HTTP/1.1\r\nHost: x\r\nX-Request-ID: one\r\n\r\n\
+    POST /b?q=1 HTTP/1.1\r\ncontent-length: 5\r\n\r\nhello\
+    PUT /__lab/stats?x HTTP/1.1\r\nTransfer-Encoding: Chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+
+fn three() -> Vec<Request> {
+    vec![
+        Request {
+            id: Some((*b"one").into()),
+            ..plain()
+        },
+        plain(),
+        Request {
+            target: Target::Stats,
+            keep_alive: false,
+            ..plain()
+        },
+    ]
+}
+
+#[test]
+fn reads_pipelined_requests() {
+    assert_eq!(read(THREE), Ok(three()));
+}
+
+#[test]
+fn a_request_is_there_with_its_last_byte_and_not_before() {
+    let post = b"POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhell";
+    assert_eq!(read(post), Ok(vec![]));
+    assert_eq!(read(&[&post[..], b"o"].concat()), Ok(vec![plain()]));
+}
+
+#[test]
+fn versions_and_connection_decide_about_keeping_alive() {
+    for (head, keep_alive) in [
+        ("GET / HTTP/1.1\r\n\r\n", true),
+        (
+            "GET / HTTP/1.1\r\nConnection: upgrade, Close\r\n\r\n",
+            false,
+        ),
+        ("GET / HTTP/1.0\r\n\r\n", false),
+        ("GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n", true),
+        (
+            "GET / HTTP/1.0\r\nconnection: keep-alive, close\r\n\r\n",
+            false,
+        ),
+    ] {
+        let requests = read(head.as_bytes()).unwrap();
+        assert_eq!(requests[0].keep_alive, keep_alive, "{head}");
+    }
+}
+
+#[test]
+fn only_the_labs_own_paths_are_apart() {
+    for (path, target) in [
+        ("/", Target::Any),
+        ("*", Target::Any),
+        ("/__labs/stats", Target::Any),
+        ("/?/__lab/stats", Target::Any),
+        ("/a?u=http://b/__lab/stats", Target::Any),
+        ("http://host", Target::Any),
+        ("http://host:80/__lab/stats", Target::Stats),
+        ("/__lab/stats", Target::Stats),
+        ("/__lab/", Target::Unknown),
+    ] {
+        let head = format!("HEAD {path} HTTP/1.1\r\n\r\n");
+        let requests = read(head.as_bytes()).unwrap();
+        assert_eq!(
+            (requests[0].target, requests[0].is_head),
+            (target, true),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn refuses_what_cannot_be_framed() {
+    for (head, code) in [
+        ("nonsense\r\n\r\n", 400),
+        ("GET / HTTP/2.0\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\ncontent-length: +1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\ncontent-length: \r\n\r\n", 400),
+        (
+            "GET / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+            400,
+        ),
+        ("GET / HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\n", 501),
+        ("GET / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx", 400),
+    ] {
+        assert_eq!(read(head.as_bytes()), Err(Refusal(code)), "{head:?}");
+    }
+    let many = format!(
+        "GET / HTTP/1.1\r\n{}\r\n",
+        "a: b\r\n".repeat(MAX_HEADERS + 1)
+    );
+    assert_eq!(read(many.as_bytes()), Err(Refusal(431)));
+    let long = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(MAX_HEAD));
+    assert_eq!(read(long.as_bytes()), Err(Refusal(431)));
+}
+
+#[test]
+fn says_once_that_a_client_waits_to_send_its_body() {
+    let mut reader = Reader::default();
+    let mut feed = |bytes: &[u8]| {
+        let mut requests = Vec::new();
+        reader.feed(bytes, false, &mut requests).unwrap();
+        (
+            requests.len(),
+            reader.wants_continue(),
+            reader.wants_continue(),
+        )
+    };
+    let head = b"POST / HTTP/1.1\r\nexpect: 100-Continue\r\ncontent-length: 2\r\n\r\n";
+    assert_eq!(feed(head), (0, true, false));
+    assert_eq!(feed(b"ok"), (1, false, false));
+    assert_eq!(feed(&[&head[..], b"o"].concat()), (0, false, false));
+    assert_eq!(feed(b"k"), (1, false, false));
+}
+
+proptest! {
+    #[test]
+    fn packets_make_no_difference(mut cuts in proptest::collection::vec(0..=THREE.len(), 0..8)) {
+        cuts.extend([0, THREE.len()]);
+        cuts.sort_unstable();
+        let mut reader = Reader::default();
+        let mut requests = Vec::new();
+        for pair in cuts.windows(2) {
+            prop_assert_eq!(reader.feed(&THREE[pair[0]..pair[1]], true, &mut requests), Ok(()));
+        }
+        prop_assert_eq!(requests, three());
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read(&bytes);
+        let _ = read(&[b"POST / HTTP/1.1\r\n", &bytes[..], b"\r\n\r\n"].concat());
+    }
+}

@@ -1,0 +1,114 @@
+//! What goes out, and when: answers and resets at their moments, each with the clock read right before it is written.
+//! Which answer it is was decided at the arrival.
+
+use std::cmp::Reverse;
+
+use super::{IN_A_ROW, Serve};
+use crate::clock;
+use crate::truth::answers::Answer;
+use crate::truth::books::Books;
+use crate::truth::conn::{Conn, Pending, What};
+use crate::truth::journal::Told;
+use crate::truth::mode::{Server, When};
+
+impl Serve {
+    /// Releases what is due by now, a row at a time.
+    pub(super) fn release_due(&mut self) {
+        for _ in 0..IN_A_ROW {
+            match self.turns.peek() {
+                Some(&Reverse((turn, _, token))) if turn <= self.now => {
+                    self.turns.pop();
+                    self.release(token);
+                    self.settle(token);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Releases what is due on one connection, in its order.
+    pub(super) fn release(&mut self, token: u64) {
+        while let Some(conn) = self.conns.get(token)
+            && let Some(pending) = conn.next(self.now)
+        {
+            self.now = clock::monotonic_ns();
+            let (books, server) = (&mut self.books, &mut self.server);
+            let made;
+            let answer = match pending.what {
+                What::Ok => self.answers.ok(pending.keep_alive),
+                What::Error => self.answers.error(pending.keep_alive),
+                What::Reset(when) => {
+                    let half = (when == When::Half).then(|| self.answers.ok(pending.keep_alive));
+                    reset(conn, pending, half, self.now, books, server);
+                    return;
+                }
+                What::Stats => {
+                    let text = books.to_json().to_string();
+                    made =
+                        Answer::new(200, "application/json", text.as_bytes(), pending.keep_alive);
+                    &made
+                }
+                What::Refusal(code) => {
+                    let text = refusal(code);
+                    made = Answer::new(code, "text/plain", text.as_bytes(), pending.keep_alive);
+                    &made
+                }
+            };
+            // Counted before it is written, so that whoever has an answer in hand finds it counted.
+            if pending.told.is_some() {
+                books.answered(answer.code, self.now.saturating_sub(pending.turn));
+            }
+            let present = conn.write(&answer.bytes, answer.length(pending.is_head));
+            if !pending.keep_alive {
+                conn.close_writing();
+            }
+            if let Some(told) = pending.told {
+                let told = Told {
+                    release: Some(self.now),
+                    code: Some(answer.code),
+                    gone: !present,
+                    ..told
+                };
+                books.released(told, server);
+            }
+        }
+    }
+}
+
+/// Resets a connection, with the requests behind the one whose fate it is.
+fn reset(
+    conn: &mut Conn,
+    pending: Pending,
+    half: Option<&Answer>,
+    now: u64,
+    books: &mut Books,
+    server: &mut Server,
+) {
+    books.reset(now.saturating_sub(pending.turn));
+    let gone = conn.socket.is_none();
+    if let Some(answer) = half {
+        conn.write(&answer.bytes, answer.half(pending.is_head));
+    }
+    conn.reset();
+    let ended = |told| Told {
+        release: Some(now),
+        code: Some(0),
+        gone,
+        ..told
+    };
+    if let Some(told) = pending.told {
+        books.released(ended(told), server);
+    }
+    for told in conn.queue.drain(..).filter_map(|behind| behind.told) {
+        books.swept_away(ended(told));
+    }
+}
+
+fn refusal(code: u16) -> &'static str {
+    match code {
+        404 => "there is nothing here; try /__lab/stats\n",
+        431 => "the head of the request is too long\n",
+        501 => "of transfer codings the lab knows chunked alone\n",
+        _ => "this is no HTTP/1.1 request\n",
+    }
+}

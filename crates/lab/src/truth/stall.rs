@@ -1,0 +1,224 @@
+//! Periodic stalls: when the server stands still, and when what it held is released.
+//! Arithmetic alone; what arrives in which order is the caller's part.
+
+use std::ops::Range;
+
+/// When stalls are, relative to the start of the mode's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rhythm {
+    /// How long each stall lasts.
+    pub(super) stall: u64,
+    /// From the beginning of one to the beginning of the next.
+    pub(super) every: u64,
+    /// From the start to the beginning of stall 0.
+    pub(super) first: u64,
+}
+
+/// The same on the clock: stall `k` lasts from `begin + k * every` for `stall`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    begin: u64,
+    every: u64,
+    stall: u64,
+}
+
+impl Windows {
+    fn new(rhythm: Rhythm, start: u64) -> Self {
+        Self {
+            begin: start.saturating_add(rhythm.first),
+            every: rhythm.every,
+            stall: rhythm.stall,
+        }
+    }
+
+    /// Begin and end of stall `k`.
+    pub(super) fn window(&self, k: u64) -> (u64, u64) {
+        let begin = self.begin.saturating_add(k.saturating_mul(self.every));
+        (begin, begin.saturating_add(self.stall))
+    }
+
+    /// How many stalls have ended at `now`.
+    fn ended(&self, now: u64) -> u64 {
+        now.checked_sub(self.begin.saturating_add(self.stall))
+            .map_or(0, |since| since / self.every + 1)
+    }
+
+    /// When a service that could begin at `at` does begin: at once if it is over before the next stall, else after that stall.
+    fn clear(&self, at: u64, service: u64) -> u64 {
+        let (begin, end) = self.window(self.ended(at));
+        if begin <= at || begin < at.saturating_add(service) {
+            end
+        } else {
+            at
+        }
+    }
+}
+
+/// A server that stalls, and the backlog that its stalls leave.
+#[derive(Debug)]
+pub(super) struct Stalls {
+    windows: Windows,
+    /// The least time between two releases out of the backlog; 0 = all at once.
+    gap: u64,
+    /// When the last held request gets its turn.
+    last_turn: Option<u64>,
+    /// So many stalls have been told.
+    told: u64,
+}
+
+impl Stalls {
+    pub(super) fn new(rhythm: Rhythm, gap: u64, start: u64) -> Self {
+        Self {
+            windows: Windows::new(rhythm, start),
+            gap,
+            last_turn: None,
+            told: 0,
+        }
+    }
+
+    /// When a request is done. Requests must come in the order of their arrival.
+    pub(super) fn admit(&mut self, arrival: u64, service: u64) -> u64 {
+        let mut turn = self.windows.clear(arrival, service);
+        // Whoever arrives before the backlog is gone joins its end.
+        let next = self.last_turn.map(|last| last.saturating_add(self.gap));
+        if let Some(next) = next.filter(|&next| next > arrival) {
+            turn = turn.max(self.windows.clear(next, service));
+        }
+        if turn > arrival {
+            self.last_turn = Some(turn);
+        }
+        turn.saturating_add(service)
+    }
+
+    /// The stalls that have ended by `now` and were not told before.
+    pub(super) fn ended(&mut self, now: u64) -> Range<u64> {
+        let from = self.told;
+        self.told = from.max(self.windows.ended(now));
+        from..self.told
+    }
+
+    /// The stalls that have begun by `now` and were not told before.
+    pub(super) fn begun(&mut self, now: u64) -> Range<u64> {
+        self.ended(now.saturating_add(self.windows.stall))
+    }
+
+    pub(super) fn windows(&self) -> Windows {
+        self.windows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000;
+    const START: u64 = 77 * MS;
+
+    fn stalls(gap: u64) -> Stalls {
+        let rhythm = Rhythm {
+            stall: 100 * MS,
+            every: 1000 * MS,
+            first: 500 * MS,
+        };
+        Stalls::new(rhythm, gap, START)
+    }
+
+    /// Milliseconds since the start, in and out.
+    fn admit(stalls: &mut Stalls, arrival: u64, service: u64) -> u64 {
+        (stalls.admit(START + arrival * MS, service * MS) - START) / MS
+    }
+
+    #[test]
+    fn holds_what_arrives_during_a_stall_or_would_overlap_it() {
+        for (arrival, service, due) in [
+            (0, 1, 1),
+            (498, 2, 500),
+            (499, 2, 602),
+            (500, 0, 600),
+            (599, 3, 603),
+            (600, 0, 600),
+            (1499, 1, 1500),
+            (1550, 900, 2500),
+            (2000, 600, 3200),
+        ] {
+            let due_alone = admit(&mut stalls(0), arrival, service);
+            assert_eq!(due_alone, due, "{arrival} {service}");
+        }
+    }
+
+    #[test]
+    fn drains_at_its_rate_and_whoever_comes_meanwhile_joins_the_end() {
+        let mut s = stalls(10 * MS);
+        let due: Vec<_> = [500, 505, 595, 601, 620, 700]
+            .map(|at| admit(&mut s, at, 1))
+            .into();
+        assert_eq!(due, [601, 611, 621, 631, 641, 701]);
+        // A backlog that lasts into the next stall waits for its end.
+        let due: Vec<_> = (0..95).map(|n| admit(&mut s, 1500 + n, 0)).collect();
+        assert_eq!(
+            (due[0], due[89], due[90], due[94]),
+            (1600, 2490, 2600, 2640)
+        );
+    }
+
+    #[test]
+    fn tells_each_stall_once() {
+        let mut s = stalls(0);
+        assert_eq!(s.ended(START), 0..0);
+        assert_eq!(s.ended(START + 599 * MS), 0..0);
+        assert_eq!(s.ended(START + 600 * MS), 0..1);
+        assert_eq!(s.ended(START + 600 * MS), 1..1);
+        assert_eq!(s.ended(START + 3700 * MS), 1..4);
+        assert_eq!(s.begun(START + 4499 * MS), 4..4);
+        assert_eq!(s.begun(START + 4500 * MS), 4..5);
+        assert_eq!(
+            s.windows().window(3),
+            (START + 3500 * MS, START + 3600 * MS)
+        );
+    }
+
+    /// quantile(q) = S - (1-q) T (1-rho), as measured over a whole number of periods.
+    #[test]
+    fn the_quantiles_are_those_of_the_closed_form() {
+        let rhythm = Rhythm {
+            stall: 1000 * MS,
+            every: 10_000 * MS,
+            first: 4500 * MS,
+        };
+        for (gap, expected) in [(0, [500.0, 900.0, 990.0]), (MS / 2, [750.0, 950.0, 995.0])] {
+            let mut s = Stalls::new(rhythm, gap, 0);
+            let mut spent: Vec<_> = (0..60_000).map(|n| s.admit(n * MS, MS) - n * MS).collect();
+            spent.sort_unstable();
+            assert_eq!(spent[30_000], MS);
+            for (q, ms) in [57_000, 59_400, 59_940].into_iter().zip(expected) {
+                let measured = spent[q] as f64 / 1e6;
+                assert!((measured - ms).abs() < 2.5, "{gap} {q}: {measured}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_service_ever_overlaps_a_stall(
+            arrivals in proptest::collection::vec(0_u64..50, 1..200),
+            service in 0_u64..=90,
+            gap in 0_u64..30,
+        ) {
+            let rhythm = Rhythm { stall: 10, every: 100, first: 7 };
+            let mut s = Stalls::new(rhythm, gap, 1000);
+            let (mut now, mut last) = (1000, 0);
+            for step in arrivals {
+                now += step;
+                let due = s.admit(now, service);
+                let begin = due - service;
+                prop_assert!(begin >= now && due >= last, "in order of arrival");
+                last = due;
+                for k in 0..200 {
+                    let (from, to) = s.windows().window(k);
+                    prop_assert!(begin >= to || due <= from && begin < from, "{begin} {due} {from} {to}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The lab `truth`: what a client measures against what the lab says, on one clock. Moments are compared for their order,
+//! which noise cannot change, and durations only where they are hundreds of times larger than it.
+
+mod modes;
+mod stall;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use lab::{Lab, Options};
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+
+const MS: u64 = 1_000_000;
+
+/// The lab's clock, read by the client.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a client that measures has a clock of its own"
+)]
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// A running lab with its log, which goes when this goes.
+struct Truth {
+    lab: Option<Lab>,
+    log: PathBuf,
+}
+
+impl Truth {
+    /// Starts the lab with options such as `mode=slow share=10%`.
+    fn start(options: &str) -> Self {
+        Self::seeded(7, options)
+    }
+
+    fn seeded(seed: u64, options: &str) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let file = format!("lab-truth-{}-{number}.jsonl", std::process::id());
+        let log = std::env::temp_dir().join(file);
+        let extra = options.split_whitespace().map(|pair| {
+            let (option, value) = pair.split_once('=').unwrap();
+            (option.to_owned(), value.to_owned())
+        });
+        let options = Options {
+            seed,
+            log: Some(log.clone()),
+            extra: extra.collect(),
+            ..Options::default()
+        };
+        let lab = Some(Lab::start("truth", &options).unwrap());
+        Self { lab, log }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.lab.as_ref().unwrap().address()
+    }
+
+    fn client(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    fn stats(&self) -> Value {
+        crate::client::stats(self.address())
+    }
+
+    /// Stops the lab, and reads what it says.
+    fn stop(mut self) -> Log {
+        self.lab.take().unwrap().stop().unwrap();
+        Log::read(&std::fs::read_to_string(&self.log).unwrap())
+    }
+}
+
+impl Drop for Truth {
+    fn drop(&mut self) {
+        drop(self.lab.take());
+        let _ = std::fs::remove_file(&self.log);
+    }
+}
+
+/// A line about a request.
+#[derive(Debug)]
+struct Told {
+    id: Option<String>,
+    arrival: u64,
+    release: Option<u64>,
+    code: Option<u64>,
+    due: Option<u64>,
+    service: u64,
+    n: u64,
+    conn: u64,
+}
+
+/// The lab's log.
+#[derive(Default)]
+struct Log {
+    start: Option<u64>,
+    stalls: Vec<(u64, u64)>,
+    /// In the order of the file.
+    requests: Vec<Told>,
+}
+
+impl Log {
+    fn read(text: &str) -> Self {
+        let mut log = Self::default();
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let field = |name: &str| line[name].as_u64();
+            if let Some(start) = field("start_ns") {
+                assert_eq!((log.start, field("seed")), (None, Some(7)));
+                log.start = Some(start);
+            } else if let Some(stall) = line["stall"].as_array() {
+                let ends: Vec<_> = stall.iter().map(|end| end.as_u64().unwrap()).collect();
+                log.stalls.push((ends[0], ends[1]));
+            } else {
+                log.requests.push(Told {
+                    id: line["id"].as_str().map(str::to_owned),
+                    arrival: field("arrival_ns").unwrap(),
+                    release: field("release_ns"),
+                    code: field("code"),
+                    due: field("due_ns"),
+                    service: field("service_ns").unwrap(),
+                    n: field("n").unwrap(),
+                    conn: field("conn").unwrap(),
+                });
+            }
+        }
+        log.check();
+        log
+    }
+
+    /// What holds in every mode.
+    fn check(&self) {
+        let arrivals = self.in_order_of_arrival();
+        assert!(arrivals.iter().zip(0..).all(|(told, n)| told.n == n));
+        assert_eq!(self.start, arrivals.first().map(|told| told.arrival));
+        assert!(arrivals.is_sorted_by_key(|told| told.arrival));
+        let key = |told: &Told| told.release.unwrap_or(u64::MAX);
+        assert!(
+            self.requests.is_sorted_by_key(key),
+            "in order of release, unanswered last"
+        );
+        for told in &self.requests {
+            assert_eq!(told.release.is_some(), told.code.is_some(), "{told:?}");
+            if let (Some(due), Some(release)) = (told.due, told.release) {
+                assert!(
+                    told.arrival + told.service <= due && due <= release,
+                    "{told:?}"
+                );
+            }
+        }
+    }
+
+    fn in_order_of_arrival(&self) -> Vec<&Told> {
+        let mut requests: Vec<_> = self.requests.iter().collect();
+        requests.sort_by_key(|told| told.n);
+        requests
+    }
+
+    /// The counts that `/__lab/stats` must have shown.
+    fn counts(&self) -> Value {
+        let mut by_code = BTreeMap::<String, u64>::new();
+        for code in self.requests.iter().filter_map(|told| told.code) {
+            *by_code.entry(code.to_string()).or_default() += 1;
+        }
+        let resets = by_code.remove("0").unwrap_or(0);
+        let answered: u64 = by_code.values().sum();
+        let n = self.requests.len() as u64;
+        json!({
+            "received": { "total": n, "by_route": { "(any)": n } },
+            "answered": { "total": answered, "by_route": { "(any)": by_code }, "by_code": by_code },
+            "resets": resets,
+            "never": n - answered - resets,
+            "waiting": 0,
+            "start_ns": self.start,
+            "seed": 7,
+        })
+    }
+
+    /// Checks the stats, taken when nothing was waiting, against the log.
+    fn assert_agrees(&self, mut stats: Value) {
+        let errors = stats.as_object_mut().unwrap().remove("release_error_ns");
+        assert_eq!(stats, self.counts());
+        let late = |told: &Told| Some(told.release? - told.due?);
+        let worst = self.requests.iter().filter_map(late).max();
+        let errors = errors.unwrap();
+        assert_eq!(errors["max"].as_u64(), worst);
+        assert!(errors["p50"].as_u64() <= errors["p99"].as_u64());
+        assert!(errors["p99"].as_u64() <= worst);
+    }
+}
+
+/// What a client saw of a request that it named.
+struct Seen {
+    id: String,
+    sent: u64,
+    received: u64,
+    answer: Answer,
+}
+
+/// Sends so many requests, one after another, each on a connection and under a name of its own.
+fn requests(to: SocketAddr, name: &str, n: usize) -> Vec<Seen> {
+    let request = |k| {
+        let id = format!("{name}-{k}");
+        let mut client = Client::connect(to).with_header("X-Request-Id", &id);
+        let sent = now();
+        let answer = client.get("/any/path?q");
+        Seen {
+            id,
+            sent,
+            received: now(),
+            answer,
+        }
+    };
+    (0..n).map(request).collect()
+}
+
+/// The same from several clients at once.
+fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..clients)
+            .map(|client| scope.spawn(move || requests(to, &client.to_string(), n)))
+            .collect();
+        let seen = clients
+            .into_iter()
+            .flat_map(|client| client.join().unwrap());
+        seen.collect()
+    })
+}
+
+/// The log lies within what the client saw, and not far from it.
+fn assert_same(log: &Log, seen: &[Seen]) {
+    assert_eq!(log.requests.len(), seen.len());
+    for seen in seen {
+        let told = log
+            .requests
+            .iter()
+            .find(|told| told.id.as_ref() == Some(&seen.id));
+        let told = told.unwrap_or_else(|| panic!("{} is not in the log", seen.id));
+        let release = told.release.unwrap();
+        assert!(
+            seen.sent <= told.arrival && release <= seen.received,
+            "{told:?}"
+        );
+        assert_eq!(told.code, Some(seen.answer.code.into()));
+        let measured = seen.received - seen.sent;
+        let said = release - told.arrival;
+        assert!(
+            measured - said < 250 * MS,
+            "measured {measured}, logged {said}"
+        );
+        assert!(release - told.due.unwrap() < 250 * MS, "{told:?}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Each mode without a memory, and the queue: what the client saw is what was asked for and what was logged.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn constant() {
+    let lab = Truth::start("service=20ms");
+    let seen = requests_of_many(lab.address(), 3, 5);
+    assert!(seen.iter().all(|seen| seen.answer.body == "lab truth: 0"));
+    assert!(seen.iter().all(|seen| seen.received - seen.sent >= 20 * MS));
+    let stats = lab.stats();
+    let log = lab.stop();
+    assert_same(&log, &seen);
+    log.assert_agrees(stats);
+    assert!(
+        log.requests
+            .iter()
+            .all(|told| told.due == Some(told.arrival + 20 * MS))
+    );
+}
+
+#[test]
+fn constant_answers_at_once_by_default() {
+    let lab = Truth::start("body=0");
+    let seen = requests(lab.address(), "a", 5);
+    assert!(seen.iter().all(|seen| seen.answer.body.is_empty()));
+    let log = lab.stop();
+    assert_same(&log, &seen);
+    assert!(
+        log.requests
+            .iter()
+            .all(|told| told.due == Some(told.arrival))
+    );
+}
+
+#[test]
+fn table() {
+    let services = |seed| {
+        let lab = Truth::seeded(seed, "mode=table table=1ms:2,5ms:1,10ms:1");
+        let seen = requests_of_many(lab.address(), 1, 24);
+        if seed != 7 {
+            return Vec::new();
+        }
+        let log = lab.stop();
+        assert_same(&log, &seen);
+        assert!(
+            log.requests
+                .iter()
+                .all(|told| told.due == Some(told.arrival + told.service))
+        );
+        log.in_order_of_arrival()
+            .iter()
+            .map(|told| told.service)
+            .collect()
+    };
+    let drawn = services(7);
+    assert_eq!(drawn, services(7), "the seed decides");
+    let distinct: BTreeSet<_> = drawn.into_iter().collect();
+    assert_eq!(distinct, BTreeSet::from([MS, 5 * MS, 10 * MS]));
+}
+
+#[test]
+fn exponential_is_a_queue_in_virtual_time() {
+    for servers in [1, 3] {
+        let lab = Truth::start(&format!("mode=exponential mean=5ms servers={servers}"));
+        let seen = requests_of_many(lab.address(), 6, 20);
+        let log = lab.stop();
+        assert_same(&log, &seen);
+        let mut free = vec![0; servers];
+        for told in log.in_order_of_arrival() {
+            // The definition, and none of the lab's code.
+            let earliest = free.iter_mut().min().unwrap();
+            *earliest = told.arrival.max(*earliest) + told.service;
+            assert_eq!(told.due, Some(*earliest), "{told:?}");
+        }
+        let mean = log.requests.iter().map(|told| told.service).sum::<u64>() / 120;
+        assert!(mean > 3 * MS && mean < 8 * MS, "{mean}");
+        let queued = |told: &&Told| told.due > Some(told.arrival + told.service);
+        assert!(
+            log.requests.iter().any(|told| queued(&told)),
+            "somebody waits"
+        );
+    }
+}
+
+#[test]
+fn slow() {
+    let lab = Truth::start("mode=slow share=50% slow=60ms service=1ms");
+    let seen = requests_of_many(lab.address(), 4, 6);
+    let log = lab.stop();
+    assert_same(&log, &seen);
+    let slow = log
+        .requests
+        .iter()
+        .filter(|told| told.service == 60 * MS)
+        .count();
+    let fast = log
+        .requests
+        .iter()
+        .filter(|told| told.service == MS)
+        .count();
+    assert_eq!(slow + fast, 24);
+    assert!(slow > 3 && fast > 3, "{slow} {fast}");
+    assert!(
+        log.requests
+            .iter()
+            .all(|told| told.due == Some(told.arrival + told.service))
+    );
+}
+
+#[test]
+fn error() {
+    let lab = Truth::start("mode=error share=50% code=429 service=30ms");
+    let seen = requests_of_many(lab.address(), 2, 12);
+    let stats = lab.stats();
+    let log = lab.stop();
+    assert_same(&log, &seen);
+    log.assert_agrees(stats);
+    for told in &log.requests {
+        let service = if told.code == Some(429) { 0 } else { 30 * MS };
+        assert_eq!(
+            (told.service, told.due),
+            (service, Some(told.arrival + service))
+        );
+    }
+    let errors = log
+        .requests
+        .iter()
+        .filter(|told| told.code == Some(429))
+        .count();
+    assert!(errors > 3 && errors < 21, "{errors}");
+}
+
+#[test]
+fn never_leaves_the_connection_open() {
+    let lab = Truth::start("mode=never");
+    let mut client = lab.client().with_header("X-Request-Id", "lost");
+    client.send("GET", "/", "");
+    assert!(client.is_silent_for(Duration::from_millis(100)));
+    // Behind it nothing can be answered either.
+    client.send("POST", "/", "body");
+    client.send("GET", "/__lab/stats", "");
+    assert!(client.is_silent_for(Duration::from_millis(100)));
+    let mut gone = lab.client();
+    gone.send("GET", "/", "");
+    drop(gone);
+    let stats = loop {
+        let stats = lab.stats();
+        if stats["never"] == 3 {
+            break stats;
+        }
+    };
+    let log = lab.stop();
+    assert!(client.is_closed());
+    log.assert_agrees(stats);
+    assert_eq!(log.requests[0].id.as_deref(), Some("lost"));
+    assert!(
+        log.requests
+            .iter()
+            .all(|told| told.release.is_none() && told.due.is_none())
+    );
+}
+
+#[test]
+fn a_share_is_never_answered_and_the_others_are() {
+    let lab = Truth::start("mode=never share=50%");
+    let mut clients: Vec<_> = (0..30).map(|_| lab.client()).collect();
+    for client in &mut clients {
+        client.send("GET", "/", "");
+    }
+    let stats = loop {
+        let stats = lab.stats();
+        if stats["received"]["total"] == 30 {
+            break stats;
+        }
+    };
+    let never = stats["never"].as_u64().unwrap();
+    assert!(never > 5 && never < 25, "{never}");
+    let log = lab.stop();
+    log.assert_agrees(stats);
+    for (client, n) in clients.iter_mut().zip(0..) {
+        let told = log.requests.iter().find(|told| told.conn == n).unwrap();
+        let (bytes, _) = client.receive_all();
+        assert_eq!(bytes.is_empty(), told.release.is_none(), "{told:?}");
+    }
+}
+
+#[test]
+fn reset_before_the_answer() {
+    let lab = Truth::start("mode=reset share=100%");
+    for _ in 0..5 {
+        let mut client = lab.client();
+        client.send("POST", "/", "body");
+        let (bytes, ended) = client.receive_all();
+        assert_eq!(bytes, b"");
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    }
+    let stats = lab.stats();
+    assert_eq!(stats["resets"], 5);
+    let log = lab.stop();
+    log.assert_agrees(stats);
+    assert!(log.requests.iter().all(|told| told.code == Some(0)));
+}
+
+#[test]
+fn reset_halfway_through_the_answer() {
+    let lab = Truth::start("mode=reset share=100% when=half service=5ms body=10");
+    let mut client = lab.client();
+    // Two at once: the second goes down with the first.
+    client.send("GET", "/", "");
+    client.send("GET", "/", "");
+    let (bytes, ended) = client.receive_all();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+    assert!(text.ends_with("\r\n\r\nlab t"), "{text}");
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    let log = lab.stop();
+    assert!(!log.requests.is_empty());
+    assert!(log.requests.iter().all(|told| told.code == Some(0)));
+}

@@ -1,0 +1,107 @@
+//! The mode `stall`: windows where they are said to be, everything held until they end, and the two ways of draining.
+
+use super::*;
+
+/// Where the log says stalls were, they were; and each due moment follows from them.
+fn assert_follows(log: &Log, service: u64) {
+    for told in log.in_order_of_arrival() {
+        let done = told.arrival + service;
+        let meets =
+            |&&(begin, end): &&(u64, u64)| begin < done.max(told.arrival + 1) && told.arrival < end;
+        let expected = log
+            .stalls
+            .iter()
+            .find(meets)
+            .map_or(done, |(_, end)| end + service);
+        assert_eq!(told.due, Some(expected), "{told:?} {:?}", log.stalls);
+    }
+}
+
+#[test]
+fn stalls_come_with_the_first_request_and_hold_everything() {
+    let lab = Truth::start("mode=stall stall=100ms every=250ms first=50ms service=2ms");
+    let seen = requests_of_many(lab.address(), 3, 150);
+    let stats = lab.stats();
+    let log = lab.stop();
+    assert_same(&log, &seen);
+    log.assert_agrees(stats);
+    assert!(log.stalls.len() > 1, "{:?}", log.stalls);
+    for (&(begin, end), k) in log.stalls.iter().zip(0..) {
+        assert_eq!(begin, log.start.unwrap() + 50 * MS + k * 250 * MS);
+        assert_eq!(end, begin + 100 * MS);
+    }
+    assert_follows(&log, 2 * MS);
+    // Each client meets each stall once: that is what a closed loop sees of it.
+    let held = log
+        .requests
+        .iter()
+        .filter(|told| told.due > Some(told.arrival + 2 * MS))
+        .count();
+    assert!(held > 3 && held <= 3 * log.stalls.len(), "{held}");
+}
+
+#[test]
+fn a_backlog_drains_at_once_or_at_its_rate() {
+    for (drain, gap) in [("", 0), ("drain=100/s", 10 * MS)] {
+        let lab = Truth::start(&format!(
+            "mode=stall stall=200ms every=10s first=0 service=1ms {drain}"
+        ));
+        // The first request starts the clock and so the stall; two connections hold what comes in it, one of them a pipeline.
+        let mut clients = [lab.client(), lab.client()];
+        for k in [0, 1, 1, 0, 1, 1] {
+            clients[k].send("GET", "/", "");
+        }
+        for (client, n) in clients.iter_mut().zip([2, 4]) {
+            for _ in 0..n {
+                assert_eq!(client.receive("GET").code, 200);
+            }
+        }
+        let log = lab.stop();
+        let (begin, end) = log.stalls[0];
+        assert_eq!(
+            (log.stalls.len(), Some(begin), end),
+            (1, log.start, begin + 200 * MS)
+        );
+        let mut turn = end;
+        for told in log.in_order_of_arrival() {
+            // On a machine that stood still for a while, some may have come after the stall.
+            if told.arrival >= turn {
+                turn = told.arrival;
+            }
+            assert_eq!(told.due, Some(turn + MS), "{told:?}");
+            turn += gap;
+        }
+    }
+}
+
+#[test]
+fn a_lab_that_ends_in_a_stall_says_so() {
+    let lab = Truth::start("mode=stall stall=9s every=10s first=0");
+    let mut client = lab.client();
+    client.send("GET", "/", "");
+    while lab.stats()["waiting"] != 1 {}
+    let log = lab.stop();
+    assert!(client.is_closed());
+    let told = &log.requests[0];
+    assert_eq!(log.stalls, [(told.arrival, told.arrival + 9000 * MS)]);
+    assert_eq!(
+        (told.release, told.due),
+        (None, Some(told.arrival + 9001 * MS))
+    );
+}
+
+#[test]
+fn answers_due_within_the_grace_are_given_before_the_end() {
+    let lab = Truth::start("service=150ms");
+    let mut client = lab.client();
+    client.send("GET", "/", "");
+    while lab.stats()["waiting"] != 1 {}
+    let log = lab.stop();
+    assert_eq!(client.receive("GET").code, 200);
+    assert!(client.is_closed());
+    assert_eq!(
+        log.requests[0].due,
+        Some(log.requests[0].arrival + 150 * MS)
+    );
+    assert_eq!(log.requests[0].code, Some(200));
+}

@@ -1,0 +1,278 @@
+//! How far a percentile may be off: distribution-free intervals from order statistics, on an effective sample size.
+//!
+//! Requests of a load test are not independent: one slow moment makes many of them slow. So the exceedances of each window
+//! of time are compared with what independence would give, and the sample counts for as much less as they vary more. Pure
+//! arithmetic; works on merged histograms of windows.
+
+use crate::{Histogram, histogram::rank_of};
+
+/// More windows than this are joined in pairs.
+const MOST_WINDOWS: usize = 720;
+/// Windows over which exceedances are taken to hang together.
+const LAGS: usize = 2;
+/// With fewer windows the inflation itself is a rough guess.
+const ENOUGH_WINDOWS: usize = 60;
+
+/// The distribution of consecutive windows of time.
+#[derive(Debug, Clone, Default)]
+pub struct Windows {
+    list: Vec<Histogram<u32>>,
+    /// Pushes that make one window.
+    width: usize,
+    pushed: usize,
+}
+
+impl Windows {
+    /// Adds the next interval.
+    pub fn push(&mut self, interval: &Histogram) {
+        self.width = self.width.max(1);
+        if self.pushed.is_multiple_of(self.width) {
+            if self.list.len() == MOST_WINDOWS {
+                self.join();
+            }
+            self.list.push(Histogram::default());
+        }
+        self.pushed += 1;
+        if let Some(last) = self.list.last_mut() {
+            last.add(interval);
+        }
+    }
+
+    fn join(&mut self) {
+        self.width *= 2;
+        let joined = self.list.chunks(2).map(|pair| {
+            let mut sum = pair[0].clone();
+            pair[1..].iter().for_each(|other| sum.add(other));
+            sum
+        });
+        self.list = joined.collect();
+        self.pushed = self.list.len() * self.width;
+    }
+
+    /// How many times larger the variance of exceedances of `x` is than that of independent samples; at least 1.
+    #[must_use]
+    pub fn inflation(&self, x: u64) -> f64 {
+        // The first and the last window are parts of seconds: their counts say little, and are few.
+        let counted: Vec<(f64, f64)> = self
+            .list
+            .iter()
+            .filter(|window| window.count() > 0)
+            .map(|window| (window.count() as f64, window.above(x) as f64))
+            .collect();
+        let windows = counted.len();
+        if windows < 2 {
+            return 1.0;
+        }
+        let (n, over) = counted
+            .iter()
+            .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
+        // Nothing beyond it, or nothing else: then nothing can be said of how it hangs together.
+        if over == 0.0 || over == n {
+            return 1.0;
+        }
+        // Against the share that was really exceeded: cells are a thousandth wide, and ties would look like correlation.
+        let share = over / n;
+        let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
+        let covariance = |lag: usize| {
+            d.iter()
+                .zip(&d[lag.min(d.len())..])
+                .map(|(a, b)| a * b)
+                .sum::<f64>()
+                / windows as f64
+        };
+        let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
+        let variance = covariance(0)
+            + 2.0
+                * (1..=LAGS)
+                    .map(|lag| weight(lag) * covariance(lag))
+                    .sum::<f64>();
+        let independent = share * (1.0 - share) * n / windows as f64;
+        let phi = (variance / independent).max(1.0);
+        if windows < ENOUGH_WINDOWS {
+            // What hangs together may do so more than a few windows show; what does not, shows nothing to widen.
+            1.0 + (phi - 1.0) * widening(windows)
+        } else {
+            phi
+        }
+    }
+
+    /// The inflation to judge a bound by, where the measured quantile is `x`.
+    ///
+    /// In a run that was quiet by luck both the exceedances and how they hang together come out too low, so what was seen of the
+    /// latter counts twice: that holds false passes of a busy queue near 1 % from a minute on. But how samples drift says
+    /// nothing of a bound that is an order of magnitude away from all of them, if all were answered.
+    #[must_use]
+    pub fn doubted_inflation(
+        &self,
+        (answered, unanswered): (&Histogram, u64),
+        x: u64,
+        bound: u64,
+    ) -> f64 {
+        const FAR: u64 = 10;
+        let is_far = |(least, most): (u64, u64)| bound / FAR > most || least / FAR > bound;
+        let is_far = answered.min().zip(answered.max()).is_some_and(is_far);
+        if is_far && unanswered == 0 {
+            return 1.0;
+        }
+        1.0 + 2.0 * (self.inflation(x) - 1.0)
+    }
+
+    /// Whether there are too few windows for more than a rough guess.
+    #[must_use]
+    pub fn is_rough(&self) -> bool {
+        self.list.len() < ENOUGH_WINDOWS
+    }
+}
+
+/// A variance estimated from few windows is itself uncertain: the square of Student's factor against the normal one.
+fn widening(windows: usize) -> f64 {
+    let freedom = (windows - 1) as f64;
+    // Hill's expansion of the 97.5 % quantile, good to a per cent from three degrees of freedom on.
+    let z: f64 = 1.96;
+    let t = z
+        + (z.powi(3) + z) / (4.0 * freedom)
+        + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * freedom * freedom);
+    (t / z).powi(2)
+}
+
+/// A 95 % interval of a percentile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower bound, in nanoseconds.
+    pub low_ns: u64,
+    /// Upper bound; none when the sample is too small to have one.
+    pub high_ns: Option<u64>,
+    /// So many independent samples would tell as much.
+    pub effective: f64,
+    /// Whether there were too few windows for more than a rough guess.
+    pub rough: bool,
+}
+
+/// The 95 % interval of the quantile `q` of `unanswered` more samples than are in the histogram, which all rank above it.
+#[must_use]
+pub fn interval(
+    answered: &Histogram,
+    unanswered: u64,
+    windows: &Windows,
+    q: f64,
+) -> Option<Interval> {
+    let n = answered.count() + unanswered;
+    let x = answered.at_rank(rank_of(q, n)?)?;
+    let effective = n as f64 / windows.inflation(x);
+    let (least, most) = ranks(effective, 1.0 - q, 0.025);
+    // The k-th largest of the effective sample is the k × n / effective-th largest of the real one.
+    let at = |k: f64| {
+        answered.at_rank((n as f64 - k * n as f64 / effective + 1.0).clamp(1.0, n as f64) as u64)
+    };
+    Some(Interval {
+        low_ns: at(most).unwrap_or(x).min(x),
+        high_ns: if least > 0.0 {
+            at(least).map(|high| high.max(x))
+        } else {
+            None
+        },
+        effective,
+        rough: windows.is_rough(),
+    })
+}
+
+/// How a criterion on a percentile stands: with 99 % confidence, or not decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The true quantile is below the limit.
+    Below,
+    /// It is above.
+    Above,
+    /// The sample does not tell.
+    Open,
+}
+
+/// Judges whether the true quantile `q` lies below a limit that `over` of `n` samples exceed.
+#[must_use]
+pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
+    const DOUBT: f64 = 0.01;
+    let (effective, over) = (n as f64 / inflation, over as f64 / inflation);
+    let p = 1.0 - q;
+    if at_most(effective, p, over.floor()) <= DOUBT {
+        Standing::Below
+    } else if 1.0 - at_most(effective, p, over.ceil() - 1.0) <= DOUBT {
+        Standing::Above
+    } else {
+        Standing::Open
+    }
+}
+
+/// So many samples, all below the limit, would decide the criterion.
+#[must_use]
+pub fn needed(q: f64) -> u64 {
+    (0.01f64.ln() / q.ln()).ceil() as u64
+}
+
+/// The numbers of exceedances between which Binomial(n, p) lies with all but `tail` on each side: the upper bound of a
+/// quantile is the `.0`-th largest sample (0: there is none), the lower bound the `.1`-th largest.
+fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
+    let (mut low, mut high) = (0.0, (n * p).ceil());
+    let (mut floor, mut ceiling) = (0.0, (n * p).ceil());
+    // P(X ≤ k − 1) ≤ tail: the largest such k, by bisection on whole numbers.
+    while floor <= ceiling {
+        let middle: f64 = ((floor + ceiling) / 2.0f64).floor();
+        if middle == 0.0 || at_most(n, p, middle - 1.0) <= tail {
+            low = middle;
+            floor = middle + 1.0;
+        } else {
+            ceiling = middle - 1.0;
+        }
+    }
+    // P(X ≥ k) ≤ tail: the smallest such k.
+    let (mut floor, mut ceiling) = (high.max(1.0), n.ceil().max(1.0));
+    while floor <= ceiling {
+        let middle: f64 = ((floor + ceiling) / 2.0f64).floor();
+        if 1.0 - at_most(n, p, middle - 1.0) <= tail {
+            high = middle;
+            ceiling = middle - 1.0;
+        } else {
+            floor = middle + 1.0;
+        }
+    }
+    (low, high)
+}
+
+/// P(X ≤ k) of Binomial(n, p); n need not be whole. Beyond a thousand expected the normal curve is good to the last digit
+/// that anyone reads.
+fn at_most(n: f64, p: f64, k: f64) -> f64 {
+    if k < 0.0 {
+        return 0.0;
+    }
+    if k >= n {
+        return 1.0;
+    }
+    let (mean, variance) = (n * p, n * p * (1.0 - p));
+    if mean > 1000.0 && n - mean > 1000.0 {
+        return normal((k + 0.5 - mean) / variance.sqrt());
+    }
+    // Terms by ratio, from zero upwards, in logarithms: the first may be far below the smallest number.
+    let mut log_term = n * (1.0 - p).ln();
+    let mut sum = log_term.exp();
+    let mut i = 0.0;
+    while i < k {
+        log_term += ((n - i) / (i + 1.0) * p / (1.0 - p)).ln();
+        sum += log_term.exp();
+        i += 1.0;
+    }
+    sum.min(1.0)
+}
+
+/// The normal distribution (Abramowitz and Stegun 26.2.17, to 7.5e-8).
+fn normal(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let series = t
+        * (0.319_381_530
+            + t * (-0.356_563_782
+                + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
+    let tail = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * series;
+    if z > 0.0 { 1.0 - tail } else { tail }
+}
+
+#[cfg(test)]
+#[path = "confidence_tests.rs"]
+mod tests;

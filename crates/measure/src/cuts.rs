@@ -1,0 +1,101 @@
+//! Where intervals are cut: at whole wall-clock seconds and at phase boundaries. Pure arithmetic on the two clocks' zero.
+//!
+//! Every worker computes the same cuts for itself, so that the i-th interval means the same stretch of time to all.
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The rule by which a run's time is cut into intervals.
+#[derive(Debug, Clone, Default)]
+pub struct Cuts {
+    /// Wall clock at the start of the test, in nanoseconds since 1970.
+    wall_start_ns: u64,
+    /// Ends of the phases, in nanoseconds from the start, ascending.
+    phase_ends: Vec<u64>,
+    /// See [`Cuts::with_arrivals_at_ends`].
+    arrivals_at_ends: bool,
+}
+
+impl Cuts {
+    /// The cuts of a run that starts at this wall-clock time and has phases with these ends.
+    #[must_use]
+    pub fn new(wall_start_ns: u64, phase_ends: &[u64]) -> Cuts {
+        Cuts {
+            wall_start_ns,
+            phase_ends: phase_ends.to_vec(),
+            arrivals_at_ends: false,
+        }
+    }
+
+    /// Whether what is due exactly at the end of a phase is the phase's last arrival, not the next phase's first.
+    #[must_use]
+    pub fn with_arrivals_at_ends(self, arrivals_at_ends: bool) -> Cuts {
+        Cuts {
+            arrivals_at_ends,
+            ..self
+        }
+    }
+
+    /// The first cut after a moment.
+    #[must_use]
+    pub fn next_after(&self, ns: u64) -> u64 {
+        let into_second = (self.wall_start_ns % SECOND + ns % SECOND) % SECOND;
+        let second = ns + (SECOND - into_second);
+        let phase = self.phase_ends.partition_point(|end| *end <= ns);
+        // A phase that ends within the same nanosecond as nothing is no boundary: zero-length phases cut nothing.
+        self.phase_ends
+            .get(phase)
+            .map_or(second, |end| second.min(*end))
+    }
+
+    /// The phase that a moment belongs to; moments after the last belong to the last.
+    #[must_use]
+    pub fn phase_at(&self, ns: u64) -> u32 {
+        let index = self.phase_ends.partition_point(|end| *end <= ns);
+        index.min(self.phase_ends.len().saturating_sub(1)) as u32
+    }
+
+    /// The phase of what is due at a moment.
+    #[must_use]
+    pub fn phase_of(&self, intended_ns: u64) -> u32 {
+        // Nothing lies between this moment and the nanosecond before it but the end of a phase.
+        self.phase_at(if self.arrivals_at_ends {
+            intended_ns.saturating_sub(1)
+        } else {
+            intended_ns
+        })
+    }
+
+    /// Wall clock of a moment, in nanoseconds since 1970.
+    #[must_use]
+    pub fn wall_ns(&self, ns: u64) -> u64 {
+        self.wall_start_ns + ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_wall_seconds_and_phase_ends() {
+        let cuts = Cuts::new(
+            1_700_000_000 * SECOND + 300_000_000,
+            &[2 * SECOND, 5 * SECOND],
+        );
+        let mut at = 0;
+        let mut seen = Vec::new();
+        while at < 6 * SECOND {
+            at = cuts.next_after(at);
+            seen.push(at / 1_000_000);
+        }
+        assert_eq!(seen, [700, 1700, 2000, 2700, 3700, 4700, 5000, 5700, 6700]);
+        assert_eq!(
+            [0, 2 * SECOND, 9 * SECOND].map(|ns| cuts.phase_at(ns)),
+            [0, 1, 1]
+        );
+        let late = cuts.clone().with_arrivals_at_ends(true);
+        let phases =
+            |cuts: &Cuts| [0, 2 * SECOND, 2 * SECOND + 1, 5 * SECOND].map(|ns| cuts.phase_of(ns));
+        assert_eq!((phases(&cuts), phases(&late)), ([0, 1, 1, 1], [0, 0, 1, 1]));
+    }
+}

@@ -1,0 +1,376 @@
+//! Artillery's books: its counters, its whole milliseconds to the headers, its sketches, under its own metric names.
+//!
+//! Only the names of errors and endpoints are made here; layout and rounding belong to the renderer.
+
+use std::collections::BTreeMap;
+
+use super::{Door, DoorEvent, DoorPart, Opening, Reason};
+use crate::{
+    Fault,
+    outcome::{ProtocolFault, TlsFault},
+    sketch::Sketch,
+};
+
+const MS: u64 = 1_000_000;
+
+/// Artillery's accumulator for one worker.
+pub struct ArtilleryDoor {
+    /// Names of the scenarios, or their indices as text.
+    scenarios: Vec<String>,
+    /// What the figures of endpoints begin with.
+    namespace: String,
+    /// Endpoint names by request step; empty where there is none.
+    endpoints: Vec<String>,
+    /// Within which a user is satisfied, if anyone wants to know.
+    apdex_ns: Option<u64>,
+    /// Whether the parts of a request's time are kept.
+    extended: bool,
+    counts: Counts,
+    part: DoorPart,
+}
+
+/// Everything counted so often that a map by name would be felt.
+#[derive(Default)]
+struct Counts {
+    created: Vec<u64>,
+    requests: u64,
+    downloaded: u64,
+    /// (step, status, last of a chain of redirects) → answers and their sketch.
+    answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
+    /// The same for answers whose endpoint is not said by the step.
+    made: BTreeMap<(String, u16), (u64, Sketch)>,
+    /// What servers said they took, by endpoint.
+    server: BTreeMap<String, Sketch>,
+    completed: u64,
+    failed: u64,
+    skipped: u64,
+    sessions: Sketch,
+    /// Of each answer in whole milliseconds: dns, tcp, tls, total.
+    parts: [Sketch; 4],
+    errors: BTreeMap<String, u64>,
+    /// Expectations by kind: those that held, those that failed.
+    expected: BTreeMap<String, [u64; 2]>,
+    /// Satisfied, tolerated, frustrated; none before the first answer.
+    apdex: Option<[u64; 3]>,
+    counter_span: Option<(u64, u64)>,
+    histogram_span: Option<(u64, u64)>,
+    rate_span: Option<(u64, u64)>,
+}
+
+impl Counts {
+    fn parts(&mut self, opening: Opening, total_ns: u64) {
+        let parts = [
+            Some(opening.lookup_ns),
+            Some(opening.connect_ns),
+            opening.tls_ns,
+            Some(total_ns),
+        ];
+        for (sketch, ns) in self.parts.iter_mut().zip(parts) {
+            if let Some(ns) = ns {
+                sketch.add((ns / MS) as f64);
+            }
+        }
+    }
+
+    fn apdex(&mut self, total_ns: u64, satisfied_ns: u64) {
+        let class = match total_ns {
+            ns if ns <= satisfied_ns => 0,
+            ns if ns <= satisfied_ns.saturating_mul(4) => 1,
+            _ => 2,
+        };
+        self.apdex.get_or_insert_default()[class] += 1;
+    }
+}
+
+impl ArtilleryDoor {
+    /// An accumulator for scenarios of these names and endpoints by request step.
+    #[must_use]
+    pub fn new(
+        scenarios: Vec<String>,
+        endpoints: Vec<String>,
+        apdex_ms: Option<f64>,
+    ) -> ArtilleryDoor {
+        ArtilleryDoor {
+            scenarios,
+            namespace: "plugins.metrics-by-endpoint".into(),
+            endpoints,
+            apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
+            extended: false,
+            counts: Counts::default(),
+            part: DoorPart::default(),
+        }
+    }
+
+    /// Keeps the parts of each request's time too: name, connection, TLS, and all of it.
+    #[must_use]
+    pub fn extended(mut self, yes: bool) -> ArtilleryDoor {
+        self.extended = yes;
+        self
+    }
+
+    /// Begins the figures of endpoints with something else.
+    #[must_use]
+    pub fn namespace(mut self, namespace: &str) -> ArtilleryDoor {
+        namespace.clone_into(&mut self.namespace);
+        self
+    }
+
+    /// The name of a step's endpoint.
+    fn endpoint(&self, step: u32) -> Option<&str> {
+        let name = self.endpoints.get(step as usize)?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
+        let name = reason.name();
+        *self
+            .counts
+            .errors
+            .entry(format!("errors.{name}"))
+            .or_default() += 1;
+        // The endpoint plugin hears of requests that had no answer; a failed capture comes after one.
+        if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
+            let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
+            *self.counts.errors.entry(name).or_default() += 1;
+        }
+    }
+
+    /// The head of an answer, in whole milliseconds of the wall clock as the original takes them.
+    fn head(&mut self, event: &Head<'_>, ms: f64) {
+        let own = event.last && event.endpoint.is_none();
+        let answers = &mut self.counts.answers;
+        let entry = answers.entry((event.step, event.status, own)).or_default();
+        entry.0 += 1;
+        entry.1.add(ms);
+        if !event.last {
+            return;
+        }
+        if let Some(name) = event.endpoint {
+            let key = (name.to_owned(), event.status);
+            let entry = self.counts.made.entry(key).or_default();
+            entry.0 += 1;
+            entry.1.add(ms);
+        }
+        let name = event.endpoint.or_else(|| self.endpoint(event.step));
+        if let (Some(server_ms), Some(name)) = (event.server_ms, name) {
+            let name = name.to_owned();
+            self.counts.server.entry(name).or_default().add(server_ms);
+        }
+    }
+}
+
+/// What is counted of an answer's head.
+struct Head<'a> {
+    step: u32,
+    status: u16,
+    last: bool,
+    endpoint: Option<&'a str>,
+    server_ms: Option<f64>,
+}
+
+impl Door for ArtilleryDoor {
+    fn event(&mut self, wall_ns: u64, event: &DoorEvent<'_>) {
+        let at = wall_ns / MS;
+        let counts = &mut self.counts;
+        match *event {
+            DoorEvent::UserStarted { scenario } => {
+                let index = scenario as usize;
+                if counts.created.len() <= index {
+                    counts.created.resize(index + 1, 0);
+                }
+                counts.created[index] += 1;
+            }
+            DoorEvent::UserSkipped => counts.skipped += 1,
+            DoorEvent::UserCompleted { session_ns } => {
+                counts.completed += 1;
+                counts.sessions.add(session_ns as f64 / MS as f64);
+                widen(&mut counts.histogram_span, at);
+            }
+            // Cut off because the run was stopped: neither completed nor failed, as in the original.
+            DoorEvent::UserFailed {
+                reason: Reason::Fault(Fault::Unfinished),
+                ..
+            } => {}
+            DoorEvent::UserFailed { reason, step } => {
+                counts.failed += 1;
+                self.error(reason, step);
+            }
+            DoorEvent::RequestSent => {
+                counts.requests += 1;
+                widen(&mut counts.rate_span, at);
+            }
+            DoorEvent::Head {
+                step,
+                status,
+                sent_wall_ns,
+                last,
+                endpoint,
+                server_ms,
+            } => {
+                widen(&mut counts.histogram_span, at);
+                let head = Head {
+                    step,
+                    status,
+                    last,
+                    endpoint,
+                    server_ms,
+                };
+                self.head(&head, at.saturating_sub(sent_wall_ns / MS) as f64);
+            }
+            DoorEvent::Body {
+                bytes,
+                total_ns,
+                last,
+                opening,
+            } => {
+                counts.downloaded += bytes;
+                if self.extended {
+                    counts.parts(opening, total_ns);
+                }
+                if let Some(satisfied_ns) = self.apdex_ns.filter(|_| last) {
+                    counts.apdex(total_ns, satisfied_ns);
+                }
+            }
+            DoorEvent::Expected { kind, ok } => {
+                let counted = match counts.expected.get_mut(kind) {
+                    Some(counted) => counted,
+                    None => counts.expected.entry(kind.to_owned()).or_default(),
+                };
+                counted[usize::from(!ok)] += 1;
+            }
+            DoorEvent::Remark { name } => {
+                *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
+            }
+            // What a batch driver has to tell.
+            _ => return,
+        }
+        widen(&mut self.counts.counter_span, at);
+    }
+
+    fn take(&mut self) -> DoorPart {
+        let counts = std::mem::take(&mut self.counts);
+        let mut part = std::mem::take(&mut self.part);
+        let mut add = |name: String, n: u64| {
+            if n > 0 {
+                *part.counters.entry(name).or_default() += n;
+            }
+        };
+        let created = counts.created.iter().sum();
+        add("vusers.created".into(), created);
+        for (index, n) in counts.created.iter().enumerate() {
+            let name = self
+                .scenarios
+                .get(index)
+                .cloned()
+                .unwrap_or_else(|| index.to_string());
+            add(format!("vusers.created_by_name.{name}"), *n);
+        }
+        add("vusers.skipped".into(), counts.skipped);
+        add("vusers.completed".into(), counts.completed);
+        add("http.requests".into(), counts.requests);
+        add("http.downloaded_bytes".into(), counts.downloaded);
+        counts.errors.into_iter().for_each(|(name, n)| add(name, n));
+        for (kind, [ok, failed]) in counts.expected {
+            add("plugins.expect.ok".into(), ok);
+            add(format!("plugins.expect.ok.{kind}"), ok);
+            add("plugins.expect.failed".into(), failed);
+            add(format!("plugins.expect.failed.{kind}"), failed);
+        }
+        let mut sketch =
+            |name: String, sketch: &Sketch| part.sketches.entry(name).or_default().merge(sketch);
+        for ((_, status, _), (n, times)) in &counts.answers {
+            add("http.responses".into(), *n);
+            add(format!("http.codes.{status}"), *n);
+            sketch("http.response_time".into(), times);
+            if let family @ 2..=5 = status / 100 {
+                sketch(format!("http.response_time.{family}xx"), times);
+            }
+        }
+        let steps = counts.answers.iter().filter(|((_, _, own), _)| *own);
+        let by_step = steps.filter_map(|((step, status, _), counted)| {
+            Some((self.endpoint(*step)?, *status, counted))
+        });
+        let made = counts.made.iter();
+        let by_name = made.map(|((name, status), counted)| (name.as_str(), *status, counted));
+        let space = &self.namespace;
+        for (endpoint, status, (n, times)) in by_step.chain(by_name) {
+            add(format!("{space}.{endpoint}.codes.{status}"), *n);
+            sketch(format!("{space}.response_time.{endpoint}"), times);
+        }
+        for (endpoint, times) in &counts.server {
+            sketch(format!("{space}.server-timing.{endpoint}"), times);
+        }
+        for (name, part) in ["dns", "tcp", "tls", "total"].iter().zip(&counts.parts) {
+            if part.count() > 0 {
+                sketch(format!("http.{name}"), part);
+            }
+        }
+        if counts.completed > 0 {
+            sketch("vusers.session_length".into(), &counts.sessions);
+        }
+        // All three are listed as soon as one is counted.
+        for (name, n) in ["apdex.satisfied", "apdex.tolerated", "apdex.frustrated"]
+            .into_iter()
+            .zip(counts.apdex.into_iter().flatten())
+        {
+            *part.counters.entry(name.into()).or_default() += n;
+        }
+        // Artillery counts failures as soon as a user has ended, even when none failed.
+        if counts.completed + counts.failed > 0 {
+            *part.counters.entry("vusers.failed".into()).or_default() += counts.failed;
+        }
+        for (name, span) in [
+            ("counter", counts.counter_span),
+            ("histogram", counts.histogram_span),
+            ("rate", counts.rate_span),
+        ] {
+            if let Some((first, last)) = span {
+                part.firsts.insert(name.into(), first);
+                part.lasts.insert(name.into(), last);
+            }
+        }
+        part
+    }
+}
+
+fn widen(span: &mut Option<(u64, u64)>, at: u64) {
+    let (first, last) = span.get_or_insert((at, at));
+    *first = (*first).min(at);
+    *last = (*last).max(at);
+}
+
+/// The name that Artillery's users know a fault by: mostly Node's.
+#[must_use]
+pub fn error_name(fault: Fault) -> &'static str {
+    match fault {
+        Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished => "ETIMEDOUT",
+        Fault::IdleTimeout => "ERR_SOCKET_TIMEOUT",
+        Fault::Reset | Fault::ClosedEarly | Fault::Other | Fault::Declared => "ECONNRESET",
+        Fault::BrokenPipe => "EPIPE",
+        Fault::Refused => "ECONNREFUSED",
+        Fault::Unreachable => "EHOSTUNREACH",
+        Fault::DnsNotFound => "ENOTFOUND",
+        Fault::DnsAgain => "EAI_AGAIN",
+        Fault::Tls(TlsFault::UnknownIssuer) => "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+        Fault::Tls(TlsFault::SelfSigned) => "DEPTH_ZERO_SELF_SIGNED_CERT",
+        Fault::Tls(TlsFault::SelfSignedInChain) => "SELF_SIGNED_CERT_IN_CHAIN",
+        Fault::Tls(TlsFault::Expired) => "CERT_HAS_EXPIRED",
+        Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
+        Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
+        Fault::Tls(TlsFault::Other) => "EPROTO",
+        Fault::Protocol(ProtocolFault::StatusLine) => "HPE_INVALID_CONSTANT",
+        Fault::Protocol(ProtocolFault::Header) => "HPE_INVALID_HEADER_TOKEN",
+        Fault::Protocol(ProtocolFault::HeadTooLarge) => "HPE_HEADER_OVERFLOW",
+        Fault::Protocol(ProtocolFault::ContentLength) => "HPE_INVALID_CONTENT_LENGTH",
+        Fault::Protocol(ProtocolFault::ChunkSize) => "HPE_INVALID_CHUNK_SIZE",
+        Fault::Protocol(ProtocolFault::Trailing) => "HPE_INVALID_CONSTANT",
+        Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
+        // Artillery keeps whatever comes; nothing of its own has this name.
+        Fault::BodyTooLarge => "EMSGSIZE",
+        Fault::Proxy => "ERR_PROXY_CONNECT",
+        Fault::BadEncoding => "ERR_READING_RESPONSE_STREAM",
+        Fault::NoDescriptors => "EMFILE",
+        Fault::NoPorts => "EADDRNOTAVAIL",
+        Fault::BadUrl => "ERR_INVALID_URL",
+    }
+}

@@ -1,0 +1,343 @@
+//! Histograms of nanoseconds: HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1 h) on sparse pages.
+//!
+//! A worker records into `Histogram<u32>`; whoever merges intervals uses `Histogram<u64>`. Exact count, sum, min and max
+//! stand beside the cells. Values above an hour count in the last cell and keep their exact maximum; nothing is refused.
+
+/// Highest value with a cell of its own.
+pub const MAX_VALUE: u64 = 3_600_000_000_000;
+
+/// Values below this have cells of width 1; each octave above has half as many cells, each twice as wide.
+const SUB_BUCKETS: u64 = 2048;
+const HALF: usize = 1024;
+const CELLS_PER_PAGE: usize = 256;
+const PAGES: usize = index_of(MAX_VALUE) / CELLS_PER_PAGE + 1;
+
+/// A counter of a cell.
+pub trait Cell: Copy + Default + Into<u64> {
+    /// Adds, holding at the type's maximum.
+    fn add(&mut self, n: u64);
+}
+
+impl Cell for u32 {
+    fn add(&mut self, n: u64) {
+        *self = self.saturating_add(u32::try_from(n).unwrap_or(u32::MAX));
+    }
+}
+
+impl Cell for u64 {
+    fn add(&mut self, n: u64) {
+        *self = self.saturating_add(n);
+    }
+}
+
+/// A distribution of nanoseconds.
+#[derive(Debug, Clone)]
+pub struct Histogram<C: Cell = u64> {
+    /// 0: no page yet; else one more than the page's place in `cells`.
+    directory: [u8; PAGES],
+    cells: Vec<[C; CELLS_PER_PAGE]>,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl<C: Cell> Default for Histogram<C> {
+    fn default() -> Self {
+        Histogram {
+            directory: [0; PAGES],
+            cells: Vec::new(),
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+}
+
+impl<C: Cell> Histogram<C> {
+    /// Counts a value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.cell(index_of(value.min(MAX_VALUE))).add(1);
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Counts a value several times.
+    pub fn record_n(&mut self, value: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        self.cell(index_of(value.min(MAX_VALUE))).add(n);
+        self.count += n;
+        self.sum += u128::from(value) * u128::from(n);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds another distribution.
+    pub fn add<D: Cell>(&mut self, other: &Histogram<D>) {
+        if self.cells.is_empty() {
+            self.cells.reserve_exact(other.cells.len());
+        }
+        // Page by page: a page is added faster as a whole than it is looked through for what is in it.
+        for (page, theirs) in other.pages() {
+            let mine = self.page(page).iter_mut().zip(theirs);
+            mine.for_each(|(cell, n)| cell.add((*n).into()));
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Replaces the figures that cells cannot hold exactly, for a distribution read back from its cells.
+    pub fn set_exact(&mut self, sum: u128, min: u64, max: u64) {
+        (self.sum, self.min, self.max) = (sum, min, max);
+    }
+
+    /// Counts values of a cell; [`Histogram::add_exact`] must follow.
+    pub(crate) fn add_cell(&mut self, index: usize, n: u64) {
+        self.cell(index).add(n);
+        self.count += n;
+    }
+
+    /// Adds the exact figures of values whose cells were added.
+    pub(crate) fn add_exact(&mut self, sum: u128, min: u64, max: u64) {
+        self.sum += sum;
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+    }
+
+    /// How many values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The smallest value, exact; none of an empty distribution.
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The largest value, exact; none of an empty distribution.
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The mean, from the exact sum; none of an empty distribution.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The smallest value such that at least the share `q` of all values is not above it (to the layout's precision; the
+    /// exact maximum at the end). None of an empty distribution.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        self.at_rank(rank_of(q, self.count)?)
+    }
+
+    /// The value of the given rank, from 1; none beyond the last.
+    #[must_use]
+    pub fn at_rank(&self, rank: u64) -> Option<u64> {
+        let mut below = 0;
+        for (page, cells) in self.pages() {
+            let in_page: u64 = cells.iter().map(|n| (*n).into()).sum();
+            if below + in_page < rank {
+                below += in_page;
+                continue;
+            }
+            for (i, n) in cells.iter().enumerate() {
+                below += (*n).into();
+                if below >= rank {
+                    let highest = highest_of(page * CELLS_PER_PAGE + i);
+                    return Some(highest.clamp(self.min, self.max));
+                }
+            }
+        }
+        None
+    }
+
+    /// How many values are above a bound, to the layout's precision: a cell counts when all of it lies above.
+    #[must_use]
+    pub fn above(&self, bound: u64) -> u64 {
+        let last = index_of(bound.min(MAX_VALUE));
+        self.indexed()
+            .filter(|(index, _)| *index > last)
+            .map(|(_, n)| n)
+            .sum()
+    }
+
+    /// The filled cells in order: (lowest value, highest value, count).
+    pub fn cells(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        self.indexed()
+            .map(|(index, n)| (lowest_of(index), highest_of(index), n))
+    }
+
+    /// Empties it and keeps its memory.
+    pub fn clear(&mut self) {
+        for page in &mut self.cells {
+            page.fill(C::default());
+        }
+        (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
+    }
+
+    #[inline]
+    fn cell(&mut self, index: usize) -> &mut C {
+        &mut self.page(index / CELLS_PER_PAGE)[index % CELLS_PER_PAGE]
+    }
+
+    /// A page, made when it is first asked for.
+    #[inline]
+    fn page(&mut self, page: usize) -> &mut [C; CELLS_PER_PAGE] {
+        let entry = &mut self.directory[page];
+        if *entry == 0 {
+            self.cells.push([C::default(); CELLS_PER_PAGE]);
+            *entry = self.cells.len() as u8;
+        }
+        &mut self.cells[usize::from(*entry) - 1]
+    }
+
+    /// The pages that there are, in the order of their values.
+    fn pages(&self) -> impl Iterator<Item = (usize, &[C; CELLS_PER_PAGE])> + '_ {
+        let pages = self.directory.iter().enumerate();
+        let pages = pages.filter(|(_, entry)| **entry > 0);
+        pages.map(|(page, entry)| (page, &self.cells[usize::from(*entry) - 1]))
+    }
+
+    pub(crate) fn indexed(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.pages().flat_map(|(page, cells)| {
+            let filled = cells
+                .iter()
+                .enumerate()
+                .map(move |(i, n)| (page * CELLS_PER_PAGE + i, (*n).into()));
+            filled.filter(|(_, n)| *n > 0)
+        })
+    }
+}
+
+/// The rank (from 1) that the quantile `q` of `count` values has; none of no values.
+#[must_use]
+pub fn rank_of(q: f64, count: u64) -> Option<u64> {
+    if count == 0 {
+        return None;
+    }
+    // 0.99 × 100 must be rank 99 although the product is 99.00000000000001.
+    let exact = q * count as f64;
+    let rank = if (exact - exact.round()).abs() < 1e-6 {
+        exact.round()
+    } else {
+        exact.ceil()
+    };
+    Some((rank as u64).clamp(1, count))
+}
+
+/// The highest value that counts in the same cell as this one.
+#[must_use]
+pub fn highest_equivalent(value: u64) -> u64 {
+    highest_of(index_of(value.min(MAX_VALUE)))
+}
+
+#[inline]
+const fn index_of(value: u64) -> usize {
+    let octave = 63 - (value | (SUB_BUCKETS - 1)).leading_zeros() as usize - 10;
+    let sub = (value >> octave) as usize;
+    octave * HALF + sub
+}
+
+fn lowest_of(index: usize) -> u64 {
+    let octave = (index / HALF).saturating_sub(1);
+    let sub = index - octave * HALF;
+    (sub as u64) << octave
+}
+
+fn highest_of(index: usize) -> u64 {
+    let octave = (index / HALF).saturating_sub(1);
+    lowest_of(index) + (1 << octave) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_cell_is_found_again_and_within_a_thousandth() {
+        for index in 0..=index_of(MAX_VALUE) {
+            let (low, high) = (lowest_of(index), highest_of(index));
+            assert_eq!((index_of(low), index_of(high)), (index, index));
+            assert!((high - low) as f64 <= low as f64 / 1000.0, "{low}..{high}");
+        }
+        const { assert!(PAGES < 255, "the directory counts in bytes") };
+    }
+
+    #[test]
+    fn figures() {
+        let mut h = Histogram::<u32>::default();
+        assert_eq!(
+            (h.quantile(0.5), h.min(), h.max(), h.mean()),
+            (None, None, None, None)
+        );
+        for value in 1..=100 {
+            h.record(value);
+        }
+        assert_eq!(h.quantile(0.5), Some(50));
+        assert_eq!(h.quantile(0.99), Some(99));
+        assert_eq!(h.quantile(1.0), Some(100));
+        assert_eq!(h.quantile(0.0), Some(1));
+        assert_eq!(h.mean(), Some(50.5));
+        assert_eq!(h.above(90), 10);
+    }
+
+    #[test]
+    fn beyond_an_hour_nothing_is_lost() {
+        let mut h = Histogram::<u32>::default();
+        h.record(2 * MAX_VALUE);
+        h.record(0);
+        assert_eq!(
+            (h.count(), h.max(), h.min()),
+            (2, Some(2 * MAX_VALUE), Some(0))
+        );
+        assert_eq!(h.sum(), u128::from(2 * MAX_VALUE));
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_a_thousandth(mut values in prop::collection::vec(0..MAX_VALUE, 1..300), q in 0.0..1.0) {
+            let mut h = Histogram::<u32>::default();
+            values.iter().for_each(|v| h.record(*v));
+            values.sort_unstable();
+            let exact = values[rank_of(q, values.len() as u64).map_or(0, |r| r as usize - 1)];
+            let shown = h.quantile(q).unwrap_or(0);
+            prop_assert!(shown >= exact && (shown - exact) as f64 <= exact as f64 / 1000.0, "{shown} for {exact}");
+        }
+
+        #[test]
+        fn merging_is_recording_together(
+            a in prop::collection::vec(0..2 * MAX_VALUE, 0..200),
+            b in prop::collection::vec(0..10_000_000u64, 0..200),
+        ) {
+            let record = |values: &[u64]| values.iter().fold(Histogram::<u32>::default(), |mut h, v| { h.record(*v); h });
+            let mut merged = Histogram::<u64>::default();
+            merged.add(&record(&a));
+            merged.add(&record(&b));
+            let together = record(&[a, b].concat());
+            prop_assert_eq!(merged.cells().collect::<Vec<_>>(), together.cells().collect::<Vec<_>>());
+            prop_assert_eq!((merged.count(), merged.sum(), merged.min(), merged.max()),
+                (together.count(), together.sum(), together.min(), together.max()));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! COUNT it: histograms, counters, outcomes, interval snapshots and their merging, statistics, rule evaluation.
+//!
+//! Pure data and arithmetic. This crate does no I/O, reads no clock and starts no thread: every moment is given to it by
+//! the engine, every file is written by `report`.
+
+#![forbid(unsafe_code)]
+
+pub mod confidence;
+pub mod cuts;
+pub mod door;
+mod fault_names;
+pub mod histogram;
+pub mod interval;
+pub mod judged;
+pub mod label;
+pub mod outcome;
+pub mod packed;
+pub mod recorder;
+pub mod sample;
+pub mod sketch;
+pub mod slot;
+pub mod summary;
+
+pub use histogram::Histogram;
+pub use interval::Interval;
+pub use label::{Label, LabelId, Labels};
+pub use outcome::{Failure, Fault, Kind, NoAnswer, Outcome};
+pub use packed::Packed;
+pub use recorder::Recorder;
+pub use sample::{Intended, Sample};
+pub use slot::Slot;

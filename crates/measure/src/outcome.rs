@@ -1,0 +1,328 @@
+//! What became of a request: the kinds of time, the three outcomes, and every cause of a missing answer by name.
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of time that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Kind {
+    /// Intended start → the worker turned to it, wherever somebody had to wait for that moment: arrivals, and steps behind
+    /// a think time. The generator's fault, and nothing else. Run-wide only.
+    Lateness,
+    /// The worker turned to it → first byte written: pool, DNS, connect, TLS. Run-wide only.
+    Wait,
+    /// First byte written → last byte read.
+    Service,
+    /// Lateness + wait + service, exactly.
+    Response,
+    /// First byte written → first byte read.
+    FirstByte,
+    /// TCP connect.
+    Connect,
+    /// TLS handshake.
+    Tls,
+    /// Intended arrival → last answer of the iteration.
+    Iteration,
+    /// MQTT: publish → acknowledgement.
+    Ack,
+    /// MQTT: publish → delivery.
+    Delivery,
+}
+
+impl Kind {
+    /// All, in the order of their numbers.
+    pub const ALL: [Kind; 10] = [
+        Kind::Lateness,
+        Kind::Wait,
+        Kind::Service,
+        Kind::Response,
+        Kind::FirstByte,
+        Kind::Connect,
+        Kind::Tls,
+        Kind::Iteration,
+        Kind::Ack,
+        Kind::Delivery,
+    ];
+
+    /// The name in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Lateness => "lateness",
+            Kind::Wait => "wait",
+            Kind::Service => "service",
+            Kind::Response => "response",
+            Kind::FirstByte => "first_byte",
+            Kind::Connect => "connect",
+            Kind::Tls => "tls",
+            Kind::Iteration => "iteration",
+            Kind::Ack => "ack",
+            Kind::Delivery => "delivery",
+        }
+    }
+
+    /// The kind of a name in the record.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// How a request (or an iteration, or a connect) ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Outcome {
+    /// Answered, and as it should be.
+    Ok,
+    /// Answered, and status or check says no.
+    Failed,
+    /// No complete answer.
+    None,
+}
+
+impl Outcome {
+    /// All, in the order of their numbers.
+    pub const ALL: [Outcome; 3] = [Outcome::Ok, Outcome::Failed, Outcome::None];
+
+    /// The name in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Failed => "failed",
+            Outcome::None => "none",
+        }
+    }
+
+    /// The outcome of a name in the record.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Outcome> {
+        Outcome::ALL
+            .into_iter()
+            .find(|outcome| outcome.name() == name)
+    }
+}
+
+/// The classes of missing answers that the ledger counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum NoAnswer {
+    /// A limit of the request's life was passed.
+    Timeout,
+    /// The connection was reset or closed before the answer was complete.
+    Reset,
+    /// Nobody accepted the connection.
+    Refused,
+    /// The TLS handshake failed.
+    Tls,
+    /// The name has no address.
+    Dns,
+    /// What came back is not an answer.
+    Protocol,
+    /// Our own fault: no descriptors, no ports, an impossible URL.
+    Generator,
+    /// Still under way when the run ended.
+    Unfinished,
+}
+
+impl NoAnswer {
+    /// All, in the order of their numbers.
+    pub const ALL: [NoAnswer; 8] = [
+        NoAnswer::Timeout,
+        NoAnswer::Reset,
+        NoAnswer::Refused,
+        NoAnswer::Tls,
+        NoAnswer::Dns,
+        NoAnswer::Protocol,
+        NoAnswer::Generator,
+        NoAnswer::Unfinished,
+    ];
+
+    /// The name in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            NoAnswer::Timeout => "timeout",
+            NoAnswer::Reset => "reset",
+            NoAnswer::Refused => "refused",
+            NoAnswer::Tls => "tls",
+            NoAnswer::Dns => "dns",
+            NoAnswer::Protocol => "protocol",
+            NoAnswer::Generator => "generator",
+            NoAnswer::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// Exactly what went wrong when there was no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// No answer's head in time, or the whole took too long.
+    ResponseTimeout,
+    /// Nothing moved for too long.
+    IdleTimeout,
+    /// The kernel gave up connecting.
+    ConnectTimeout,
+    /// Connection reset by the peer.
+    Reset,
+    /// Written to a connection that the peer had closed.
+    BrokenPipe,
+    /// The peer closed before the answer was complete.
+    ClosedEarly,
+    /// Connection refused.
+    Refused,
+    /// No route.
+    Unreachable,
+    /// The name does not exist.
+    DnsNotFound,
+    /// The resolver did not answer.
+    DnsAgain,
+    /// The TLS handshake failed; the certificate's fault by name, or another.
+    Tls(TlsFault),
+    /// What came back is not HTTP: what the parser says.
+    Protocol(ProtocolFault),
+    /// More redirects than allowed.
+    TooManyRedirects,
+    /// The content's encoding is broken.
+    BadEncoding,
+    /// Somebody wants to look at a body that is larger than is kept.
+    BodyTooLarge,
+    /// The proxy would not connect.
+    Proxy,
+    /// No file descriptors left.
+    NoDescriptors,
+    /// No local ports left.
+    NoPorts,
+    /// The URL that a template made cannot be requested.
+    BadUrl,
+    /// The test file says that this step fails so: its name is kept beside the sample.
+    Declared,
+    /// Another failure of the socket.
+    Other,
+    /// Still under way when the run ended.
+    Unfinished,
+}
+
+/// Faults of a TLS handshake that users look for by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TlsFault {
+    /// Signed by nobody we know.
+    UnknownIssuer,
+    /// Signed by itself.
+    SelfSigned,
+    /// Signed by somebody unknown who signed himself.
+    SelfSignedInChain,
+    /// Past its end.
+    Expired,
+    /// Before its beginning.
+    NotYetValid,
+    /// For another name.
+    WrongName,
+    /// Anything else.
+    Other,
+}
+
+/// Faults of an answer as HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProtocolFault {
+    /// The first line is no status line.
+    StatusLine,
+    /// A header line is malformed.
+    Header,
+    /// The head is larger than any server's should be.
+    HeadTooLarge,
+    /// Content-Length is no number, or there are two.
+    ContentLength,
+    /// A chunk's size is malformed.
+    ChunkSize,
+    /// Bytes where none may be.
+    Trailing,
+}
+
+impl Fault {
+    /// The class that the ledger counts.
+    #[must_use]
+    pub fn class(self) -> NoAnswer {
+        match self {
+            Fault::ResponseTimeout | Fault::IdleTimeout | Fault::ConnectTimeout => {
+                NoAnswer::Timeout
+            }
+            Fault::Reset | Fault::BrokenPipe | Fault::ClosedEarly | Fault::Other => NoAnswer::Reset,
+            Fault::Refused | Fault::Unreachable | Fault::Proxy => NoAnswer::Refused,
+            Fault::DnsNotFound | Fault::DnsAgain => NoAnswer::Dns,
+            Fault::Tls(_) => NoAnswer::Tls,
+            Fault::Protocol(_)
+            | Fault::TooManyRedirects
+            | Fault::BadEncoding
+            | Fault::BodyTooLarge => NoAnswer::Protocol,
+            Fault::NoDescriptors | Fault::NoPorts | Fault::BadUrl | Fault::Declared => {
+                NoAnswer::Generator
+            }
+            Fault::Unfinished => NoAnswer::Unfinished,
+        }
+    }
+
+    /// In a few words, for people.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Fault::ResponseTimeout => "no answer in time",
+            Fault::IdleTimeout => "nothing moved for too long",
+            Fault::ConnectTimeout => "connecting timed out",
+            Fault::Reset => "connection reset",
+            Fault::BrokenPipe => "connection closed while writing",
+            Fault::ClosedEarly => "connection closed before the answer was complete",
+            Fault::Refused => "connection refused",
+            Fault::Unreachable => "host unreachable",
+            Fault::DnsNotFound => "host name not found",
+            Fault::DnsAgain => "name resolution failed",
+            Fault::Tls(TlsFault::UnknownIssuer) => "TLS: unknown issuer",
+            Fault::Tls(TlsFault::SelfSigned) => "TLS: self-signed certificate",
+            Fault::Tls(TlsFault::SelfSignedInChain) => "TLS: self-signed certificate in the chain",
+            Fault::Tls(TlsFault::Expired) => "TLS: certificate expired",
+            Fault::Tls(TlsFault::NotYetValid) => "TLS: certificate not valid yet",
+            Fault::Tls(TlsFault::WrongName) => "TLS: certificate for another name",
+            Fault::Tls(TlsFault::Other) => "TLS handshake failed",
+            Fault::Protocol(ProtocolFault::StatusLine) => "not HTTP: bad status line",
+            Fault::Protocol(ProtocolFault::Header) => "not HTTP: bad header",
+            Fault::Protocol(ProtocolFault::HeadTooLarge) => "not HTTP: head too large",
+            Fault::Protocol(ProtocolFault::ContentLength) => "not HTTP: bad Content-Length",
+            Fault::Protocol(ProtocolFault::ChunkSize) => "not HTTP: bad chunk size",
+            Fault::Protocol(ProtocolFault::Trailing) => "not HTTP: bytes behind the answer",
+            Fault::TooManyRedirects => "too many redirects",
+            Fault::BadEncoding => "content encoding is broken",
+            Fault::BodyTooLarge => "body larger than 64 MiB, of which something is wanted",
+            Fault::Proxy => "the proxy would not connect",
+            Fault::NoDescriptors => "no file descriptors left (EMFILE)",
+            Fault::NoPorts => "no local ports left (EADDRNOTAVAIL)",
+            Fault::BadUrl => "invalid URL",
+            Fault::Declared => "the step cannot be sent",
+            Fault::Other => "socket error",
+            Fault::Unfinished => "unfinished when the run ended",
+        }
+    }
+}
+
+/// Why an answered request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The status.
+    Status(u16),
+    /// A check, by its kind.
+    Check(&'static str),
+    /// A strict capture or match.
+    Capture,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Status(code) => write!(f, "status {code}"),
+            Failure::Check(kind) => write!(f, "check {kind}"),
+            Failure::Capture => f.write_str("capture or match"),
+        }
+    }
+}

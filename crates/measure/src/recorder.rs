@@ -1,0 +1,333 @@
+//! The recorder of one worker: samples go into slots, and at each cut the full slots are set aside as a [`Snapshot`].
+//!
+//! Nothing here is shared. The moment of every event is given by the caller; an event at or after the next cut first
+//! closes the interval, so that it is counted in the interval in which it happens.
+
+use crate::{
+    Kind, LabelId, Outcome, Sample, Slot,
+    cuts::Cuts,
+    door::{Door, DoorEvent},
+    interval::{FirstSeen, RunPart, Snapshot},
+    label,
+    sample::{Ended, Intended},
+};
+
+/// Counts for one worker.
+pub struct Recorder {
+    worker: usize,
+    cuts: Cuts,
+    index: u64,
+    begin: u64,
+    next_cut: u64,
+    phase: u32,
+    slots: Vec<Slot<u32>>,
+    strays: Vec<(LabelId, u32, Slot<u32>)>,
+    /// Run-wide figures of the interval under way, open to the worker.
+    pub run: RunPart,
+    door: Option<Box<dyn Door>>,
+    firsts: Vec<FirstSeen>,
+    /// (label, how it ended) of every first sample already taken.
+    seen: Vec<(LabelId, Ended)>,
+    full: Vec<Snapshot>,
+}
+
+impl Recorder {
+    /// A recorder for so many labels, whose first interval begins at 0.
+    #[must_use]
+    pub fn new(worker: usize, cuts: Cuts, labels: usize, door: Option<Box<dyn Door>>) -> Recorder {
+        let (next_cut, phase) = (cuts.next_after(0), cuts.phase_at(0));
+        let mut slots = Vec::new();
+        slots.resize_with(labels.max(2), Slot::default);
+        Recorder {
+            worker,
+            cuts,
+            index: 0,
+            begin: 0,
+            next_cut,
+            phase,
+            slots,
+            strays: Vec::new(),
+            run: RunPart::default(),
+            door,
+            firsts: Vec::new(),
+            seen: Vec::new(),
+            full: Vec::new(),
+        }
+    }
+
+    /// When the interval under way ends.
+    #[must_use]
+    pub fn next_cut(&self) -> u64 {
+        self.next_cut
+    }
+
+    /// Closes every interval that ends at or before this moment.
+    #[inline]
+    pub fn advance(&mut self, now_ns: u64) {
+        while now_ns >= self.next_cut {
+            let end = self.next_cut;
+            self.cut(end, false);
+        }
+    }
+
+    /// Snapshots set aside since the last call.
+    pub fn take_full(&mut self) -> Vec<Snapshot> {
+        std::mem::take(&mut self.full)
+    }
+
+    /// Whether snapshots are waiting to be taken.
+    #[must_use]
+    pub fn has_full(&self) -> bool {
+        !self.full.is_empty()
+    }
+
+    /// Closes the last, perhaps partial, interval.
+    pub fn finish(&mut self, now_ns: u64) {
+        self.advance(now_ns);
+        self.cut(now_ns, true);
+    }
+
+    /// The worker turned to a request.
+    #[inline]
+    pub fn issued(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
+        self.advance(now_ns);
+        self.slot(label, intended.ns()).counters.issued += 1;
+    }
+
+    /// A request ended.
+    #[inline]
+    pub fn sample(&mut self, sample: &Sample) {
+        self.advance(sample.done_ns);
+        self.run.last_end_ns = self.run.last_end_ns.max(sample.done_ns);
+        let all = &mut self.slots[usize::from(label::ALL)];
+        if sample.intended.is_timed() {
+            all.record(Kind::Lateness, Outcome::Ok, sample.lateness_ns());
+        }
+        all.record(Kind::Wait, Outcome::Ok, sample.wait_ns());
+        let outcome = sample.ended.outcome();
+        let slot = self.slot(sample.label, sample.intended.ns());
+        slot.record(Kind::Response, outcome, sample.response_ns());
+        if let Some(ns) = sample.service_ns() {
+            slot.record(Kind::Service, outcome, ns);
+        }
+        if let (Some(write), Some(read)) = (sample.first_write_ns, sample.first_read_ns) {
+            slot.record(Kind::FirstByte, outcome, read.saturating_sub(write));
+        }
+        let counters = &mut slot.counters;
+        if let Some(status) = sample.status {
+            counters.codes.count(status, 1);
+        }
+        counters.paced += u64::from(sample.intended.is_paced());
+        counters.bytes_in += sample.bytes_in;
+        counters.bytes_out += sample.bytes_out;
+        match sample.ended {
+            Ended::Ok => counters.ok += 1,
+            Ended::Failed(failure) => {
+                counters.failed += 1;
+                counters.failures.count(failure, 1);
+            }
+            Ended::None(fault) => {
+                counters.none[fault.class() as usize] += 1;
+                counters.faults.count(fault, 1);
+            }
+        }
+    }
+
+    /// Whether this is the first sample of its failure here; then [`Recorder::first`] wants its details.
+    #[must_use]
+    pub fn is_first(&self, label: LabelId, ended: Ended) -> bool {
+        !matches!(ended, Ended::Ok) && !self.seen.contains(&(label, ended))
+    }
+
+    /// Keeps the first sample of a failure, with what is known of it.
+    pub fn first(&mut self, sample: &Sample, detail: String) {
+        self.seen.push((sample.label, sample.ended));
+        self.firsts.push(FirstSeen {
+            sample: *sample,
+            detail,
+        });
+    }
+
+    /// A redirect was followed.
+    pub fn redirected(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
+        self.advance(now_ns);
+        self.slot(label, intended.ns()).counters.redirects += 1;
+    }
+
+    /// A time that is no request's: connect, tls, iteration.
+    #[inline]
+    pub fn time(
+        &mut self,
+        now_ns: u64,
+        label: LabelId,
+        intended: Intended,
+        what: (Kind, Outcome),
+        ns: u64,
+    ) {
+        self.advance(now_ns);
+        self.slot(label, intended.ns()).record(what.0, what.1, ns);
+    }
+
+    /// An iteration ended: counted under its scenario's label, from its intended arrival.
+    pub fn iteration(&mut self, now_ns: u64, label: LabelId, intended: Intended, ended: Ended) {
+        self.advance(now_ns);
+        self.run.last_end_ns = self.run.last_end_ns.max(now_ns);
+        let slot = self.slot(label, intended.ns());
+        slot.record(
+            Kind::Iteration,
+            ended.outcome(),
+            now_ns.saturating_sub(intended.ns()),
+        );
+        match ended {
+            Ended::Ok => slot.counters.ok += 1,
+            Ended::Failed(_) => slot.counters.failed += 1,
+            Ended::None(fault) => slot.counters.none[fault.class() as usize] += 1,
+        }
+    }
+
+    /// Tells the front door's accumulator, if there is one.
+    #[inline]
+    pub fn door(&mut self, now_ns: u64, event: &DoorEvent<'_>) {
+        if self.door.is_some() {
+            self.advance(now_ns);
+            let wall_ns = self.cuts.wall_ns(now_ns);
+            if let Some(door) = &mut self.door {
+                door.event(wall_ns, event);
+            }
+        }
+    }
+
+    #[inline]
+    fn slot(&mut self, label: LabelId, intended_ns: u64) -> &mut Slot<u32> {
+        if intended_ns <= self.begin && self.cuts.phase_of(intended_ns) != self.phase {
+            let phase = self.cuts.phase_of(intended_ns);
+            let known = self
+                .strays
+                .iter()
+                .position(|(id, p, _)| (*id, *p) == (label, phase));
+            let at = known.unwrap_or_else(|| {
+                self.strays.push((label, phase, Slot::default()));
+                self.strays.len() - 1
+            });
+            return &mut self.strays[at].2;
+        }
+        &mut self.slots[usize::from(label)]
+    }
+
+    fn cut(&mut self, end: u64, last: bool) {
+        let filled = self
+            .slots
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, slot)| !slot.is_empty());
+        let slots = filled
+            .map(|(id, slot)| (id as LabelId, std::mem::take(slot)))
+            .collect();
+        // Levels go on; counts begin anew.
+        let next = RunPart {
+            connections: self.run.connections,
+            ..RunPart::default()
+        };
+        self.full.push(Snapshot {
+            worker: self.worker,
+            index: self.index,
+            span: (self.begin, end),
+            phase: self.phase,
+            slots,
+            strays: std::mem::take(&mut self.strays),
+            run: std::mem::replace(&mut self.run, next),
+            door: self
+                .door
+                .as_mut()
+                .map(|door| if last { door.finish() } else { door.take() })
+                .unwrap_or_default(),
+            firsts: std::mem::take(&mut self.firsts),
+            last,
+        });
+        self.index += 1;
+        self.begin = end;
+        self.phase = self.cuts.phase_at(end);
+        self.next_cut = self.cuts.next_after(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fault, Interval, NoAnswer};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn sample(intended: u64, done: u64, ended: Ended) -> Sample {
+        Sample {
+            label: 2,
+            intended: Intended::scheduled(intended),
+            taken_up_ns: intended + 10,
+            first_write_ns: Some(intended + 30),
+            first_read_ns: Some(done - 5),
+            done_ns: done,
+            ended,
+            status: Some(200),
+            bytes_out: 100,
+            bytes_in: 200,
+        }
+    }
+
+    #[test]
+    fn an_event_is_counted_in_the_interval_in_which_it_happens() {
+        let mut recorder = Recorder::new(0, Cuts::new(0, &[10 * SECOND]), 3, None);
+        recorder.issued(0, 2, Intended::scheduled(0));
+        recorder.sample(&sample(0, SECOND - 1, Ended::Ok));
+        recorder.issued(SECOND - 1, 2, Intended::scheduled(SECOND - 1));
+        recorder.sample(&sample(SECOND - 1, SECOND, Ended::None(Fault::Reset)));
+        recorder.finish(3 * SECOND + 5);
+        let full = recorder.take_full();
+        assert_eq!(
+            full.iter().map(|s| s.span.1).collect::<Vec<_>>(),
+            [SECOND, 2 * SECOND, 3 * SECOND, 3 * SECOND + 5]
+        );
+        let counters: Vec<_> = full
+            .iter()
+            .map(|s| {
+                s.slots
+                    .iter()
+                    .find(|(id, _)| *id == 2)
+                    .map(|(_, s)| s.counters.clone())
+            })
+            .collect();
+        assert_eq!(counters[0].as_ref().map(|c| (c.issued, c.ok)), Some((2, 1)));
+        assert_eq!(
+            counters[1]
+                .as_ref()
+                .map(|c| c.none[NoAnswer::Reset as usize]),
+            Some(1)
+        );
+        assert_eq!(counters[2], None);
+        assert!(full[3].last);
+    }
+
+    #[test]
+    fn a_request_belongs_to_the_phase_of_its_intended_start() {
+        let mut recorder = Recorder::new(0, Cuts::new(0, &[SECOND, 2 * SECOND]), 3, None);
+        recorder.sample(&sample(SECOND / 2, SECOND + 100, Ended::Ok));
+        recorder.sample(&sample(SECOND + 50, SECOND + 200, Ended::Ok));
+        recorder.finish(2 * SECOND);
+        let mut full = recorder.take_full();
+        assert_eq!(full.len(), 3);
+        let interval = Interval::merge(vec![full.remove(1)], 1, |id| id == 2);
+        assert_eq!(interval.slots[&(2, 0)].counters.ok, 1);
+        assert_eq!(interval.slots[&(2, 1)].counters.ok, 1);
+        assert_eq!(interval.label(0).counters.ok, 2);
+        assert_eq!(interval.label(2).counters.ok, 2);
+    }
+
+    #[test]
+    fn the_five_times_add_up() {
+        let s = sample(1_000, 9_000, Ended::Ok);
+        assert_eq!(
+            (s.lateness_ns(), s.wait_ns(), s.service_ns()),
+            (10, 20, Some(7_970))
+        );
+        assert_eq!(s.response_ns(), s.done_ns - s.intended.ns());
+    }
+}

@@ -1,0 +1,161 @@
+//! A slot: everything counted under one label in one interval - counters, and a histogram for each kind and outcome met.
+
+use crate::{Failure, Fault, Histogram, Kind, NoAnswer, Outcome, histogram::Cell};
+
+/// Counters of one label.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Requests the worker turned to.
+    pub issued: u64,
+    /// Answered as they should be.
+    pub ok: u64,
+    /// Answered, and refused by status, check or capture.
+    pub failed: u64,
+    /// Without a complete answer, by class.
+    pub none: [u64; NoAnswer::ALL.len()],
+    /// Those whose intended start the schedule set.
+    pub paced: u64,
+    /// Redirect hops, counted apart.
+    pub redirects: u64,
+    /// Answers by status.
+    pub codes: Tally<u16>,
+    /// Failures by reason.
+    pub failures: Tally<Failure>,
+    /// Missing answers by exact cause.
+    pub faults: Tally<Fault>,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+}
+
+impl Counters {
+    /// Requests that ended, in whatever way.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.ok + self.failed + self.without_answer()
+    }
+
+    /// Requests without a complete answer.
+    #[must_use]
+    pub fn without_answer(&self) -> u64 {
+        self.none.iter().sum()
+    }
+
+    /// Adds another label's or interval's.
+    pub fn add(&mut self, other: &Counters) {
+        self.issued += other.issued;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.none
+            .iter_mut()
+            .zip(other.none)
+            .for_each(|(mine, n)| *mine += n);
+        self.paced += other.paced;
+        self.redirects += other.redirects;
+        self.codes.merge(&other.codes);
+        self.failures.merge(&other.failures);
+        self.faults.merge(&other.faults);
+        self.bytes_out += other.bytes_out;
+        self.bytes_in += other.bytes_in;
+    }
+}
+
+/// A few distinct things, counted. A list, because there are hardly ever more than three.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally<T>(pub Vec<(T, u64)>);
+
+impl<T> Default for Tally<T> {
+    fn default() -> Self {
+        Tally(Vec::new())
+    }
+}
+
+impl<T: Copy + PartialEq> Tally<T> {
+    /// Counts a thing; says whether it is the first of its kind here.
+    #[inline]
+    pub fn count(&mut self, thing: T, n: u64) -> bool {
+        if let Some(entry) = self.0.iter_mut().find(|(known, _)| *known == thing) {
+            entry.1 += n;
+            return false;
+        }
+        self.0.push((thing, n));
+        true
+    }
+
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Tally<T>) {
+        for (thing, n) in &other.0 {
+            self.count(*thing, *n);
+        }
+    }
+}
+
+const TIMES: usize = Kind::ALL.len() * Outcome::ALL.len();
+
+/// Everything counted under one label in one interval.
+#[derive(Debug, Clone)]
+pub struct Slot<C: Cell = u64> {
+    /// The counters.
+    pub counters: Counters,
+    times: [Option<Box<Histogram<C>>>; TIMES],
+}
+
+impl<C: Cell> Default for Slot<C> {
+    fn default() -> Self {
+        Slot {
+            counters: Counters::default(),
+            times: [const { None }; TIMES],
+        }
+    }
+}
+
+impl<C: Cell> Slot<C> {
+    /// Records a time.
+    #[inline]
+    pub fn record(&mut self, kind: Kind, outcome: Outcome, ns: u64) {
+        self.histogram_mut(kind, outcome).record(ns);
+    }
+
+    /// The histogram of a kind and outcome, made when it is first asked for.
+    #[inline]
+    pub fn histogram_mut(&mut self, kind: Kind, outcome: Outcome) -> &mut Histogram<C> {
+        self.times[position(kind, outcome)].get_or_insert_default()
+    }
+
+    /// The histogram of a kind and outcome, if anything was recorded.
+    #[must_use]
+    pub fn histogram(&self, kind: Kind, outcome: Outcome) -> Option<&Histogram<C>> {
+        self.times[position(kind, outcome)]
+            .as_deref()
+            .filter(|h| h.count() > 0)
+    }
+
+    /// All histograms that hold something.
+    pub fn histograms(&self) -> impl Iterator<Item = (Kind, Outcome, &Histogram<C>)> {
+        Kind::ALL.into_iter().flat_map(move |kind| {
+            Outcome::ALL.into_iter().filter_map(move |outcome| {
+                self.histogram(kind, outcome).map(|h| (kind, outcome, h))
+            })
+        })
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counters == Counters::default() && self.histograms().next().is_none()
+    }
+
+    /// Adds another slot.
+    pub fn add<D: Cell>(&mut self, other: &Slot<D>) {
+        self.counters.add(&other.counters);
+        for (kind, outcome, histogram) in other.histograms() {
+            self.histogram_mut(kind, outcome).add(histogram);
+        }
+    }
+}
+
+#[inline]
+fn position(kind: Kind, outcome: Outcome) -> usize {
+    kind as usize * Outcome::ALL.len() + outcome as usize
+}

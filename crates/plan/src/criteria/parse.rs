@@ -1,0 +1,373 @@
+//! The grammar of criteria and stop rules. Errors carry the place in the text and repeat the grammar.
+
+use super::{Criterion, Ending, Metric, Op, Span, Stat, StopRule};
+use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
+
+/// The grammar in one line, for messages and help.
+pub const GRAMMAR: &str = "[service|iteration] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99 or server.NAME, \
+     then [of \"LABEL\"] [in \"PHASE\"], then < <= > >= and a value with its unit";
+
+/// Reads a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
+///
+/// # Errors
+/// When the text is not one, with the place of the fault.
+pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
+    let mut scan = Scan { text, at: 0 };
+    let criterion = criterion(&mut scan)?;
+    scan.end()?;
+    Ok(criterion)
+}
+
+/// Reads a stop rule: `errors > 10% for 10s: stop fail`.
+///
+/// # Errors
+/// When the text is not one, with the place of the fault.
+pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
+    let mut scan = Scan { text, at: 0 };
+    let when = criterion(&mut scan)?;
+    if !scan.word_is("for") {
+        return Err(scan.error(
+            "a stop rule says for how long it must hold: write for example `for 10s: stop fail`",
+        ));
+    }
+    let at = scan.skip_space();
+    let length = scan.rest().find(':').unwrap_or(scan.rest().len());
+    let duration = scan.rest()[..length].to_owned();
+    let for_ns = parse_duration(&duration).map_err(|e| GrammarError {
+        offset: at + e.offset,
+        message: e.message,
+    })?;
+    scan.at += length;
+    let mut ends = Ending::Fail;
+    if scan.take(":") {
+        if !scan.word_is("stop") {
+            return Err(scan.error("expected `stop` behind the colon"));
+        }
+        ends = match scan.word() {
+            "" | "fail" => Ending::Fail,
+            "pass" => Ending::Pass,
+            "inconclusive" => Ending::Inconclusive,
+            _ => return Err(scan.error("`stop` is followed by fail, pass or inconclusive")),
+        };
+    }
+    scan.end()?;
+    Ok(StopRule { when, for_ns, ends })
+}
+
+fn criterion(scan: &mut Scan) -> Result<Criterion, GrammarError> {
+    let metric = metric(scan)?;
+    let of = if scan.word_is("of") {
+        Some(scan.name("LABEL")?)
+    } else {
+        None
+    };
+    let phase = if scan.word_is("in") {
+        Some(scan.name("PHASE")?)
+    } else {
+        None
+    };
+    let op = op(scan)?;
+    let at = scan.skip_space();
+    let text = scan.value();
+    let value = parse_quantity(text).map_err(|e| GrammarError {
+        offset: at + e.offset,
+        message: e.message,
+    })?;
+    let value = fitting(&metric, value, text).map_err(|message| GrammarError {
+        offset: at,
+        message,
+    })?;
+    let written = scan.text[..scan.at]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    Ok(Criterion {
+        text: written,
+        metric,
+        of,
+        phase,
+        op,
+        value,
+    })
+}
+
+fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
+    scan.skip_space();
+    let begin = scan.at;
+    let (span, word) = match scan.word() {
+        "service" => (Some(Span::Service), scan.word()),
+        "iteration" => (Some(Span::Iteration), scan.word()),
+        word => (None, word),
+    };
+    if let Some(stat) = stat(word) {
+        return Ok(Metric::Time(span.unwrap_or(Span::Response), stat));
+    }
+    let metric = match (span, word) {
+        (None, "errors") => Metric::Errors,
+        (None, "rate") => Metric::Rate,
+        (None, "in-flight") => Metric::InFlight,
+        (None, "unsent") => Metric::Unsent,
+        (None, "lateness") => {
+            if scan.word() != "p99" {
+                return Err(
+                    scan.error("lateness is judged by its 99th percentile: write `lateness p99`")
+                );
+            }
+            Metric::LatenessP99
+        }
+        (None, name)
+            if name
+                .strip_prefix("server.")
+                .is_some_and(|name| !name.is_empty()) =>
+        {
+            Metric::Server(name["server.".len()..].to_owned())
+        }
+        (_, word) => {
+            let what = if word.is_empty() {
+                "a metric is missing".to_owned()
+            } else {
+                format!("`{word}` is not a metric")
+            };
+            return Err(GrammarError {
+                offset: begin,
+                message: format!("{what}; write {GRAMMAR}"),
+            });
+        }
+    };
+    Ok(metric)
+}
+
+fn stat(word: &str) -> Option<Stat> {
+    match word {
+        "mean" => Some(Stat::Mean),
+        "max" => Some(Stat::Max),
+        _ => {
+            let percent = word.strip_prefix('p')?;
+            // Digits first: "pinf" and "p-1" are numbers to a float parser.
+            if !percent.starts_with(|c: char| c.is_ascii_digit()) {
+                return None;
+            }
+            let percent: f64 = percent.parse().ok()?;
+            (percent > 0.0 && percent <= 99.999).then_some(Stat::Quantile(percent / 100.0))
+        }
+    }
+}
+
+fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
+    scan.skip_space();
+    for op in [Op::LessOrEqual, Op::GreaterOrEqual, Op::Less, Op::Greater] {
+        if scan.take(op.symbol()) {
+            return Ok(op);
+        }
+    }
+    Err(scan.error("expected < <= > or >= here"))
+}
+
+/// The bound in the metric's own unit, or what unit it needs.
+fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
+    let needs = match (metric, value) {
+        (Metric::Time(..) | Metric::LatenessP99, Quantity::Duration(_))
+        | (Metric::Errors | Metric::Unsent, Quantity::Share(_) | Quantity::Number(_))
+        | (Metric::Rate, Quantity::PerSecond(_))
+        | (Metric::InFlight, Quantity::Number(_))
+        | (Metric::Server(_), _) => return Ok(value),
+        (Metric::Time(..) | Metric::LatenessP99, _) => "a time, for example 250ms",
+        (Metric::Errors | Metric::Unsent, _) => "a share or a number, for example 1% or 10",
+        (Metric::Rate, _) => "a rate, for example 900/s",
+        (Metric::InFlight, _) => "a bare number, for example 100",
+    };
+    Err(format!(
+        "`{text}` does not fit this metric: it needs {needs}"
+    ))
+}
+
+/// A cursor over the text.
+struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_space(&mut self) -> usize {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+        self.at
+    }
+
+    /// The next word: up to white space, a comparison or a colon.
+    fn word(&mut self) -> &'a str {
+        self.skip_space();
+        let rest = self.rest();
+        let length = rest
+            .find(|c: char| c.is_whitespace() || "<>=:\"".contains(c))
+            .unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    fn word_is(&mut self, wanted: &str) -> bool {
+        let before = self.at;
+        if self.word() == wanted {
+            return true;
+        }
+        self.at = before;
+        false
+    }
+
+    fn take(&mut self, symbol: &str) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(symbol);
+        if found {
+            self.at += symbol.len();
+        }
+        found
+    }
+
+    /// A name in double quotes, in which `\"` and `\\` stand for themselves.
+    fn name(&mut self, what: &str) -> Result<String, GrammarError> {
+        if !self.take("\"") {
+            return Err(self.error(&format!("expected \"{what}\" in double quotes")));
+        }
+        let mut name = String::new();
+        let mut chars = self.rest().char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at += at + 1;
+                    return Ok(name);
+                }
+                '\\' => name.extend(chars.next().map(|(_, escaped)| escaped)),
+                _ => name.push(c),
+            }
+        }
+        Err(self.error("the quote is never closed"))
+    }
+
+    /// The value: a number and a unit, perhaps with a blank between.
+    fn value(&mut self) -> &'a str {
+        let rest = self.rest();
+        let end = [" for ", ":"]
+            .iter()
+            .filter_map(|stop| rest.find(stop))
+            .min()
+            .unwrap_or(rest.len());
+        self.at += end;
+        rest[..end].trim_end()
+    }
+
+    fn error(&self, message: &str) -> GrammarError {
+        GrammarError {
+            offset: self.at.min(self.text.len()),
+            message: message.to_owned(),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), GrammarError> {
+        self.skip_space();
+        if self.rest().is_empty() {
+            Ok(())
+        } else {
+            Err(self.error(&format!("`{}` is too much here", self.rest().trim_end())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::units::{MILLISECOND, SECOND};
+
+    fn ok(text: &str) -> Criterion {
+        parse_criterion(text).unwrap_or_else(|e| panic!("{text}: {e:?}"))
+    }
+
+    fn fault(text: &str) -> (usize, String) {
+        let e = parse_criterion(text).expect_err(text);
+        (e.offset, e.message)
+    }
+
+    #[test]
+    fn every_metric() {
+        assert_eq!(
+            ok("p99 < 250ms").metric,
+            Metric::Time(Span::Response, Stat::Quantile(0.99))
+        );
+        assert_eq!(
+            ok("service p99.9 < 1s").metric,
+            Metric::Time(Span::Service, Stat::Quantile(0.9990000000000001))
+        );
+        assert_eq!(
+            ok("iteration max <= 2 s").metric,
+            Metric::Time(Span::Iteration, Stat::Max)
+        );
+        assert_eq!(ok("mean<10ms").value, Quantity::Duration(10 * MILLISECOND));
+        assert_eq!(ok("errors < 1 %").value, Quantity::Share(0.01));
+        assert_eq!(ok("rate >= 900/s").op, Op::GreaterOrEqual);
+        assert_eq!(ok("in-flight < 100").metric, Metric::InFlight);
+        assert_eq!(ok("unsent < 0.5%").metric, Metric::Unsent);
+        assert_eq!(ok("lateness p99 < 1ms").metric, Metric::LatenessP99);
+        assert_eq!(ok("server.cpu < 80%").metric, Metric::Server("cpu".into()));
+    }
+
+    #[test]
+    fn labels_and_phases() {
+        let criterion = ok(r#"  p95 of "POST /a \"b\"" in "Warm up"  <  5ms "#);
+        assert_eq!(criterion.of.as_deref(), Some(r#"POST /a "b""#));
+        assert_eq!(criterion.phase.as_deref(), Some("Warm up"));
+        assert_eq!(
+            criterion.text,
+            r#"p95 of "POST /a \"b\"" in "Warm up" < 5ms"#
+        );
+    }
+
+    #[test]
+    fn faults_have_places() {
+        assert_eq!(fault("p101 < 1s").0, 0);
+        assert_eq!(fault("p99 of POST < 1s").0, 7);
+        assert_eq!(fault("p99 1s").0, 4);
+        assert_eq!(fault("p99 < 1").0, 6);
+        assert_eq!(fault("p99 < 1s and errors < 1%").0, 7);
+        assert!(fault("p99 < 5%").1.contains("needs a time"));
+        assert!(fault("").1.contains("a metric is missing"));
+        assert!(fault("service errors < 1%").1.contains("not a metric"));
+        assert!(fault("p99 of \"x < 1s").1.contains("never closed"));
+    }
+
+    #[test]
+    fn stop_rules() {
+        let rule = parse_stop("p99 > 2s for 10s: stop inconclusive").expect("a rule");
+        assert_eq!(
+            (rule.for_ns, rule.ends),
+            (10 * SECOND, Ending::Inconclusive)
+        );
+        assert_eq!(rule.when.text, "p99 > 2s");
+        assert_eq!(
+            parse_stop("errors > 10% for 5s").map(|r| r.ends),
+            Ok(Ending::Fail)
+        );
+        assert!(parse_stop("errors > 10%").is_err());
+        assert!(parse_stop("errors > 10% for 5s: halt").is_err());
+        assert!(parse_stop("errors > 10% for 5").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = parse_criterion(&text);
+            let _ = parse_stop(&text);
+        }
+
+        #[test]
+        fn near_misses_do_not_panic(text in "(p99|errors|rate|service|lateness| |of|in|\"|<|>|=|1|s|%|for|:|stop|é){0,12}") {
+            if let Err(e) = parse_criterion(&text) {
+                prop_assert!(e.offset <= text.len());
+            }
+            let _ = parse_stop(&text);
+        }
+    }
+}

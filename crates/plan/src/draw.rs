@@ -1,0 +1,74 @@
+//! Which scenario an arrival gets: in proportion to the weights, and a function of (seed, arrival number) alone, so that every
+//! worker, and whoever reads the record afterwards, draws the same.
+
+use crate::rng::{Purpose, Rng};
+
+/// The draw between scenarios.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    seed: u64,
+    weights: Vec<u64>,
+    total: u64,
+}
+
+impl Draw {
+    /// The draw between scenarios of these weights, in the order of the plan.
+    #[must_use]
+    pub fn new(seed: u64, weights: impl IntoIterator<Item = u32>) -> Draw {
+        let weights: Vec<u64> = weights.into_iter().map(u64::from).collect();
+        Draw {
+            seed,
+            total: weights.iter().sum(),
+            weights,
+        }
+    }
+
+    /// The scenario of an arrival.
+    #[must_use]
+    pub fn of(&self, number: u64) -> usize {
+        if self.weights.len() < 2 {
+            return 0;
+        }
+        let mut drawn = Rng::keyed(self.seed, Purpose::Scenario, number, 0).below(self.total);
+        for (index, weight) in self.weights.iter().enumerate() {
+            if drawn < *weight {
+                return index;
+            }
+            drawn -= weight;
+        }
+        0
+    }
+
+    /// How many of the first `arrivals` each scenario gets.
+    #[must_use]
+    pub fn counts(&self, arrivals: u64) -> Vec<u64> {
+        if self.weights.len() < 2 {
+            return vec![arrivals; self.weights.len()];
+        }
+        let mut counts = vec![0; self.weights.len()];
+        for number in 0..arrivals {
+            counts[self.of(number)] += 1;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_near_the_weights_and_sum_to_all() {
+        let counts = Draw::new(7, [3, 0, 1]).counts(40_000);
+        assert_eq!(counts.iter().sum::<u64>(), 40_000);
+        assert_eq!(counts[1], 0);
+        // Five standard deviations of a binomial.
+        assert!(counts[0].abs_diff(30_000) < 433, "{counts:?}");
+    }
+
+    #[test]
+    fn one_scenario_gets_all_and_none_gets_nothing() {
+        assert_eq!(Draw::new(7, [5]).counts(9), [9]);
+        assert!(Draw::new(7, []).counts(9).is_empty());
+    }
+}

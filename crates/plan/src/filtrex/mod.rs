@@ -1,0 +1,270 @@
+//! Expressions in the language that Artillery's conditions are written in (filtrex 2): arithmetic, comparisons, `and or not`,
+//! `x in (a, b)`, `prop of object`, `? :`, and a few functions. `parse` reads them into a tree once; here they get a value,
+//! with JavaScript's conversions ([`operand`]). Comparisons give 1 and 0.
+
+mod operand;
+mod parse;
+
+use std::borrow::Cow;
+
+use serde_json::Map;
+
+use crate::{Misread, rng::Rng, template::Scope};
+use operand::Operand;
+pub use parse::Names;
+
+/// An expression, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expression {
+    text: String,
+    root: Node,
+}
+
+impl serde::Serialize for Expression {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.text)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Number(f64),
+    Text(String),
+    Variable(String),
+    List(Vec<Node>),
+    Minus(Box<Node>),
+    Not(Box<Node>),
+    Binary(Operator, Box<(Node, Node)>),
+    Member {
+        item: Box<Node>,
+        list: Box<Node>,
+        negated: bool,
+    },
+    /// Condition, then, else.
+    Choice(Box<(Node, Node, Node)>),
+    Property(String, Box<Node>),
+    Call(Function, Vec<Node>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Or,
+    And,
+    Equal,
+    Unequal,
+    Matches,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Power,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Abs,
+    Ceil,
+    Floor,
+    Log,
+    Max,
+    Min,
+    Random,
+    Round,
+    Sqrt,
+}
+
+const FUNCTIONS: [(&str, Function); 9] = [
+    ("abs", Function::Abs),
+    ("ceil", Function::Ceil),
+    ("floor", Function::Floor),
+    ("log", Function::Log),
+    ("max", Function::Max),
+    ("min", Function::Min),
+    ("random", Function::Random),
+    ("round", Function::Round),
+    ("sqrt", Function::Sqrt),
+];
+
+/// Whether an expression over figures is true; the caller resolves their names, which may hold any characters.
+///
+/// # Errors
+/// When it cannot be read, or names a figure that there is not.
+pub fn holds(text: &str, figures: parse::Figures<'_>) -> Result<bool, Misread> {
+    let expression = Expression::parse(text, Names::Figures(figures))?;
+    let mut rng = Rng::keyed(0, crate::rng::Purpose::User, 0, 0);
+    Ok(expression.is_true(&Map::new(), &mut rng))
+}
+
+impl Expression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// Where and why it cannot be read.
+    pub fn parse(text: &str, names: Names<'_>) -> Result<Expression, Misread> {
+        parse::parse(text, names).map(|root| Expression {
+            text: text.to_owned(),
+            root,
+        })
+    }
+
+    /// As written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the value is one that JavaScript takes for true.
+    pub fn is_true(&self, scope: &dyn Scope, rng: &mut Rng) -> bool {
+        self.root.value(scope, rng).is_truthy()
+    }
+
+    /// Every variable that the expression names.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.root.visit(&mut |node| {
+            if let Node::Variable(name) = node {
+                names.push(name.as_str());
+            }
+        });
+        names
+    }
+}
+
+impl Node {
+    fn visit<'n>(&'n self, see: &mut dyn FnMut(&'n Node)) {
+        see(self);
+        match self {
+            Node::Number(_) | Node::Text(_) | Node::Variable(_) => {}
+            Node::List(items) | Node::Call(_, items) => {
+                items.iter().for_each(|item| item.visit(see));
+            }
+            Node::Minus(inner) | Node::Not(inner) | Node::Property(_, inner) => inner.visit(see),
+            Node::Binary(_, sides) => {
+                sides.0.visit(see);
+                sides.1.visit(see);
+            }
+            Node::Member { item, list, .. } => {
+                item.visit(see);
+                list.visit(see);
+            }
+            Node::Choice(parts) => {
+                parts.0.visit(see);
+                parts.1.visit(see);
+                parts.2.visit(see);
+            }
+        }
+    }
+
+    fn value<'v>(&'v self, scope: &'v dyn Scope, rng: &mut Rng) -> Operand<'v> {
+        match self {
+            Node::Number(n) => Operand::Number(*n),
+            Node::Text(text) => Operand::Text(Cow::Borrowed(text)),
+            Node::Variable(name) => Operand::of(scope.get(name)),
+            Node::List(items) => {
+                Operand::List(items.iter().map(|item| item.value(scope, rng)).collect())
+            }
+            Node::Minus(inner) => Operand::Number(-inner.value(scope, rng).number()),
+            Node::Not(inner) => Operand::truth(!inner.value(scope, rng).is_truthy()),
+            Node::Binary(operator, sides) => {
+                let left = sides.0.value(scope, rng);
+                // The right side of `or` and `and` has no effects that could be missed.
+                let right = sides.1.value(scope, rng);
+                binary(*operator, left, right)
+            }
+            Node::Member {
+                item,
+                list,
+                negated,
+            } => {
+                let item = item.value(scope, rng);
+                let found = list
+                    .value(scope, rng)
+                    .into_items()
+                    .iter()
+                    .any(|other| item.is_same(other));
+                Operand::truth(found != *negated)
+            }
+            Node::Choice(parts) => {
+                if parts.0.value(scope, rng).is_truthy() {
+                    parts.1.value(scope, rng)
+                } else {
+                    parts.2.value(scope, rng)
+                }
+            }
+            Node::Property(name, object) => object.value(scope, rng).property(name),
+            Node::Call(function, arguments) => {
+                let numbers = arguments
+                    .iter()
+                    .map(|argument| argument.value(scope, rng).number())
+                    .collect::<Vec<_>>();
+                Operand::Number(call(*function, &numbers, rng))
+            }
+        }
+    }
+}
+
+fn binary<'v>(operator: Operator, left: Operand<'v>, right: Operand<'v>) -> Operand<'v> {
+    let (a, b) = (&left, &right);
+    match operator {
+        // JavaScript's `||` and `&&` give one of their sides, and filtrex makes a number of it: text is none, so untrue.
+        Operator::Or => Operand::Number(if a.is_truthy() {
+            a.number()
+        } else {
+            b.number()
+        }),
+        Operator::And => Operand::Number(if a.is_truthy() {
+            b.number()
+        } else {
+            a.number()
+        }),
+        Operator::Equal => Operand::truth(a.equals(b)),
+        Operator::Unequal => Operand::truth(!a.equals(b)),
+        Operator::Matches => Operand::truth(
+            regress::Regex::new(&b.text()).is_ok_and(|regex| regex.find(&a.text()).is_some()),
+        ),
+        Operator::Less => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_lt)),
+        Operator::AtMost => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_le)),
+        Operator::More => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_gt)),
+        Operator::AtLeast => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_ge)),
+        Operator::Add => left.plus(&right),
+        Operator::Subtract => Operand::Number(a.number() - b.number()),
+        Operator::Multiply => Operand::Number(a.number() * b.number()),
+        Operator::Divide => Operand::Number(a.number() / b.number()),
+        Operator::Remainder => Operand::Number(a.number() % b.number()),
+        Operator::Power => Operand::Number(a.number().powf(b.number())),
+    }
+}
+
+fn call(function: Function, numbers: &[f64], rng: &mut Rng) -> f64 {
+    let first = numbers.first().copied().unwrap_or(f64::NAN);
+    let extreme = |start: f64, pick: fn(f64, f64) -> f64| {
+        // As JavaScript's: one that is no number makes the result none.
+        numbers.iter().fold(start, |best, &n| {
+            if best.is_nan() || n.is_nan() {
+                f64::NAN
+            } else {
+                pick(best, n)
+            }
+        })
+    };
+    match function {
+        Function::Abs => first.abs(),
+        Function::Ceil => first.ceil(),
+        Function::Floor => first.floor(),
+        Function::Log => first.ln(),
+        Function::Max => extreme(f64::NEG_INFINITY, f64::max),
+        Function::Min => extreme(f64::INFINITY, f64::min),
+        Function::Random => rng.unit(),
+        Function::Round => (first + 0.5).floor(),
+        Function::Sqrt => first.sqrt(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

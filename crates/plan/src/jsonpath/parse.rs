@@ -1,0 +1,238 @@
+//! Reads paths: the segments between dots and brackets. Expressions inside brackets are [`super::expression`]'s.
+
+use super::{JsonPathError, Segment, expression};
+
+/// A text under a cursor.
+pub(super) struct Cursor<'a> {
+    pub text: &'a str,
+    pub at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    pub fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    pub fn space(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    pub fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, JsonPathError> {
+        Err(JsonPathError {
+            offset: self.at,
+            message: message.into(),
+        })
+    }
+
+    /// The text up to the first of these characters, or the end.
+    fn until(&mut self, stops: &[char]) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(stops).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    /// A quoted text, after its opening quote; a backslash takes the next character as it is.
+    pub fn quoted(&mut self, quote: char) -> Result<String, JsonPathError> {
+        let mut out = String::new();
+        let start = self.at;
+        let mut chars = self.rest().char_indices();
+        while let Some((i, c)) = chars.next() {
+            match c {
+                '\\' => out.extend(chars.next().map(|(_, c)| c)),
+                c if c == quote => {
+                    self.at = start + i + c.len_utf8();
+                    return Ok(out);
+                }
+                c => out.push(c),
+            }
+        }
+        self.error(format!("the quote {quote} is never closed"))
+    }
+}
+
+/// A whole path.
+pub(super) fn path(text: &str) -> Result<Vec<Segment>, JsonPathError> {
+    let mut cursor = Cursor { text, at: 0 };
+    let mut segments = Vec::new();
+    if text.trim().is_empty() {
+        return cursor.error("an empty path finds nothing: write for example $.id");
+    }
+    cursor.space();
+    if !cursor.eat("$") && !matches!(cursor.peek(), Some('.' | '[' | '^' | '~')) {
+        // `id` is `$.id`.
+        segments.push(name(&mut cursor)?);
+    }
+    while let Some(c) = cursor.peek() {
+        match c {
+            '.' if cursor.eat("..") => {
+                segments.push(Segment::Descend);
+                match cursor.peek() {
+                    None => return cursor.error("`..` needs a name, * or brackets after it"),
+                    Some('.') => return cursor.error("three dots mean nothing"),
+                    Some('[' | '^' | '~') => {}
+                    Some(_) => segments.push(name(&mut cursor)?),
+                }
+            }
+            '.' => {
+                cursor.at += 1;
+                match cursor.peek() {
+                    Some('[') => {}
+                    _ => segments.push(name(&mut cursor)?),
+                }
+            }
+            '[' => {
+                cursor.at += 1;
+                segments.push(bracket(&mut cursor)?);
+            }
+            '^' => {
+                cursor.at += 1;
+                segments.push(Segment::Parent);
+            }
+            '~' => {
+                cursor.at += 1;
+                segments.push(Segment::Name);
+            }
+            c if c.is_whitespace() && cursor.rest().trim().is_empty() => break,
+            c => {
+                return cursor.error(format!(
+                    "`{c}` is not expected here: write . or [ before a name"
+                ));
+            }
+        }
+    }
+    Ok(segments)
+}
+
+/// A name after a dot.
+fn name(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
+    let escaped = cursor.eat("`");
+    let start = cursor.at;
+    let text = cursor.until(&['.', '[', '^', '~']).trim_end();
+    if text.is_empty() {
+        return cursor.error("a name is missing here");
+    }
+    if escaped {
+        return Ok(Segment::Child(text.to_owned()));
+    }
+    if text.starts_with('@') && text.ends_with("()") {
+        cursor.at = start;
+        return cursor.error(format!("the type selector {text} is not supported"));
+    }
+    plain(text, cursor)
+}
+
+/// What an unquoted text means.
+fn plain(text: &str, cursor: &Cursor<'_>) -> Result<Segment, JsonPathError> {
+    if text == "*" {
+        return Ok(Segment::All);
+    }
+    match slice(text) {
+        Some(slice) => Ok(slice),
+        None if text.contains(['(', ')', '?']) => cursor.error(format!(
+            "`{text}`: filters and computed names stand in brackets"
+        )),
+        None => Ok(Segment::Child(text.to_owned())),
+    }
+}
+
+fn slice(text: &str) -> Option<Segment> {
+    let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+    let number = |text: &str| {
+        if text.is_empty() {
+            Some(None)
+        } else {
+            text.parse::<i64>().ok().map(Some)
+        }
+    };
+    let (start, end, step) = match parts.as_slice() {
+        [start, end] => (number(start)?, number(end)?, None),
+        [start, end, step] => (number(start)?, number(end)?, number(step)?),
+        _ => return None,
+    };
+    // As in JavaScript, a zero is no value at all: `[1:0]` runs to the end.
+    let end = end.filter(|end| *end != 0);
+    let step = step
+        .and_then(|step| usize::try_from(step).ok())
+        .filter(|step| *step > 0)
+        .unwrap_or(1);
+    Some(Segment::Slice {
+        start: start.unwrap_or(0),
+        end,
+        step,
+    })
+}
+
+/// What stands in brackets, the opening one read already.
+fn bracket(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
+    let mut members = Vec::new();
+    loop {
+        cursor.space();
+        members.push(member(cursor)?);
+        cursor.space();
+        match cursor.peek() {
+            Some(']') => break,
+            Some(',') => cursor.at += 1,
+            Some(c) => {
+                return cursor.error(format!(
+                    "`{c}` is not expected here: close the bracket with ]"
+                ));
+            }
+            None => return cursor.error("a bracket is never closed"),
+        }
+    }
+    cursor.at += 1;
+    Ok(if members.len() == 1 {
+        members.remove(0)
+    } else {
+        Segment::Union(members)
+    })
+}
+
+fn member(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
+    match cursor.peek() {
+        Some(quote @ ('\'' | '"')) => {
+            cursor.at += 1;
+            cursor.quoted(quote).map(Segment::Child)
+        }
+        Some('?') => {
+            cursor.at += 1;
+            cursor.space();
+            if cursor.peek() != Some('(') {
+                return cursor.error("a filter stands in parentheses: [?(@.name == 'x')]");
+            }
+            parenthesised(cursor).map(Segment::Filter)
+        }
+        Some('(') => parenthesised(cursor).map(Segment::Computed),
+        _ => {
+            let text = cursor.until(&[']', ',', '[', '(']).trim();
+            if text.is_empty() {
+                return cursor.error("an index, a name or * is missing here");
+            }
+            plain(text.strip_prefix('`').unwrap_or(text), cursor)
+        }
+    }
+}
+
+fn parenthesised(cursor: &mut Cursor<'_>) -> Result<expression::Expression, JsonPathError> {
+    cursor.at += 1;
+    let expression = expression::parse(cursor, 0)?;
+    cursor.space();
+    if cursor.eat(")") {
+        Ok(expression)
+    } else {
+        cursor.error("a parenthesis is never closed, or something is left over in it")
+    }
+}

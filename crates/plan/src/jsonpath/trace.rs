@@ -1,0 +1,270 @@
+//! Follows a path through a document. The way down is kept on the stack, for `^`, `~` and `@parent`; work and depth are bounded,
+//! so that no path and no answer can hold a virtual user for ever.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Found, Segment};
+use crate::path::canonical_index;
+
+/// Places that one search may look at; beyond it the search finds nothing.
+const MAX_STEPS: usize = 1_000_000;
+/// Levels that one search may descend; JSON is read to 128.
+const MAX_DEPTH: usize = 160;
+
+/// One result.
+pub(super) struct Hit<'a> {
+    pub value: Found<'a>,
+    /// Whether the path could have found others beside it.
+    pub one_of_many: bool,
+}
+
+/// A value and the way to it.
+pub(super) struct Place<'a, 'p> {
+    pub value: Found<'a>,
+    pub parent: Option<&'p Place<'a, 'p>>,
+    /// Its key or index in the parent.
+    name: Option<Name<'a>>,
+    root: &'a Value,
+    /// Whether the path had a choice on the way here.
+    many: bool,
+}
+
+enum Name<'a> {
+    Key(Cow<'a, str>),
+    Index(usize),
+}
+
+impl<'a> Place<'a, '_> {
+    pub fn root(&self) -> &'a Value {
+        self.root
+    }
+
+    pub fn name_value(&self) -> Option<Value> {
+        self.name.as_ref().map(|name| match name {
+            Name::Key(key) => key.as_ref().into(),
+            Name::Index(index) => (*index).into(),
+        })
+    }
+}
+
+/// Everything that the segments find.
+pub(super) fn find<'a>(segments: &'a [Segment], document: &'a Value) -> Vec<Hit<'a>> {
+    let root = Place {
+        value: Cow::Borrowed(document),
+        parent: None,
+        name: None,
+        root: document,
+        many: false,
+    };
+    let mut search = Search {
+        hits: Vec::new(),
+        steps: 0,
+    };
+    search.follow(
+        Way {
+            rest: segments,
+            many: false,
+            depth: 0,
+        },
+        &root,
+    );
+    if search.steps > MAX_STEPS {
+        Vec::new()
+    } else {
+        search.hits
+    }
+}
+
+struct Search<'a> {
+    hits: Vec<Hit<'a>>,
+    steps: usize,
+}
+
+/// What is left to follow from a place.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    rest: &'a [Segment],
+    many: bool,
+    depth: usize,
+}
+
+impl Way<'_> {
+    fn among_many(self) -> Self {
+        Way { many: true, ..self }
+    }
+}
+
+impl<'a> Search<'a> {
+    fn follow(&mut self, way: Way<'a>, place: &Place<'a, '_>) {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || way.depth > MAX_DEPTH {
+            return;
+        }
+        match way.rest {
+            [] => self.hits.push(Hit {
+                value: place.value.clone(),
+                one_of_many: way.many,
+            }),
+            [first, rest @ ..] => self.segment(
+                first,
+                Way {
+                    rest,
+                    depth: way.depth + 1,
+                    ..way
+                },
+                place,
+            ),
+        }
+    }
+
+    fn segment(&mut self, segment: &'a Segment, way: Way<'a>, place: &Place<'a, '_>) {
+        match segment {
+            Segment::Child(name) => self.child(name, Name::Key(Cow::Borrowed(name)), way, place),
+            Segment::All => self.children(way.among_many(), place, |search, child| {
+                search.follow(way.among_many(), child)
+            }),
+            Segment::Descend => self.descend(way, place),
+            Segment::Parent => {
+                if let Some(parent) = place.parent {
+                    self.follow(
+                        Way {
+                            many: parent.many,
+                            ..way
+                        },
+                        parent,
+                    );
+                }
+            }
+            // A name is the end of a path: nothing stands below it.
+            Segment::Name => {
+                let name = place.name_value().unwrap_or(Value::Null);
+                self.hits.push(Hit {
+                    value: Cow::Owned(name),
+                    one_of_many: way.many,
+                });
+            }
+            Segment::Slice { start, end, step } => {
+                if let Value::Array(items) = place.value.as_ref() {
+                    let len = items.len() as i64;
+                    let bound = |at: i64| if at < 0 { at.saturating_add(len).max(0) } else { at.min(len) } as usize;
+                    for index in (bound(*start)..bound(end.unwrap_or(len))).step_by(*step) {
+                        self.child(
+                            &index.to_string(),
+                            Name::Index(index),
+                            way.among_many(),
+                            place,
+                        );
+                    }
+                }
+            }
+            Segment::Union(members) => members
+                .iter()
+                .for_each(|member| self.segment(member, way.among_many(), place)),
+            Segment::Filter(expression) => {
+                self.children(way.among_many(), place, |search, child| {
+                    if expression.holds(child) {
+                        search.follow(way.among_many(), child);
+                    }
+                })
+            }
+            Segment::Computed(expression) => {
+                if let Some(name) = expression.eval(place) {
+                    let text = crate::value::text(Some(&name));
+                    self.child(&text, Name::Key(Cow::Owned(text.clone())), way, place);
+                }
+            }
+        }
+    }
+
+    /// `..`: the rest from here, then from every list and mapping below.
+    fn descend(&mut self, way: Way<'a>, place: &Place<'a, '_>) {
+        self.follow(way, place);
+        let below = Way {
+            depth: way.depth + 1,
+            ..way.among_many()
+        };
+        if self.steps > MAX_STEPS || below.depth > MAX_DEPTH {
+            return;
+        }
+        self.children(below, place, |search, child| {
+            if matches!(child.value.as_ref(), Value::Array(_) | Value::Object(_)) {
+                search.descend(below, child);
+            }
+        });
+    }
+
+    fn child(&mut self, name: &str, as_name: Name<'a>, way: Way<'a>, place: &Place<'a, '_>) {
+        if let Some(value) = child(&place.value, name) {
+            let child = Place {
+                value,
+                parent: Some(place),
+                name: Some(as_name),
+                root: place.root,
+                many: way.many,
+            };
+            self.follow(way, &child);
+        }
+    }
+
+    fn children(
+        &mut self,
+        way: Way<'a>,
+        place: &Place<'a, '_>,
+        mut visit: impl FnMut(&mut Self, &Place<'a, '_>),
+    ) {
+        // Only what stands in the document has children: names and lengths have none.
+        let Cow::Borrowed(value) = place.value else {
+            return;
+        };
+        let mut see = |search: &mut Self, name: Name<'a>, value: &'a Value| {
+            let value = Cow::Borrowed(value);
+            visit(
+                search,
+                &Place {
+                    value,
+                    parent: Some(place),
+                    name: Some(name),
+                    root: place.root,
+                    many: way.many,
+                },
+            );
+        };
+        match value {
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .for_each(|(i, item)| see(self, Name::Index(i), item)),
+            Value::Object(map) => map
+                .iter()
+                .for_each(|(key, item)| see(self, Name::Key(Cow::Borrowed(key.as_str())), item)),
+            _ => {}
+        }
+    }
+}
+
+/// A property in JavaScript's sense: keys, indices, and the length of lists and texts.
+pub(super) fn child<'a>(value: &Found<'a>, name: &str) -> Option<Found<'a>> {
+    match value {
+        Cow::Borrowed(value) => match value {
+            Value::Object(map) => map.get(name).map(Cow::Borrowed),
+            Value::Array(items) if name == "length" => Some(Cow::Owned(items.len().into())),
+            Value::Array(items) => items.get(canonical_index(name)?).map(Cow::Borrowed),
+            Value::String(text) => of_text(text, name),
+            _ => None,
+        },
+        Cow::Owned(Value::String(text)) => of_text(text, name),
+        Cow::Owned(_) => None,
+    }
+}
+
+fn of_text<'a>(text: &str, name: &str) -> Option<Found<'a>> {
+    match name {
+        "length" => Some(Cow::Owned(text.encode_utf16().count().into())),
+        _ => text
+            .chars()
+            .nth(canonical_index(name)?)
+            .map(|c| Cow::Owned(c.to_string().into())),
+    }
+}

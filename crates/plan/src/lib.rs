@@ -1,0 +1,367 @@
+//! WHAT should happen: load, scenarios, steps, criteria and stop rules, units, and the arithmetic of the schedule.
+//!
+//! Everything here is plain data and pure functions. This crate does no I/O, reads no clock, starts no thread and
+//! knows no file format: `formats` fills these types, `engine` runs them, `report` judges by them.
+
+#![forbid(unsafe_code)]
+
+pub mod criteria;
+mod cursor;
+mod draw;
+pub mod endpoints;
+pub mod expect;
+pub mod filtrex;
+pub mod jmespath;
+pub mod jsonpath;
+pub mod load;
+pub mod markup;
+pub mod mutant;
+pub mod path;
+pub mod plugins;
+pub mod rng;
+pub mod scenario;
+pub mod schedule;
+pub mod template;
+pub mod units;
+mod validate;
+pub mod value;
+
+use serde::Serialize;
+
+pub use criteria::{Criterion, StopRule};
+pub use cursor::Misread;
+pub use draw::Draw;
+pub use load::{Arrivals, FirstArrival, Load, Phase, Shape};
+pub use scenario::{Request, Scenario, Step};
+pub use schedule::Schedule;
+pub use template::Template;
+pub use units::Rate;
+pub use validate::Problem;
+
+/// Everything a run needs to know, whatever file, URL or command line it was read from.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// What the run is called in titles: the file's name, or the URL.
+    pub name: String,
+    /// Which reader made this plan.
+    pub format: Format,
+    /// The base URL. A request URL that begins with `/` is appended to it as text.
+    pub target: String,
+    /// When virtual users arrive, or how many there are.
+    pub load: Load,
+    /// What virtual users do; each arrival is given one, in proportion to the weights.
+    pub scenarios: Vec<Scenario>,
+    /// Steps that are carried out once before the load, and are not measured.
+    pub before: Option<Scenario>,
+    /// Steps that are carried out once behind everything else, and are not measured.
+    pub after: Option<Scenario>,
+    /// Variables that the steps before the load left: every virtual user starts with them, and all others hide them. Never
+    /// written down: nobody can tell which of them are secret.
+    #[serde(skip)]
+    pub inherited: serde_json::Map<String, serde_json::Value>,
+    /// Variables that every virtual user starts with, in the order in which they are set.
+    pub variables: Vec<(String, Variable)>,
+    /// Tables from which each virtual user is given a row.
+    pub payloads: Vec<Payload>,
+    /// How requests travel.
+    pub http: Http,
+    /// What counts as a failure, and what it ends.
+    pub rules: Rules,
+    /// Judged once, at the end.
+    pub criteria: Vec<Criterion>,
+    /// Watched during the run.
+    pub stop: Vec<StopRule>,
+    /// What an Artillery script asks of its plugins: for that door alone.
+    pub plugins: plugins::Plugins,
+    /// What the reader had to tell the user: kept in the record and shown in every rendering.
+    pub notes: Vec<Note>,
+    /// The files that the plan was read from.
+    pub files: Vec<String>,
+    /// Values that must never be shown: the reader's finds beside the house list of names.
+    #[serde(skip)]
+    pub secrets: Vec<String>,
+}
+
+impl Plan {
+    /// A plan with everything else as it is natively when nobody says anything.
+    #[must_use]
+    pub fn new(
+        name: String,
+        format: Format,
+        target: String,
+        load: Load,
+        scenarios: Vec<Scenario>,
+    ) -> Plan {
+        Plan {
+            name,
+            format,
+            target,
+            load,
+            scenarios,
+            before: None,
+            after: None,
+            inherited: serde_json::Map::new(),
+            variables: Vec::new(),
+            payloads: Vec::new(),
+            http: Http::default(),
+            rules: Rules::default(),
+            criteria: Vec::new(),
+            stop: Vec::new(),
+            plugins: plugins::Plugins::default(),
+            notes: Vec::new(),
+            files: Vec::new(),
+            secrets: Vec::new(),
+        }
+    }
+}
+
+/// Names that contain one of these, in any case, hold secrets: the house list, for readers and for the record alike.
+pub const SECRET_WORDS: [&str; 8] = [
+    "authorization",
+    "cookie",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "key",
+    "credential",
+];
+
+/// Whether a header, variable, query or JSON name says that its value is secret.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// The reader that made a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// A URL on the command line.
+    Url,
+    /// A native plan (`loadline: 1`).
+    Native,
+    /// An Artillery script.
+    Artillery,
+    /// wrk's or wrk2's command line, with or without a script.
+    Wrk,
+}
+
+/// One remark of the reader, with its place in the file where it has one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// Where, if anywhere.
+    pub at: Option<At>,
+    /// One line.
+    pub text: String,
+}
+
+/// A place in a file; lines and columns count from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct At {
+    /// As the user named it.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A variable that every virtual user starts with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variable {
+    /// The same for all.
+    Constant(serde_json::Value),
+    /// Each virtual user gets one of these, by (seed, arrival number).
+    OneOf(Vec<serde_json::Value>),
+}
+
+/// A table of which each virtual user gets one row, or all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Payload {
+    /// Where the rows came from, for messages.
+    pub source: String,
+    /// Variable names by column.
+    pub fields: Vec<String>,
+    /// The cells, after the format's conversions. Left out of the record: only their number is kept.
+    #[serde(rename = "rows", serialize_with = "row_count")]
+    pub rows: Vec<Vec<serde_json::Value>>,
+    /// Which row an arrival gets.
+    pub order: RowOrder,
+    /// Set: the whole table goes into this one variable, as a list.
+    pub all_as: Option<String>,
+}
+
+fn row_count<S: serde::Serializer>(
+    rows: &[Vec<serde_json::Value>],
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.serialize_u64(rows.len() as u64)
+}
+
+/// Which row an arrival gets. Both are functions of (seed, arrival number), so that nothing is shared between workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowOrder {
+    /// A row at random.
+    Random,
+    /// `row = arrival mod rows`.
+    Sequence,
+}
+
+/// How requests travel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Http {
+    /// The limits of a request's life.
+    pub timeouts: Timeouts,
+    /// Who shares connections with whom.
+    pub pool: Pool,
+    /// A connection that was idle for longer than this is closed and opened anew.
+    pub idle_close_ns: Option<u64>,
+    /// Whether certificates are verified.
+    pub verify_tls: bool,
+    /// Certificates of one's own.
+    pub tls: Tls,
+    /// Through whom requests go; none: directly.
+    pub proxies: Proxies,
+    /// Redirects followed before a request fails.
+    pub max_redirects: u32,
+    /// Whether a virtual user keeps the cookies it is given.
+    pub cookie_jar: bool,
+    /// What the jar lets through.
+    pub cookies: CookieRules,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Http {
+            timeouts: Timeouts {
+                total_ns: Some(10 * units::SECOND),
+                headers_ns: None,
+                idle_ns: None,
+            },
+            pool: Pool::PerUser,
+            idle_close_ns: None,
+            verify_tls: true,
+            tls: Tls::default(),
+            proxies: Proxies::default(),
+            max_redirects: 10,
+            cookie_jar: true,
+            cookies: CookieRules::default(),
+        }
+    }
+}
+
+/// Certificates of one's own for TLS connections. Keys and certificates are not written down.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Tls {
+    /// Trusted instead of the machine's authorities: certificates in PEM.
+    #[serde(skip)]
+    pub authorities: Option<String>,
+    /// Shown to servers that ask: certificates and their key, both in PEM.
+    #[serde(skip)]
+    pub identity: Option<(String, String)>,
+    /// The name that servers are asked for and must prove, instead of the URL's.
+    pub server_name: Option<String>,
+}
+
+/// Through whom requests go, by the scheme of their URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Proxies {
+    /// For `http`.
+    pub plain: Option<Proxy>,
+    /// For `https`.
+    pub tls: Option<Proxy>,
+}
+
+/// A proxy, asked to connect to each host (`CONNECT`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Proxy {
+    /// Without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// User and password.
+    #[serde(skip)]
+    pub credentials: Option<(String, String)>,
+}
+
+/// Which cookies a virtual user's jar takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CookieRules {
+    /// Takes a cookie without a name too.
+    pub loose: bool,
+    /// Refuses cookies for a whole domain of one word, as `com`.
+    pub reject_public_suffixes: bool,
+    /// What becomes of a cookie that breaks the promise of its `__Secure-` or `__Host-` prefix.
+    pub prefixes: CookiePrefixes,
+}
+
+impl Default for CookieRules {
+    fn default() -> Self {
+        CookieRules {
+            loose: false,
+            reject_public_suffixes: true,
+            prefixes: CookiePrefixes::Silent,
+        }
+    }
+}
+
+/// What becomes of a cookie that breaks the promise of its prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CookiePrefixes {
+    /// It is left out.
+    Silent,
+    /// It is malformed.
+    Strict,
+    /// It is taken like any other.
+    Ignored,
+}
+
+/// The limits of a request's life. Each that is set ends the request when it is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Timeouts {
+    /// From taken up (before connecting) to the last byte of the answer.
+    pub total_ns: Option<u64>,
+    /// From the request's last byte written to the end of the answer's head.
+    pub headers_ns: Option<u64>,
+    /// Without a byte in either direction, connecting included.
+    pub idle_ns: Option<u64>,
+}
+
+/// Who shares connections with whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pool {
+    /// Each virtual user has one connection per origin of its own, closed when it ends.
+    PerUser,
+    /// All virtual users share at most so many connections per origin; those who find none free wait.
+    Shared(u32),
+}
+
+/// What counts as a failed request, and what a failure ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// A status of 400 and above fails a request unless the step declares it expected.
+    pub status_fails: bool,
+    /// A failed status or check ends the iteration. (No answer, or a failed strict capture, always does.)
+    pub failure_ends_iteration: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            status_fails: true,
+            failure_ends_iteration: true,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! HTML into a tree, through the standard's own algorithm.
+
+use std::{
+    borrow::Cow,
+    cell::{Ref, RefCell},
+};
+
+use html5ever::{
+    Attribute, LocalName, Namespace, ParseOpts, QualName,
+    interface::{ElemName, ElementFlags, NodeOrText, QuirksMode, TreeSink},
+    local_name, ns, parse_document,
+    tendril::{StrTendril, TendrilSink},
+};
+
+use super::{Kind, NodeId, ROOT, Tree};
+
+pub(super) fn parse(text: &str) -> Tree {
+    let sink = Sink {
+        tree: RefCell::new(Tree::new()),
+        names: RefCell::new(vec![QualName::new(None, ns!(), local_name!(""))]),
+    };
+    parse_document(sink, ParseOpts::default()).one(text)
+}
+
+/// What the algorithm builds into.
+struct Sink {
+    tree: RefCell<Tree>,
+    /// By node: the algorithm asks for names in its own form.
+    names: RefCell<Vec<QualName>>,
+}
+
+#[derive(Debug)]
+struct Name<'a>(Ref<'a, QualName>);
+
+impl ElemName for Name<'_> {
+    fn ns(&self) -> &Namespace {
+        &self.0.ns
+    }
+
+    fn local_name(&self) -> &LocalName {
+        &self.0.local
+    }
+}
+
+impl Sink {
+    fn add(&self, kind: Kind, name: Option<QualName>) -> NodeId {
+        let name = name.unwrap_or_else(|| QualName::new(None, ns!(), local_name!("")));
+        self.names.borrow_mut().push(name);
+        self.tree.borrow_mut().add(kind)
+    }
+
+    fn detach(&self, id: NodeId) {
+        let mut tree = self.tree.borrow_mut();
+        if let Some(parent) = tree.nodes[id].parent.take() {
+            tree.nodes[parent].children.retain(|child| *child != id);
+        }
+    }
+
+    /// Puts a node or a text into a parent, before the child with this index.
+    fn insert(&self, parent: NodeId, at: usize, child: NodeOrText<NodeId>) {
+        let id = match child {
+            NodeOrText::AppendNode(id) => {
+                self.detach(id);
+                id
+            }
+            NodeOrText::AppendText(text) => {
+                let mut tree = self.tree.borrow_mut();
+                let before = at.checked_sub(1).map(|i| tree.nodes[parent].children[i]);
+                if let Some(before) = before
+                    && let Kind::Text(known) = &mut tree.nodes[before].kind
+                {
+                    known.push_str(&text);
+                    return;
+                }
+                drop(tree);
+                self.add(Kind::Text(text.to_string()), None)
+            }
+        };
+        let mut tree = self.tree.borrow_mut();
+        tree.nodes[id].parent = Some(parent);
+        let at = at.min(tree.nodes[parent].children.len());
+        tree.nodes[parent].children.insert(at, id);
+    }
+
+    fn end_of(&self, parent: NodeId) -> usize {
+        self.tree.borrow().nodes[parent].children.len()
+    }
+}
+
+fn plain(attributes: Vec<Attribute>) -> impl Iterator<Item = (String, String)> {
+    attributes.into_iter().map(|attribute| {
+        (
+            attribute.name.local.to_string(),
+            attribute.value.to_string(),
+        )
+    })
+}
+
+impl TreeSink for Sink {
+    type Handle = NodeId;
+    type Output = Tree;
+    type ElemName<'a> = Name<'a>;
+
+    fn finish(self) -> Tree {
+        self.tree.into_inner()
+    }
+
+    fn parse_error(&self, _: Cow<'static, str>) {}
+
+    fn get_document(&self) -> NodeId {
+        ROOT
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a NodeId) -> Name<'a> {
+        Name(Ref::map(self.names.borrow(), |names| &names[*target]))
+    }
+
+    fn create_element(
+        &self,
+        name: QualName,
+        attributes: Vec<Attribute>,
+        _: ElementFlags,
+    ) -> NodeId {
+        let kind = Kind::Element {
+            name: name.local.to_string(),
+            attributes: plain(attributes).collect(),
+        };
+        self.add(kind, Some(name))
+    }
+
+    fn create_comment(&self, text: StrTendril) -> NodeId {
+        self.add(Kind::Comment(text.to_string()), None)
+    }
+
+    fn create_pi(&self, _: StrTendril, data: StrTendril) -> NodeId {
+        self.add(Kind::Comment(data.to_string()), None)
+    }
+
+    fn append(&self, parent: &NodeId, child: NodeOrText<NodeId>) {
+        self.insert(*parent, self.end_of(*parent), child);
+    }
+
+    fn append_based_on_parent_node(
+        &self,
+        element: &NodeId,
+        previous: &NodeId,
+        child: NodeOrText<NodeId>,
+    ) {
+        let has_parent = self.tree.borrow().nodes[*element].parent.is_some();
+        if has_parent {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(previous, child);
+        }
+    }
+
+    fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
+
+    fn get_template_contents(&self, target: &NodeId) -> NodeId {
+        // What is in a template is found like anything else.
+        *target
+    }
+
+    fn same_node(&self, x: &NodeId, y: &NodeId) -> bool {
+        x == y
+    }
+
+    fn set_quirks_mode(&self, _: QuirksMode) {}
+
+    fn append_before_sibling(&self, sibling: &NodeId, child: NodeOrText<NodeId>) {
+        if let NodeOrText::AppendNode(id) = &child {
+            self.detach(*id);
+        }
+        let place = {
+            let tree = self.tree.borrow();
+            tree.nodes[*sibling].parent.map(|parent| {
+                let children = &tree.nodes[parent].children;
+                let at = children.iter().position(|child| child == sibling);
+                (parent, at.unwrap_or(children.len()))
+            })
+        };
+        if let Some((parent, at)) = place {
+            self.insert(parent, at, child);
+        }
+    }
+
+    fn add_attrs_if_missing(&self, target: &NodeId, attributes: Vec<Attribute>) {
+        if let Kind::Element {
+            attributes: known, ..
+        } = &mut self.tree.borrow_mut().nodes[*target].kind
+        {
+            for (name, value) in plain(attributes) {
+                if !known.iter().any(|(has, _)| *has == name) {
+                    known.push((name, value));
+                }
+            }
+        }
+    }
+
+    fn remove_from_parent(&self, target: &NodeId) {
+        self.detach(*target);
+    }
+
+    fn reparent_children(&self, node: &NodeId, new_parent: &NodeId) {
+        let mut tree = self.tree.borrow_mut();
+        let children = std::mem::take(&mut tree.nodes[*node].children);
+        for child in &children {
+            tree.nodes[*child].parent = Some(*new_parent);
+        }
+        tree.nodes[*new_parent].children.extend(children);
+    }
+}

@@ -1,0 +1,138 @@
+//! Documents as trees, to find values in: HTML by CSS selectors ([`selector`]), XML by XPath ([`xpath`]). The parsers are
+//! libraries; the tree is the smallest that both ways of looking need, and never changes once it is built.
+
+mod html;
+mod selector;
+mod xml;
+mod xpath;
+
+pub use selector::Selector;
+pub use xpath::{Found, XPath};
+
+/// A node's number; 0 is the document.
+pub(crate) type NodeId = usize;
+
+/// The document.
+const ROOT: NodeId = 0;
+
+/// A parsed document.
+#[derive(Debug, Default)]
+pub struct Tree {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<NodeId>,
+    children: Vec<NodeId>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Document,
+    Element {
+        /// With its prefix, as written; HTML's in lower case.
+        name: String,
+        attributes: Vec<(String, String)>,
+    },
+    Text(String),
+    Comment(String),
+}
+
+impl Tree {
+    /// Reads HTML as browsers do: there is no text that is not some document.
+    #[must_use]
+    pub fn html(text: &str) -> Tree {
+        html::parse(text)
+    }
+
+    /// Reads XML.
+    ///
+    /// # Errors
+    /// When it is not well-formed.
+    pub fn xml(text: &str) -> Result<Tree, String> {
+        xml::parse(text)
+    }
+
+    fn new() -> Tree {
+        let mut tree = Tree::default();
+        tree.add(Kind::Document);
+        tree
+    }
+
+    fn add(&mut self, kind: Kind) -> NodeId {
+        self.nodes.push(Node {
+            parent: None,
+            children: Vec::new(),
+            kind,
+        });
+        self.nodes.len() - 1
+    }
+
+    fn parent(&self, id: NodeId) -> Option<NodeId> {
+        self.nodes[id].parent
+    }
+
+    fn children(&self, id: NodeId) -> &[NodeId] {
+        &self.nodes[id].children
+    }
+
+    /// An element's name; none for what is no element.
+    fn name(&self, id: NodeId) -> Option<&str> {
+        match &self.nodes[id].kind {
+            Kind::Element { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    fn attributes(&self, id: NodeId) -> &[(String, String)] {
+        match &self.nodes[id].kind {
+            Kind::Element { attributes, .. } => attributes,
+            _ => &[],
+        }
+    }
+
+    fn attribute(&self, id: NodeId, name: &str) -> Option<&str> {
+        let mut all = self.attributes(id).iter();
+        all.find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The elements among the children of a node's parent, the node itself included.
+    fn siblings(&self, id: NodeId) -> Vec<NodeId> {
+        let all = self
+            .parent(id)
+            .map_or(&[][..], |parent| self.children(parent));
+        all.iter()
+            .copied()
+            .filter(|id| self.name(*id).is_some())
+            .collect()
+    }
+
+    /// All nodes below one, in the document's order.
+    fn below(&self, id: NodeId) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        let mut waiting: Vec<NodeId> = self.children(id).iter().rev().copied().collect();
+        while let Some(next) = waiting.pop() {
+            found.push(next);
+            waiting.extend(self.children(next).iter().rev());
+        }
+        found
+    }
+
+    /// All text in a node.
+    fn text(&self, id: NodeId) -> String {
+        match &self.nodes[id].kind {
+            Kind::Text(text) | Kind::Comment(text) => text.clone(),
+            _ => {
+                let texts = self.below(id).into_iter();
+                let text = |id: NodeId| match &self.nodes[id].kind {
+                    Kind::Text(text) => Some(text.as_str()),
+                    _ => None,
+                };
+                texts.filter_map(text).collect()
+            }
+        }
+    }
+}

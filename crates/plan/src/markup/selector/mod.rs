@@ -1,0 +1,248 @@
+//! CSS selectors as tests use them: types, ids, classes, attributes, combinators, the structural pseudo-classes, `:not`,
+//! `:contains`, and jQuery's `:first`, `:last` and `:eq` at the end.
+
+mod parse;
+
+use serde_json::{Map, Value};
+
+use super::{NodeId, ROOT, Tree};
+use crate::Misread;
+
+/// A selector, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selector {
+    /// Between commas.
+    alternatives: Vec<Complex>,
+}
+
+/// Compounds with combinators between them, and which of the elements found are meant.
+#[derive(Debug, Clone, PartialEq)]
+struct Complex {
+    /// The combinator stands before its compound; the first one's is [`Combinator::Descendant`], of the document.
+    compounds: Vec<(Combinator, Vec<Simple>)>,
+    pick: Option<Pick>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Combinator {
+    Descendant,
+    Child,
+    Next,
+    Later,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pick {
+    At(i64),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Simple {
+    Any,
+    Type(String),
+    Attribute {
+        name: String,
+        test: Test,
+        value: String,
+        any_case: bool,
+    },
+    /// Position among siblings: a·n + b, from the end, of the same type.
+    Nth {
+        a: i64,
+        b: i64,
+        from_end: bool,
+        of_type: bool,
+    },
+    Only {
+        of_type: bool,
+    },
+    Empty,
+    Contains(String),
+    Not(Vec<Simple>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Test {
+    Exists,
+    Equals,
+    Word,
+    Dash,
+    Starts,
+    Ends,
+    Holds,
+}
+
+impl Selector {
+    /// Reads a selector.
+    ///
+    /// # Errors
+    /// Where and why it cannot be read.
+    pub fn parse(text: &str) -> Result<Selector, Misread> {
+        parse::parse(text).map(|alternatives| Selector { alternatives })
+    }
+
+    /// The attribute of every element found, in the document's order; without a name, all attributes as a mapping. None stands
+    /// where an element has no such attribute.
+    #[must_use]
+    pub fn find(&self, tree: &Tree, attribute: Option<&str>) -> Vec<Option<Value>> {
+        let found = self.elements(tree).into_iter();
+        let value = |id: NodeId| match attribute {
+            Some(name) => tree.attribute(id, name).map(Value::from),
+            None => {
+                let all = tree.attributes(id).iter();
+                let all = all.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+                Some(Value::Object(all.collect::<Map<_, _>>()))
+            }
+        };
+        found.map(value).collect()
+    }
+
+    fn elements(&self, tree: &Tree) -> Vec<NodeId> {
+        let all = tree.below(ROOT);
+        let all: Vec<NodeId> = all
+            .into_iter()
+            .filter(|id| tree.name(*id).is_some())
+            .collect();
+        let mut meant = vec![false; tree.nodes.len()];
+        for complex in &self.alternatives {
+            let fitting = all.iter().copied().filter(|id| complex.matches(tree, *id));
+            let fitting: Vec<NodeId> = fitting.collect();
+            match complex.pick {
+                None => fitting.iter().for_each(|id| meant[*id] = true),
+                Some(Pick::At(index)) => {
+                    let index = if index < 0 {
+                        index + fitting.len() as i64
+                    } else {
+                        index
+                    };
+                    if let Some(id) = usize::try_from(index).ok().and_then(|i| fitting.get(i)) {
+                        meant[*id] = true;
+                    }
+                }
+            }
+        }
+        all.into_iter().filter(|id| meant[*id]).collect()
+    }
+}
+
+impl Complex {
+    fn matches(&self, tree: &Tree, id: NodeId) -> bool {
+        self.matches_up_to(tree, id, self.compounds.len())
+    }
+
+    /// Whether an element fits the first so many compounds, the last of them being its own.
+    fn matches_up_to(&self, tree: &Tree, id: NodeId, count: usize) -> bool {
+        let Some((combinator, simples)) = count.checked_sub(1).map(|last| &self.compounds[last])
+        else {
+            return true;
+        };
+        if !fits(tree, id, simples) {
+            return false;
+        }
+        if count == 1 {
+            return true;
+        }
+        let before = |id| self.matches_up_to(tree, id, count - 1);
+        match combinator {
+            Combinator::Child => tree.parent(id).is_some_and(before),
+            Combinator::Descendant => {
+                let mut above = tree.parent(id);
+                while let Some(id) = above {
+                    if before(id) {
+                        return true;
+                    }
+                    above = tree.parent(id);
+                }
+                false
+            }
+            Combinator::Next | Combinator::Later => {
+                let siblings = tree.siblings(id);
+                let at = siblings.iter().position(|other| *other == id).unwrap_or(0);
+                let mut earlier = siblings[..at].iter().rev();
+                match combinator {
+                    Combinator::Next => earlier.next().is_some_and(|id| before(*id)),
+                    _ => earlier.any(|id| before(*id)),
+                }
+            }
+        }
+    }
+}
+
+fn fits(tree: &Tree, id: NodeId, simples: &[Simple]) -> bool {
+    let Some(name) = tree.name(id) else {
+        return false;
+    };
+    simples.iter().all(|simple| match simple {
+        Simple::Any => true,
+        Simple::Type(wanted) => name.eq_ignore_ascii_case(wanted),
+        Simple::Attribute {
+            name,
+            test,
+            value,
+            any_case,
+        } => tree
+            .attribute(id, name)
+            .is_some_and(|has| passes(has, *test, value, *any_case)),
+        Simple::Nth {
+            a,
+            b,
+            from_end,
+            of_type,
+        } => {
+            let place = place(tree, id, *from_end, *of_type);
+            let steps = place - b;
+            if *a == 0 {
+                steps == 0
+            } else {
+                steps % a == 0 && steps / a >= 0
+            }
+        }
+        Simple::Only { of_type } => {
+            place(tree, id, false, *of_type) == 1 && place(tree, id, true, *of_type) == 1
+        }
+        Simple::Empty => tree.children(id).is_empty(),
+        Simple::Contains(text) => tree.text(id).contains(text),
+        Simple::Not(inner) => !fits(tree, id, inner),
+    })
+}
+
+/// The place among its siblings, from 1.
+fn place(tree: &Tree, id: NodeId, from_end: bool, of_type: bool) -> i64 {
+    let mut siblings = tree.siblings(id);
+    if of_type {
+        siblings.retain(|other| tree.name(*other) == tree.name(id));
+    }
+    if from_end {
+        siblings.reverse();
+    }
+    siblings
+        .iter()
+        .position(|other| *other == id)
+        .map_or(0, |at| at as i64 + 1)
+}
+
+fn passes(has: &str, test: Test, value: &str, any_case: bool) -> bool {
+    let (has, value) = if any_case {
+        (has.to_lowercase(), value.to_lowercase())
+    } else {
+        (has.to_owned(), value.to_owned())
+    };
+    match test {
+        Test::Exists => true,
+        Test::Equals => has == value,
+        Test::Word => has.split_whitespace().any(|word| word == value),
+        Test::Dash => {
+            has == value
+                || has
+                    .strip_prefix(&value)
+                    .is_some_and(|rest| rest.starts_with('-'))
+        }
+        // An empty value is in nothing, says the standard.
+        Test::Starts => !value.is_empty() && has.starts_with(&value),
+        Test::Ends => !value.is_empty() && has.ends_with(&value),
+        Test::Holds => !value.is_empty() && has.contains(&value),
+    }
+}
+
+#[cfg(test)]
+mod tests;

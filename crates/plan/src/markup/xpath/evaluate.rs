@@ -1,0 +1,482 @@
+//! Gives an XPath expression its value.
+
+use std::{cell::Cell, collections::BTreeSet};
+
+use super::{
+    super::{Kind, NodeId, ROOT, Tree},
+    Axis, Expression, Found, Function, Operator, Path, Start, Step, Test,
+};
+use crate::value::{number_of, write_f64};
+
+/// A node of the document, or an attribute of one. Ordered as they stand in the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Item {
+    /// Where the node comes in the document.
+    order: usize,
+    attribute: Option<usize>,
+    node: NodeId,
+}
+
+#[derive(Debug, Clone)]
+enum Value {
+    Nodes(Vec<Item>),
+    Text(String),
+    Number(f64),
+    Bool(bool),
+}
+
+struct Context<'t> {
+    tree: &'t Tree,
+    /// By node.
+    order: Vec<usize>,
+    /// Nodes that may still be looked at.
+    budget: Cell<usize>,
+    exhausted: Cell<bool>,
+}
+
+/// So many nodes are looked at for one expression. Nested conditions over a large document multiply; beyond this nothing is
+/// found, as if the document held nothing: an answer must not hold up its generator.
+const BUDGET: usize = 2_000_000;
+
+/// Where an expression stands.
+#[derive(Clone, Copy)]
+struct Here {
+    item: Item,
+    position: usize,
+    last: usize,
+}
+
+pub(super) fn found(expression: &Expression, tree: &Tree) -> Found {
+    let mut order = vec![0; tree.nodes.len().max(1)];
+    for (at, node) in tree.below(ROOT).into_iter().enumerate() {
+        order[node] = at + 1;
+    }
+    let context = Context {
+        tree,
+        order,
+        budget: Cell::new(BUDGET),
+        exhausted: Cell::new(false),
+    };
+    let here = Here {
+        item: context.item(ROOT),
+        position: 1,
+        last: 1,
+    };
+    let value = context.value(expression, here);
+    if context.exhausted.get() {
+        return Found::Nodes(Vec::new());
+    }
+    match value {
+        Value::Nodes(items) => Found::Nodes(items.iter().map(|item| context.text(*item)).collect()),
+        Value::Text(text) => Found::Text(text),
+        Value::Number(n) => Found::Number(n),
+        Value::Bool(yes) => Found::Bool(yes),
+    }
+}
+
+impl Context<'_> {
+    fn item(&self, node: NodeId) -> Item {
+        Item {
+            order: self.order[node],
+            attribute: None,
+            node,
+        }
+    }
+
+    fn text(&self, item: Item) -> String {
+        match item.attribute {
+            Some(index) => self.tree.attributes(item.node)[index].1.clone(),
+            None => self.tree.text(item.node),
+        }
+    }
+
+    fn name(&self, item: Item) -> &str {
+        match item.attribute {
+            Some(index) => &self.tree.attributes(item.node)[index].0,
+            None => self.tree.name(item.node).unwrap_or_default(),
+        }
+    }
+
+    fn value(&self, expression: &Expression, here: Here) -> Value {
+        match expression {
+            Expression::Number(n) => Value::Number(*n),
+            Expression::Text(text) => Value::Text(text.clone()),
+            Expression::Negative(inner) => Value::Number(-self.number(&self.value(inner, here))),
+            Expression::Path(path) => Value::Nodes(self.path(path, here)),
+            Expression::Call(function, arguments) => self.call(*function, arguments, here),
+            Expression::Binary(operator, sides) => {
+                let left = self.value(&sides.0, here);
+                let decided = match operator {
+                    Operator::Or => self.truth(&left),
+                    Operator::And => !self.truth(&left),
+                    _ => false,
+                };
+                if decided {
+                    return Value::Bool(*operator == Operator::Or);
+                }
+                self.binary(*operator, left, self.value(&sides.1, here))
+            }
+        }
+    }
+
+    fn binary(&self, operator: Operator, left: Value, right: Value) -> Value {
+        let numbers = |apply: fn(f64, f64) -> f64| {
+            Value::Number(apply(self.number(&left), self.number(&right)))
+        };
+        match operator {
+            Operator::Or | Operator::And => Value::Bool(self.truth(&right)),
+            Operator::Equal
+            | Operator::Unequal
+            | Operator::Less
+            | Operator::AtMost
+            | Operator::More
+            | Operator::AtLeast => Value::Bool(self.compare(&left, &right, operator)),
+            Operator::Add => numbers(|a, b| a + b),
+            Operator::Subtract => numbers(|a, b| a - b),
+            Operator::Multiply => numbers(|a, b| a * b),
+            Operator::Divide => numbers(|a, b| a / b),
+            Operator::Remainder => numbers(|a, b| a % b),
+            Operator::Union => {
+                let mut all: BTreeSet<Item> = nodes(left).into_iter().collect();
+                all.extend(nodes(right));
+                Value::Nodes(all.into_iter().collect())
+            }
+        }
+    }
+
+    /// Sets of nodes compare as soon as one of their texts does.
+    fn compare(&self, left: &Value, right: &Value, operator: Operator) -> bool {
+        let equality = matches!(operator, Operator::Equal | Operator::Unequal);
+        match (left, right) {
+            (Value::Nodes(_), Value::Bool(_)) | (Value::Bool(_), Value::Nodes(_)) if equality => {
+                (self.truth(left) == self.truth(right)) == (operator == Operator::Equal)
+            }
+            (Value::Nodes(items), other) => items.iter().any(|item| {
+                let text = Value::Text(self.text(*item));
+                self.compare(&text, other, operator)
+            }),
+            (other, Value::Nodes(items)) => items.iter().any(|item| {
+                let text = Value::Text(self.text(*item));
+                self.compare(other, &text, operator)
+            }),
+            _ if equality => {
+                let same = match (left, right) {
+                    (Value::Bool(_), _) | (_, Value::Bool(_)) => {
+                        self.truth(left) == self.truth(right)
+                    }
+                    (Value::Number(_), _) | (_, Value::Number(_)) => {
+                        self.number(left) == self.number(right)
+                    }
+                    _ => self.string(left) == self.string(right),
+                };
+                same == (operator == Operator::Equal)
+            }
+            _ => {
+                let (a, b) = (self.number(left), self.number(right));
+                match operator {
+                    Operator::Less => a < b,
+                    Operator::AtMost => a <= b,
+                    Operator::More => a > b,
+                    _ => a >= b,
+                }
+            }
+        }
+    }
+
+    fn truth(&self, value: &Value) -> bool {
+        match value {
+            Value::Nodes(items) => !items.is_empty(),
+            Value::Text(text) => !text.is_empty(),
+            Value::Number(n) => *n != 0.0 && !n.is_nan(),
+            Value::Bool(yes) => *yes,
+        }
+    }
+
+    fn number(&self, value: &Value) -> f64 {
+        match value {
+            Value::Number(n) => *n,
+            Value::Bool(yes) => f64::from(u8::from(*yes)),
+            other => {
+                let text = self.string(other);
+                // Unlike JavaScript's, an empty text is no number here.
+                if text.trim().is_empty() {
+                    f64::NAN
+                } else {
+                    number_of(&text)
+                }
+            }
+        }
+    }
+
+    fn string(&self, value: &Value) -> String {
+        match value {
+            Value::Nodes(items) => items
+                .first()
+                .map_or_else(String::new, |item| self.text(*item)),
+            Value::Text(text) => text.clone(),
+            Value::Number(n) => {
+                let mut out = String::new();
+                write_f64(*n, &mut out);
+                out
+            }
+            Value::Bool(yes) => yes.to_string(),
+        }
+    }
+
+    fn path(&self, path: &Path, here: Here) -> Vec<Item> {
+        let mut items = match &path.start {
+            Start::Document => vec![self.item(ROOT)],
+            Start::Here => vec![here.item],
+            Start::Of(expression, predicates) => {
+                let mut items = nodes(self.value(expression, here));
+                for predicate in predicates {
+                    items = self.filtered(items, predicate);
+                }
+                items
+            }
+        };
+        for step in &path.steps {
+            let mut found = BTreeSet::new();
+            for item in items {
+                found.extend(self.step(step, item));
+            }
+            items = found.into_iter().collect();
+        }
+        items
+    }
+
+    fn step(&self, step: &Step, from: Item) -> Vec<Item> {
+        let mut items = self.along(step.axis, from);
+        match self.budget.get().checked_sub(items.len() + 1) {
+            Some(left) => self.budget.set(left),
+            None => {
+                self.exhausted.set(true);
+                return Vec::new();
+            }
+        }
+        items.retain(|item| self.passes(&step.test, step.axis, *item));
+        for predicate in &step.predicates {
+            items = self.filtered(items, predicate);
+        }
+        items
+    }
+
+    /// Positions count from 1 in the order in which the items are given.
+    fn filtered(&self, items: Vec<Item>, predicate: &Expression) -> Vec<Item> {
+        let last = items.len();
+        let holds = |(at, item): &(usize, Item)| {
+            let here = Here {
+                item: *item,
+                position: at + 1,
+                last,
+            };
+            match self.value(predicate, here) {
+                Value::Number(n) => n == (at + 1) as f64,
+                other => self.truth(&other),
+            }
+        };
+        let kept = items.into_iter().enumerate().filter(holds);
+        kept.map(|(_, item)| item).collect()
+    }
+
+    fn passes(&self, test: &Test, axis: Axis, item: Item) -> bool {
+        let kind = &self.tree.nodes[item.node].kind;
+        let named = item.attribute.is_some() || matches!(kind, Kind::Element { .. });
+        let principal = (axis == Axis::Attribute) == item.attribute.is_some();
+        match test {
+            Test::Node => true,
+            Test::Any => named && principal,
+            Test::Prefix(prefix) => named && principal && self.name(item).starts_with(prefix),
+            Test::Name(name) => named && principal && self.name(item) == name,
+            Test::Text => item.attribute.is_none() && matches!(kind, Kind::Text(_)),
+            Test::Comment => item.attribute.is_none() && matches!(kind, Kind::Comment(_)),
+        }
+    }
+
+    /// What lies along an axis, the nearest first.
+    fn along(&self, axis: Axis, from: Item) -> Vec<Item> {
+        let tree = self.tree;
+        let items = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| self.item(node)).collect();
+        if from.attribute.is_some() {
+            let mut above = self.along(Axis::AncestorOrSelf, self.item(from.node));
+            return match axis {
+                Axis::Myself => vec![from],
+                Axis::Parent => {
+                    above.truncate(1);
+                    above
+                }
+                Axis::Ancestor => above,
+                Axis::AncestorOrSelf => {
+                    above.insert(0, from);
+                    above
+                }
+                _ => Vec::new(),
+            };
+        }
+        let node = from.node;
+        match axis {
+            Axis::Myself => vec![from],
+            Axis::Child => items(tree.children(node).to_vec()),
+            Axis::Descendant => items(tree.below(node)),
+            Axis::DescendantOrSelf => {
+                let mut all = vec![node];
+                all.extend(tree.below(node));
+                items(all)
+            }
+            Axis::Parent => items(tree.parent(node).into_iter().collect()),
+            Axis::Ancestor => items(self.above(node)),
+            Axis::AncestorOrSelf => {
+                let mut all = vec![node];
+                all.extend(self.above(node));
+                items(all)
+            }
+            Axis::FollowingSibling => items(self.beside(node, false)),
+            Axis::PrecedingSibling => items(self.beside(node, true)),
+            Axis::Following => {
+                let mut all = Vec::new();
+                for base in std::iter::once(node).chain(self.above(node)) {
+                    for sibling in self.beside(base, false) {
+                        all.push(sibling);
+                        all.extend(tree.below(sibling));
+                    }
+                }
+                items(all)
+            }
+            Axis::Preceding => {
+                let mut all = Vec::new();
+                for base in std::iter::once(node).chain(self.above(node)) {
+                    for sibling in self.beside(base, true) {
+                        let mut below = tree.below(sibling);
+                        below.reverse();
+                        all.extend(below);
+                        all.push(sibling);
+                    }
+                }
+                items(all)
+            }
+            Axis::Attribute => (0..tree.attributes(node).len())
+                .map(|index| Item {
+                    attribute: Some(index),
+                    ..from
+                })
+                .collect(),
+        }
+    }
+
+    fn above(&self, node: NodeId) -> Vec<NodeId> {
+        std::iter::successors(self.tree.parent(node), |node| self.tree.parent(*node)).collect()
+    }
+
+    /// The siblings on one side, the nearest first.
+    fn beside(&self, node: NodeId, before: bool) -> Vec<NodeId> {
+        let Some(parent) = self.tree.parent(node) else {
+            return Vec::new();
+        };
+        let all = self.tree.children(parent);
+        let at = all.iter().position(|other| *other == node).unwrap_or(0);
+        if before {
+            all[..at].iter().rev().copied().collect()
+        } else {
+            all[at + 1..].to_vec()
+        }
+    }
+
+    fn call(&self, function: Function, arguments: &[Expression], here: Here) -> Value {
+        let value = |index: usize| arguments.get(index).map(|a| self.value(a, here));
+        let myself = || Value::Nodes(vec![here.item]);
+        // Functions that take nothing take the node at hand.
+        let subject = || value(0).unwrap_or_else(myself);
+        let text = |index: usize| value(index).map_or_else(String::new, |v| self.string(&v));
+        let number = |index: usize| value(index).map_or(f64::NAN, |v| self.number(&v));
+        let first_name = || match subject() {
+            Value::Nodes(items) => items.first().map_or("", |item| self.name(*item)),
+            _ => "",
+        };
+        match function {
+            Function::Last => Value::Number(here.last as f64),
+            Function::Position => Value::Number(here.position as f64),
+            Function::Count => Value::Number(value(0).map_or(0, |v| nodes(v).len()) as f64),
+            Function::Name => Value::Text(first_name().to_owned()),
+            Function::LocalName => {
+                let name = first_name();
+                Value::Text(
+                    name.rsplit_once(':')
+                        .map_or(name, |(_, name)| name)
+                        .to_owned(),
+                )
+            }
+            Function::Text => Value::Text(self.string(&subject())),
+            Function::Concat => Value::Text((0..arguments.len()).map(text).collect()),
+            Function::StartsWith => Value::Bool(text(0).starts_with(&text(1))),
+            Function::Contains => Value::Bool(text(0).contains(&text(1))),
+            Function::Before | Function::After => {
+                let (whole, part) = (text(0), text(1));
+                let sides = whole.split_once(&part);
+                let side = |(before, after): (&str, &str)| {
+                    if function == Function::Before {
+                        before.to_owned()
+                    } else {
+                        after.to_owned()
+                    }
+                };
+                Value::Text(sides.map_or_else(String::new, side))
+            }
+            Function::Substring => {
+                let length = (arguments.len() > 2).then(|| number(2));
+                Value::Text(substring(&text(0), number(1), length))
+            }
+            Function::Length => Value::Number(self.string(&subject()).chars().count() as f64),
+            Function::Normalize => {
+                let text = self.string(&subject());
+                Value::Text(text.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            Function::Translate => Value::Text(translate(&text(0), &text(1), &text(2))),
+            Function::Boolean => Value::Bool(value(0).is_some_and(|v| self.truth(&v))),
+            Function::Not => Value::Bool(!value(0).is_some_and(|v| self.truth(&v))),
+            Function::True => Value::Bool(true),
+            Function::False => Value::Bool(false),
+            Function::Number => Value::Number(self.number(&subject())),
+            Function::Sum => {
+                let items = value(0).map(nodes).unwrap_or_default();
+                let number = |item: &Item| self.number(&Value::Text(self.text(*item)));
+                Value::Number(items.iter().map(number).sum())
+            }
+            Function::Floor => Value::Number(number(0).floor()),
+            Function::Ceiling => Value::Number(number(0).ceil()),
+            Function::Round => Value::Number((number(0) + 0.5).floor()),
+        }
+    }
+}
+
+fn nodes(value: Value) -> Vec<Item> {
+    match value {
+        Value::Nodes(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// The characters at the positions p, from 1, with round(start) ≤ p < round(start) + round(length).
+fn substring(text: &str, start: f64, length: Option<f64>) -> String {
+    let round = |n: f64| (n + 0.5).floor();
+    let begin = round(start);
+    let end = length.map_or(f64::INFINITY, |length| begin + round(length));
+    let inside = |at: usize| {
+        let place = (at + 1) as f64;
+        place >= begin && place < end
+    };
+    let chars = text.chars().enumerate();
+    chars
+        .filter(|(at, _)| inside(*at))
+        .map(|(_, c)| c)
+        .collect()
+}
+
+fn translate(text: &str, from: &str, to: &str) -> String {
+    let to: Vec<char> = to.chars().collect();
+    text.chars()
+        .filter_map(|c| match from.chars().position(|known| known == c) {
+            None => Some(c),
+            Some(at) => to.get(at).copied(),
+        })
+        .collect()
+}

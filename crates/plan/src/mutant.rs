@@ -1,0 +1,62 @@
+//! Known sins, for proving that the battery finds them: each variant breaks one rule of honest measurement on purpose.
+//!
+//! They exist only in builds with the feature `mutants`. Without it [`is`] is constantly false and leaves no trace; the
+//! product is never built with it.
+
+/// A known sin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutant {
+    /// A request that waited for a connection counts from when it got one.
+    StampAtDequeue,
+    /// Requests that time out are left out.
+    DropTimeouts,
+    /// Timers in whole milliseconds.
+    MillisecondTimers,
+    /// The next arrival is due one gap after the last one really came.
+    NowPlusPeriod,
+    /// Percentiles of intervals are averaged.
+    AveragedPercentiles,
+    /// The last fiftieth of the schedule is missing.
+    TruncatedSchedule,
+    /// Requests without an answer are left out of the distribution.
+    ErrorsLeftOut,
+    /// Arrivals that were never sent are called skipped.
+    SkippedForUnsent,
+}
+
+/// All, with their names.
+pub const ALL: [(Mutant, &str); 8] = [
+    (Mutant::StampAtDequeue, "stamp-at-dequeue"),
+    (Mutant::DropTimeouts, "drop-timeouts"),
+    (Mutant::MillisecondTimers, "millisecond-timers"),
+    (Mutant::NowPlusPeriod, "now-plus-period"),
+    (Mutant::AveragedPercentiles, "averaged-percentiles"),
+    (Mutant::TruncatedSchedule, "truncated-schedule"),
+    (Mutant::ErrorsLeftOut, "errors-left-out"),
+    (Mutant::SkippedForUnsent, "skipped-for-unsent"),
+];
+
+#[cfg(feature = "mutants")]
+static CHOSEN: std::sync::OnceLock<Mutant> = std::sync::OnceLock::new();
+
+/// Chooses the sin of this process; false when there is none of this name.
+#[cfg(feature = "mutants")]
+pub fn choose(name: &str) -> bool {
+    let found = ALL.into_iter().find(|(_, known)| *known == name);
+    found.is_some_and(|(mutant, _)| CHOSEN.set(mutant).is_ok())
+}
+
+/// Whether this process commits this sin.
+#[cfg(feature = "mutants")]
+#[must_use]
+pub fn is(mutant: Mutant) -> bool {
+    CHOSEN.get() == Some(&mutant)
+}
+
+/// Whether this process commits this sin: never.
+#[cfg(not(feature = "mutants"))]
+#[must_use]
+#[inline]
+pub const fn is(_: Mutant) -> bool {
+    false
+}

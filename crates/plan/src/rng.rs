@@ -1,0 +1,102 @@
+//! Random numbers as functions of a key: the same (seed, key) gives the same numbers on any worker, in any order.
+//!
+//! SplitMix64 over a mixed key: small, well tested, and more than good enough for load shapes. Not for cryptography.
+
+/// A stream of random numbers that belongs to one key.
+#[derive(Debug, Clone)]
+pub struct Rng {
+    state: u64,
+}
+
+/// What a stream is for; keeps the streams of one arrival apart.
+#[derive(Debug, Clone, Copy)]
+pub enum Purpose {
+    /// Arrivals of a Poisson slot.
+    Slot = 1,
+    /// Which scenario an arrival gets.
+    Scenario = 2,
+    /// Which row of a payload.
+    Row = 3,
+    /// Which element of a variable's list.
+    Variable = 4,
+    /// Everything a virtual user draws while it runs.
+    User = 5,
+    /// When levels are sampled.
+    Sampling = 6,
+}
+
+impl Rng {
+    /// The stream of (seed, purpose, a, b).
+    #[must_use]
+    pub fn keyed(seed: u64, purpose: Purpose, a: u64, b: u64) -> Rng {
+        let mut state = mix(seed ^ 0x6c6f_6164_6c69_6e65);
+        for part in [purpose as u64, a, b] {
+            state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15)
+                ^ part.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        }
+        Rng { state }
+    }
+
+    /// A stream of its own for each of several branches of this one.
+    #[must_use]
+    pub fn fork(&self, branch: u64) -> Rng {
+        Rng {
+            state: mix(self.state ^ mix(branch.wrapping_add(1))),
+        }
+    }
+
+    /// 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.state)
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform in 0..n; 0 for n = 0. The bias of the multiplication is below n / 2^64.
+    pub fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
+    }
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_key_same_numbers_other_key_others() {
+        let draw = |a| Rng::keyed(7, Purpose::Row, a, 0).next_u64();
+        assert_eq!(draw(1), draw(1));
+        assert_ne!(draw(1), draw(2));
+        assert_ne!(
+            Rng::keyed(7, Purpose::Row, 1, 0).next_u64(),
+            Rng::keyed(7, Purpose::User, 1, 0).next_u64()
+        );
+    }
+
+    #[test]
+    fn means_are_right() {
+        let mut rng = Rng::keyed(1, Purpose::Slot, 0, 0);
+        let n = 100_000;
+        let uniform: f64 = (0..n).map(|_| rng.unit()).sum::<f64>() / f64::from(n);
+        let exponential: f64 = (0..n).map(|_| rng.exponential()).sum::<f64>() / f64::from(n);
+        let below: u64 = (0..n).map(|_| rng.below(10)).sum();
+        assert!((uniform - 0.5).abs() < 0.005, "{uniform}");
+        assert!((exponential - 1.0).abs() < 0.02, "{exponential}");
+        assert!((below as f64 / f64::from(n) - 4.5).abs() < 0.05);
+    }
+}

@@ -1,0 +1,46 @@
+//! A stretch with evenly spaced arrivals: `start + (j + offset) × gap`, the gap an exact fraction of nanoseconds.
+
+use crate::{Rate, units::SECOND};
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment {
+    pub start_ns: u64,
+    pub count: u64,
+    /// Nanoseconds between arrivals, as a fraction.
+    pub gap_num: u64,
+    pub gap_den: u64,
+    /// 0: the first arrival lies at the start; 1: one gap after it.
+    pub offset: u64,
+}
+
+impl Segment {
+    pub fn of_rate(start_ns: u64, duration_ns: u64, rate: Rate, offset: u64) -> Segment {
+        Segment {
+            start_ns,
+            count: rate.events_in(duration_ns),
+            gap_num: rate.per_ns,
+            gap_den: rate.count.max(1),
+            offset,
+        }
+    }
+
+    pub fn of_count(start_ns: u64, duration_ns: u64, count: u64, offset: u64) -> Segment {
+        Segment {
+            start_ns,
+            count,
+            gap_num: duration_ns,
+            gap_den: count.max(1),
+            offset,
+        }
+    }
+
+    pub fn at(&self, j: u64) -> u64 {
+        let steps = u128::from(j + self.offset);
+        self.start_ns + (steps * u128::from(self.gap_num) / u128::from(self.gap_den)) as u64
+    }
+}
+
+/// The constant rate of one second of a phase, for slots of a Poisson process.
+pub(super) fn per_second(count: u64) -> f64 {
+    count as f64 / SECOND as f64
+}

@@ -1,0 +1,350 @@
+//! Templates: values with `{{ variables }}` and `{{ $functions(…) }}` in them, in Artillery's dialect (which native plans share).
+//!
+//! Parsed once before the run; evaluated per virtual user against a [`Scope`]. A template that holds nothing to expand is a
+//! [`Template::Literal`], so that the engine can encode it before the run. Reading the dialect is `parse`'s job, below.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{path::Path, rng::Rng, value};
+
+mod fake;
+mod function;
+mod parse;
+
+pub use fake::Fakery;
+pub use function::Function;
+pub use parse::{TemplateError, unread_braces};
+
+/// Where a running template finds its variables.
+pub trait Scope {
+    /// The value of a top-level variable; none when it is undefined.
+    fn get(&self, name: &str) -> Option<&Value>;
+}
+
+impl Scope for Map<String, Value> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        Map::get(self, name)
+    }
+}
+
+/// A value with things to expand in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Template {
+    /// Nothing to expand.
+    Literal(Value),
+    /// One variable and nothing else: the value keeps its type.
+    Variable(Path),
+    /// Text around variables and functions: the result is text.
+    Text(Vec<Piece>),
+    /// A list of templates.
+    List(Vec<Template>),
+    /// A mapping of templates, in order.
+    Map(Vec<(Template, Template)>),
+}
+
+/// A part of a text template.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Piece {
+    /// As it is.
+    Text(String),
+    /// A variable, turned into text.
+    Variable(Path),
+    /// A function's result, always text.
+    Call(Function),
+}
+
+/// The template is a lone variable that is undefined: there is no value, which is not the same as the text `undefined`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Undefined;
+
+impl std::fmt::Display for Undefined {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("undefined")
+    }
+}
+
+impl std::error::Error for Undefined {}
+
+impl From<&str> for Template {
+    /// Text as it is, without a look at its braces.
+    fn from(text: &str) -> Template {
+        Template::Literal(Value::String(text.to_owned()))
+    }
+}
+
+impl Template {
+    /// Reads a value: its texts, and those of its lists and mappings, keys included.
+    ///
+    /// # Errors
+    /// When a function is called that does not exist, or with arguments it does not take.
+    pub fn parse(value: &Value) -> Result<Template, TemplateError> {
+        match value {
+            Value::String(text) => Template::parse_text(text),
+            Value::Array(items) => Ok(Template::list(
+                items
+                    .iter()
+                    .map(Template::parse)
+                    .collect::<Result<_, _>>()?,
+            )),
+            Value::Object(map) => {
+                let pair = |(key, item): (&String, &Value)| {
+                    Ok((Template::parse_text(key)?, Template::parse(item)?))
+                };
+                Ok(Template::map(
+                    map.iter().map(pair).collect::<Result<_, _>>()?,
+                ))
+            }
+            other => Ok(Template::Literal(other.clone())),
+        }
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// As [`Template::parse`].
+    pub fn parse_text(text: &str) -> Result<Template, TemplateError> {
+        parse::text(text)
+    }
+
+    /// A list; a literal if all items are.
+    #[must_use]
+    pub fn list(items: Vec<Template>) -> Template {
+        match items
+            .iter()
+            .map(|item| item.as_literal().cloned())
+            .collect()
+        {
+            Some(values) => Template::Literal(Value::Array(values)),
+            None => Template::List(items),
+        }
+    }
+
+    /// A mapping; a literal if all keys and values are.
+    #[must_use]
+    pub fn map(entries: Vec<(Template, Template)>) -> Template {
+        let literal = |(key, item): &(Template, Template)| {
+            Some((
+                value::text(Some(key.as_literal()?)),
+                item.as_literal()?.clone(),
+            ))
+        };
+        match entries.iter().map(literal).collect() {
+            Some(map) => Template::Literal(Value::Object(map)),
+            None => Template::Map(entries),
+        }
+    }
+
+    /// The value, if nothing depends on variables or chance.
+    #[must_use]
+    pub fn as_literal(&self) -> Option<&Value> {
+        match self {
+            Template::Literal(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Every variable that the template names.
+    pub fn variables(&self) -> impl Iterator<Item = &Path> {
+        let mut paths = Vec::new();
+        self.collect_variables(&mut paths);
+        paths.into_iter()
+    }
+
+    /// The first function that only the plugin fake-data has, by its name.
+    #[must_use]
+    pub fn made_up(&self) -> Option<Fakery> {
+        match self {
+            Template::Literal(_) | Template::Variable(_) => None,
+            Template::Text(pieces) => pieces.iter().find_map(|piece| match piece {
+                Piece::Call(Function::Fake(fakery)) => Some(*fakery),
+                _ => None,
+            }),
+            Template::List(items) => items.iter().find_map(Template::made_up),
+            Template::Map(entries) => entries
+                .iter()
+                .find_map(|(key, item)| key.made_up().or_else(|| item.made_up())),
+        }
+    }
+
+    fn collect_variables<'a>(&'a self, paths: &mut Vec<&'a Path>) {
+        match self {
+            Template::Literal(_) => {}
+            Template::Variable(path) => paths.push(path),
+            Template::Text(pieces) => paths.extend(pieces.iter().filter_map(|piece| match piece {
+                Piece::Variable(path) => Some(path),
+                Piece::Text(_) | Piece::Call(_) => None,
+            })),
+            Template::List(items) => items.iter().for_each(|item| item.collect_variables(paths)),
+            Template::Map(entries) => entries.iter().for_each(|(key, item)| {
+                key.collect_variables(paths);
+                item.collect_variables(paths);
+            }),
+        }
+    }
+
+    /// The value for one virtual user; none is `undefined`. Undefined properties are dropped from mappings and become
+    /// null in lists, as `JSON.stringify` does.
+    #[must_use]
+    pub fn eval(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Value> {
+        match self {
+            Template::Literal(value) => Some(value.clone()),
+            Template::Variable(path) => path.get(scope).map(Cow::into_owned),
+            Template::Text(pieces) => {
+                let mut out = String::new();
+                write_pieces(pieces, scope, rng, &mut out);
+                Some(Value::String(out))
+            }
+            Template::List(items) => Some(
+                items
+                    .iter()
+                    .map(|item| item.eval(scope, rng).unwrap_or(Value::Null))
+                    .collect(),
+            ),
+            Template::Map(entries) => {
+                let mut map = Map::new();
+                for (key, item) in entries {
+                    let key = key.to_text(scope, rng);
+                    if let Some(value) = item.eval(scope, rng) {
+                        map.insert(key, value);
+                    }
+                }
+                Some(Value::Object(map))
+            }
+        }
+    }
+
+    /// Appends the value's text (a URL, a header, a line).
+    ///
+    /// # Errors
+    /// When the whole template is one undefined variable; nothing is written then.
+    pub fn write_text(
+        &self,
+        scope: &dyn Scope,
+        rng: &mut Rng,
+        out: &mut String,
+    ) -> Result<(), Undefined> {
+        match self {
+            Template::Literal(literal) => value::write_text(Some(literal), out),
+            Template::Variable(path) => {
+                value::write_text(Some(path.get(scope).ok_or(Undefined)?.as_ref()), out)
+            }
+            Template::Text(pieces) => write_pieces(pieces, scope, rng, out),
+            Template::List(_) | Template::Map(_) => return self.write_json(scope, rng, out),
+        }
+        Ok(())
+    }
+
+    /// The value's text; `undefined` for an undefined value.
+    #[must_use]
+    pub fn to_text(&self, scope: &dyn Scope, rng: &mut Rng) -> String {
+        let mut out = String::new();
+        if self.write_text(scope, rng, &mut out).is_err() {
+            out.push_str("undefined");
+        }
+        out
+    }
+
+    /// Appends the value as compact JSON, without building it first.
+    ///
+    /// # Errors
+    /// When the whole template is one undefined variable; nothing is written then.
+    pub fn write_json(
+        &self,
+        scope: &dyn Scope,
+        rng: &mut Rng,
+        out: &mut String,
+    ) -> Result<(), Undefined> {
+        match self {
+            Template::Literal(literal) => value::write_json(literal, out),
+            Template::Variable(path) => {
+                value::write_json(path.get(scope).ok_or(Undefined)?.as_ref(), out)
+            }
+            Template::Text(_) => {
+                if let Some(text) = self.eval(scope, rng) {
+                    value::write_json(&text, out);
+                }
+            }
+            Template::List(items) => {
+                out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    if item.write_json(scope, rng, out).is_err() {
+                        out.push_str("null");
+                    }
+                }
+                out.push(']');
+            }
+            Template::Map(entries) => write_map(entries, scope, rng, out),
+        }
+        Ok(())
+    }
+}
+
+fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
+    // Keys that depend on variables may collide, and then the last one counts: leave that to a real map.
+    if entries.iter().any(|(key, _)| key.as_literal().is_none()) {
+        let map = Template::Map(entries.to_vec())
+            .eval(scope, rng)
+            .unwrap_or(Value::Null);
+        return value::write_json(&map, out);
+    }
+    out.push('{');
+    let mut separator = "";
+    for (key, item) in entries {
+        let before = out.len();
+        out.push_str(separator);
+        value::write_json_string(&key.to_text(scope, rng), out);
+        out.push(':');
+        match item.write_json(scope, rng, out) {
+            Ok(()) => separator = ",",
+            Err(Undefined) => out.truncate(before),
+        }
+    }
+    out.push('}');
+}
+
+fn write_pieces(pieces: &[Piece], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Call(function) => function.write(rng, out),
+            Piece::Variable(path) => write_variable(path, scope, out, 0),
+        }
+    }
+}
+
+/// Values that hold variables themselves are expanded again, so deep; after that they stay as they are, because a value
+/// that holds its own name would never end.
+const MAX_NESTING: u32 = 8;
+
+/// The size beyond which nested values are not expanded further.
+const MAX_EXPANDED: usize = 16 << 20;
+
+fn write_variable(path: &Path, scope: &dyn Scope, out: &mut String, depth: u32) {
+    let found = path.get(scope);
+    let text = match found.as_deref() {
+        Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+        Some(found @ (Value::Array(_) | Value::Object(_))) => Cow::Owned(value::json(found)),
+        other => return value::write_text(other, out),
+    };
+    if depth >= MAX_NESTING || out.len() > MAX_EXPANDED || !text.contains("{{") {
+        return out.push_str(&text);
+    }
+    for piece in parse::variables_only(&text) {
+        match piece {
+            Piece::Text(text) => out.push_str(&text),
+            Piece::Variable(path) => write_variable(&path, scope, out, depth + 1),
+            Piece::Call(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

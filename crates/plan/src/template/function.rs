@@ -1,0 +1,68 @@
+//! The functions that templates can call. A new one is a variant, a line in [`FUNCTIONS`] and an arm in [`Function::write`].
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::fake::Fakery;
+use crate::rng::Rng;
+
+/// A built-in function with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Function {
+    /// A whole number in `min..=max`.
+    RandomNumber(i64, i64),
+    /// So many characters of `a-zA-Z0-9`.
+    RandomString(usize),
+    /// Something made up, where the plugin fake-data is there.
+    Fake(Fakery),
+}
+
+/// What a function makes of its arguments; a word instead of a number is none, as for JavaScript.
+type Read = fn(&[Option<i64>]) -> Result<Function, String>;
+
+/// Every function: its name, how it is called, how its arguments are read.
+pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
+    ("$randomNumber", "$randomNumber(min, max)", random_number),
+    ("$randomString", "$randomString(length)", random_string),
+];
+
+/// Longest random text that may be asked for.
+const MAX_LENGTH: i64 = 1 << 20;
+
+fn random_number(arguments: &[Option<i64>]) -> Result<Function, String> {
+    let argument = |i: usize| arguments.get(i).copied().flatten();
+    let (min, max) = match (argument(0), argument(1)) {
+        (Some(a), Some(b)) => (a.min(b), a.max(b)),
+        (Some(a), None) | (None, Some(a)) => (0, a),
+        (None, None) => (0, 1),
+    };
+    Ok(Function::RandomNumber(min, max))
+}
+
+fn random_string(arguments: &[Option<i64>]) -> Result<Function, String> {
+    match arguments.first().copied().flatten().unwrap_or(10) {
+        length if length > MAX_LENGTH => Err(format!("makes at most {MAX_LENGTH} characters")),
+        length => Ok(Function::RandomString(usize::try_from(length).unwrap_or(0))),
+    }
+}
+
+impl Function {
+    /// Appends the function's result.
+    pub fn write(&self, rng: &mut Rng, out: &mut String) {
+        const ALPHABET: &[u8; 62] =
+            b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        match *self {
+            Function::RandomNumber(min, max) => {
+                let offset = rng.below(max.abs_diff(min).saturating_add(1));
+                // Writing into a String cannot fail.
+                let _ = write!(out, "{}", min.saturating_add_unsigned(offset));
+            }
+            Function::Fake(fakery) => fakery.write(rng, out),
+            Function::RandomString(length) => {
+                out.extend((0..length).map(|_| char::from(ALPHABET[rng.below(62) as usize])));
+            }
+        }
+    }
+}

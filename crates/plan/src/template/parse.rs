@@ -1,0 +1,183 @@
+//! Reads the template dialect: which braces are variables, which are calls, and which stay as they are.
+//!
+//! `{{ x }}` and `{{{ x }}}` are variables when only word characters, white space and `$ . [ ] ' " -` stand between the braces;
+//! `{{ $f(1, a) }}` is a call. Everything else between braces is text.
+
+use super::{
+    Fakery, Piece, Template,
+    function::{FUNCTIONS, Function},
+};
+use crate::{path::Path, value::is_js_space};
+
+/// A call that cannot be made. The offset counts bytes from the start of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateError {
+    /// Bytes from the start of the text to the braces.
+    pub offset: usize,
+    /// The function, with its `$`.
+    pub function: String,
+    /// One line: what is wrong and what would be right.
+    pub message: String,
+}
+
+impl std::fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// A text's template.
+pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
+    if !text.contains("{{") {
+        return Ok(Template::from(text));
+    }
+    let mut pieces = split(text, true)?;
+    match pieces.as_mut_slice() {
+        [Piece::Variable(path)] => Ok(Template::Variable(path.clone())),
+        [Piece::Text(literal)] => Ok(Template::from(literal.as_str())),
+        _ => Ok(Template::Text(pieces)),
+    }
+}
+
+/// The pieces of a variable's value that is expanded again: calls are not made there.
+pub(super) fn variables_only(text: &str) -> Vec<Piece> {
+    // Without calls nothing can go wrong.
+    split(text, false).unwrap_or_default()
+}
+
+/// What stands between double braces and still is no variable or call, so that a reader can tell its user.
+#[must_use]
+pub fn unread_braces(text: &str) -> Option<&str> {
+    let mut rest = text;
+    loop {
+        rest = &rest[rest.find("{{")?..];
+        match brace(rest) {
+            Some((_, len)) => rest = &rest[len..],
+            None => return Some(rest.find("}}").map_or(rest, |end| &rest[..end + 2])),
+        }
+    }
+}
+
+enum Brace<'a> {
+    Variable(&'a str),
+    Call { name: &'a str, arguments: &'a str },
+}
+
+fn split(text: &str, calls: bool) -> Result<Vec<Piece>, TemplateError> {
+    let mut pieces = Vec::new();
+    let mut plain = String::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        match brace(&text[at..]) {
+            Some((Brace::Variable(name), len)) => {
+                flush(&mut plain, &mut pieces);
+                pieces.push(Piece::Variable(Path::parse(name)));
+                at += len;
+            }
+            Some((Brace::Call { name, arguments }, len)) if calls => {
+                flush(&mut plain, &mut pieces);
+                pieces.push(call(name, arguments, at)?);
+                at += len;
+            }
+            _ => {
+                plain.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    flush(&mut plain, &mut pieces);
+    Ok(pieces)
+}
+
+fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
+    if !plain.is_empty() {
+        pieces.push(Piece::Text(std::mem::take(plain)));
+    }
+}
+
+/// The variable or call that the text begins with, and its length.
+fn brace(text: &str) -> Option<(Brace<'_>, usize)> {
+    let inside = text.strip_prefix("{{")?;
+    variable(text, inside).or_else(|| {
+        let (brace, rest) = call_syntax(inside)?;
+        Some((brace, text.len() - rest.len()))
+    })
+}
+
+fn variable<'a>(text: &'a str, inside: &'a str) -> Option<(Brace<'a>, usize)> {
+    let inside = inside.strip_prefix('{').unwrap_or(inside);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || is_js_space(c) || "_$.[]'\"-".contains(c);
+    let name = &inside[..inside.find(|c| !allowed(c)).unwrap_or(inside.len())];
+    let rest = inside[name.len()..].strip_prefix("}}")?;
+    let rest = rest.strip_prefix('}').unwrap_or(rest);
+    (!name.is_empty()).then(|| {
+        (
+            Brace::Variable(name.trim_matches(is_js_space)),
+            text.len() - rest.len(),
+        )
+    })
+}
+
+/// `$name ( arguments ) }}` after the braces.
+fn call_syntax(inside: &str) -> Option<(Brace<'_>, &str)> {
+    let space = |text: &'static str| move |c: char| is_js_space(c) || text.contains(c);
+    let inside = inside.trim_start_matches(is_js_space);
+    let name_len = 1 + inside
+        .strip_prefix('$')?
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+    let (name, rest) = inside.split_at(name_len);
+    if name.len() < 2 {
+        return None;
+    }
+    let rest = rest.trim_start_matches(is_js_space).strip_prefix('(')?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !space("_,")(c))?;
+    let (arguments, rest) = rest.split_at(end);
+    let rest = rest
+        .strip_prefix(')')?
+        .trim_start_matches(is_js_space)
+        .strip_prefix("}}")?;
+    Some((Brace::Call { name, arguments }, rest))
+}
+
+/// Functions that people expect and Artillery does not have, and what comes nearest.
+const MEANT: [(&str, &str); 6] = [
+    ("$guid", "{{ $uuid }}, one for each virtual user"),
+    ("$randomInt", "$randomNumber(min, max)"),
+    ("$randomUUID", "{{ $uuid }}, one for each virtual user"),
+    ("$randomUuid", "{{ $uuid }}, one for each virtual user"),
+    ("$uuid", "{{ $uuid }}, without parentheses"),
+    ("$uuidv4", "{{ $uuid }}, one for each virtual user"),
+];
+
+fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateError> {
+    let refused = |message: String| TemplateError {
+        offset,
+        function: name.to_owned(),
+        message,
+    };
+    if let Some(fakery) = Fakery::named(&name[1..]) {
+        return Ok(Piece::Call(Function::Fake(fakery)));
+    }
+    let Some((_, _, read)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
+        let known: Vec<&str> = FUNCTIONS.iter().map(|(_, call, _)| *call).collect();
+        let meant = MEANT.iter().find(|(wrong, _)| *wrong == name);
+        let meant = meant.map_or_else(String::new, |(_, right)| format!(" (write {right})"));
+        return Err(refused(format!(
+            "there is no function {name}{meant}: the functions are {}",
+            known.join(" and ")
+        )));
+    };
+    // A word is a variable for JavaScript, and then no number.
+    let arguments: Vec<Option<i64>> = match arguments.trim_matches(is_js_space) {
+        "" => Vec::new(),
+        some => some
+            .split(',')
+            .map(|argument| argument.trim_matches(is_js_space).parse().ok())
+            .collect(),
+    };
+    read(&arguments)
+        .map(Piece::Call)
+        .map_err(|why| refused(format!("{name} {why}")))
+}

@@ -1,0 +1,321 @@
+//! Units: durations in nanoseconds, exact rates, and the native grammar `number + ns us ms s m h d`, `number + /s /m /h /d`.
+//!
+//! Front doors with a grammar of their own keep it in `formats`; only what a running test must parse again lives here.
+
+use serde::Serialize;
+
+/// Nanoseconds in a microsecond.
+pub const MICROSECOND: u64 = 1_000;
+/// Nanoseconds in a millisecond.
+pub const MILLISECOND: u64 = 1_000_000;
+/// Nanoseconds in a second.
+pub const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds in a minute.
+pub const MINUTE: u64 = 60 * SECOND;
+/// Nanoseconds in an hour.
+pub const HOUR: u64 = 60 * MINUTE;
+/// Nanoseconds in a day.
+pub const DAY: u64 = 24 * HOUR;
+
+/// Longest duration that any part of a plan may have: 100 days. It keeps every product below 128 bits.
+pub const MAX_DURATION: u64 = 100 * DAY;
+
+/// Events per second as an exact fraction, so that a schedule has no rounding that adds up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Events …
+    pub count: u64,
+    /// … in so many nanoseconds.
+    pub per_ns: u64,
+}
+
+impl Rate {
+    /// So many whole events per second.
+    #[must_use]
+    pub const fn per_second(count: u64) -> Rate {
+        Rate {
+            count,
+            per_ns: SECOND,
+        }
+    }
+
+    /// The exact fraction of a decimal number of events per second, to six digits after the point.
+    #[must_use]
+    pub fn from_f64(per_second: f64) -> Option<Rate> {
+        if !(0.0..=1e9).contains(&per_second) {
+            return None;
+        }
+        // Six digits are more than anyone writes, and the product stays exact in 53 bits up to a billion.
+        let millionths = (per_second * 1e6).round();
+        Some(
+            Rate {
+                count: millionths as u64,
+                per_ns: 1_000_000 * SECOND,
+            }
+            .reduced(),
+        )
+    }
+
+    /// Events per second, for showing.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.count as f64 * SECOND as f64 / self.per_ns as f64
+    }
+
+    /// Whether nothing ever arrives.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self.count == 0
+    }
+
+    /// The number of whole events in a stretch of time.
+    #[must_use]
+    pub fn events_in(self, duration_ns: u64) -> u64 {
+        (u128::from(self.count) * u128::from(duration_ns) / u128::from(self.per_ns)) as u64
+    }
+
+    fn reduced(self) -> Rate {
+        let g = gcd(self.count, self.per_ns).max(1);
+        Rate {
+            count: self.count / g,
+            per_ns: self.per_ns / g,
+        }
+    }
+}
+
+impl Serialize for Rate {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_f64(self.as_f64())
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// What is wrong with a text that should be a quantity. The offset counts bytes from the start of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrammarError {
+    /// Bytes from the start of the parsed text.
+    pub offset: usize,
+    /// One line: what is wrong and what would be right.
+    pub message: String,
+}
+
+impl std::fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
+/// A number with its unit, as the native grammar has it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "unit", content = "value", rename_all = "lowercase")]
+pub enum Quantity {
+    /// A bare number.
+    Number(f64),
+    /// A duration in nanoseconds.
+    Duration(u64),
+    /// A share, 1.0 for 100 %.
+    Share(f64),
+    /// Events per second.
+    PerSecond(f64),
+}
+
+/// Reads `10`, `1.5s`, `200ms`, `1 %`, `200/s`.
+///
+/// # Errors
+/// When the text is not a non-negative number with one of the units.
+pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
+    let trimmed = text.trim_start();
+    let lead = text.len() - trimmed.len();
+    let trimmed = trimmed.trim_end();
+    let digits = trimmed
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .unwrap_or(trimmed.len());
+    let error = |offset: usize, message: String| GrammarError {
+        offset: lead + offset,
+        message,
+    };
+    let number: f64 = trimmed[..digits].replace('_', "").parse().map_err(|_| {
+        error(0, format!("`{trimmed}` is not a quantity: write a number, then one of ns us ms s m h d, %, /s /m /h /d"))
+    })?;
+    let unit = trimmed[digits..].trim_start();
+    let duration = |scale: u64| {
+        let ns = number * scale as f64;
+        if ns > MAX_DURATION as f64 {
+            return Err(error(0, format!("`{trimmed}` is longer than 100 days")));
+        }
+        Ok(Quantity::Duration(ns.round() as u64))
+    };
+    match unit {
+        "" => Ok(Quantity::Number(number)),
+        "ns" => duration(1),
+        "us" | "µs" => duration(MICROSECOND),
+        "ms" => duration(MILLISECOND),
+        "s" => duration(SECOND),
+        "m" | "min" => duration(MINUTE),
+        "h" => duration(HOUR),
+        "d" => duration(DAY),
+        "%" => Ok(Quantity::Share(number / 100.0)),
+        "/s" => Ok(Quantity::PerSecond(number)),
+        "/m" => Ok(Quantity::PerSecond(number / 60.0)),
+        "/h" => Ok(Quantity::PerSecond(number / 3600.0)),
+        "/d" => Ok(Quantity::PerSecond(number / 86_400.0)),
+        other => Err(error(
+            trimmed.len() - other.len(),
+            format!(
+                "`{other}` is not a unit: use ns us ms s m h d for time, % for shares, /s /m /h /d for rates"
+            ),
+        )),
+    }
+}
+
+/// Reads a native duration, `10s`; a bare number is refused, because its unit would be a guess.
+///
+/// # Errors
+/// When the text is not a duration, or zero.
+pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
+    match parse_quantity(text)? {
+        Quantity::Duration(0) => Err(GrammarError {
+            offset: 0,
+            message: "a duration must be longer than zero".into(),
+        }),
+        Quantity::Duration(ns) => Ok(ns),
+        Quantity::Number(_) => Err(GrammarError {
+            offset: 0,
+            message: format!(
+                "`{}` has no unit: write for example {}s",
+                text.trim(),
+                text.trim()
+            ),
+        }),
+        _ => Err(GrammarError {
+            offset: 0,
+            message: format!("`{}` is not a duration: use ns us ms s m h d", text.trim()),
+        }),
+    }
+}
+
+/// Reads a native rate, `200/s`, exactly: `100/m` is 100 events in 60 seconds, not 1.6667 a second.
+///
+/// # Errors
+/// When the text is not a rate.
+pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
+    let trimmed = text.trim();
+    let refused = |message: String| Err(GrammarError { offset: 0, message });
+    let (number, per_ns) = match trimmed.split_once('/') {
+        None => (trimmed, SECOND),
+        Some((number, "s")) => (number.trim(), SECOND),
+        Some((number, "m" | "min")) => (number.trim(), MINUTE),
+        Some((number, "h")) => (number.trim(), HOUR),
+        Some((number, "d")) => (number.trim(), DAY),
+        Some((_, unit)) => {
+            return refused(format!("`/{unit}` is not a unit of rate: use /s /m /h /d"));
+        }
+    };
+    if trimmed.starts_with('-') {
+        return refused(format!("`{trimmed}` is negative: a rate is 0 or more"));
+    }
+    match number
+        .replace('_', "")
+        .parse::<f64>()
+        .ok()
+        .and_then(Rate::from_f64)
+    {
+        Some(rate) => {
+            let scaled = u128::from(rate.per_ns) * u128::from(per_ns / SECOND);
+            match u64::try_from(scaled) {
+                Ok(per_ns) => Ok(Rate {
+                    count: rate.count,
+                    per_ns,
+                }
+                .reduced()),
+                Err(_) => refused(format!("`{trimmed}` has more digits than a rate can hold")),
+            }
+        }
+        None => refused(format!(
+            "`{trimmed}` is not a rate: write for example 200/s, 90/m or 3000/h"
+        )),
+    }
+}
+
+/// Reads the duration grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`; a bare number is milliseconds), which
+/// Artillery applies while the test runs, to templated think times. Answers nanoseconds.
+#[must_use]
+pub fn parse_ms_grammar(text: &str) -> Option<f64> {
+    if text.is_empty() || text.len() > 100 {
+        return None;
+    }
+    let digits = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-'))
+        .unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = text[digits..].trim_start_matches(' ').to_ascii_lowercase();
+    let scale = match unit.as_str() {
+        "" | "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" => MILLISECOND as f64,
+        "s" | "sec" | "secs" | "second" | "seconds" => SECOND as f64,
+        "m" | "min" | "mins" | "minute" | "minutes" => MINUTE as f64,
+        "h" | "hr" | "hrs" | "hour" | "hours" => HOUR as f64,
+        "d" | "day" | "days" => DAY as f64,
+        "w" | "week" | "weeks" => 7.0 * DAY as f64,
+        "y" | "yr" | "yrs" | "year" | "years" => 365.25 * DAY as f64,
+        _ => return None,
+    };
+    Some(number * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities() {
+        assert_eq!(parse_quantity("200ms"), Ok(Quantity::Duration(200_000_000)));
+        assert_eq!(
+            parse_quantity(" 1.5 s "),
+            Ok(Quantity::Duration(1_500_000_000))
+        );
+        assert_eq!(parse_quantity("1 %"), Ok(Quantity::Share(0.01)));
+        assert_eq!(parse_quantity("120/m"), Ok(Quantity::PerSecond(2.0)));
+        assert_eq!(parse_quantity("7"), Ok(Quantity::Number(7.0)));
+        assert_eq!(parse_quantity("7 parsecs").map_err(|e| e.offset), Err(2));
+        assert!(parse_quantity("-1s").is_err());
+        assert!(parse_quantity("200d").is_err());
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(parse_duration("10s"), Ok(10 * SECOND));
+        assert!(parse_duration("10").is_err_and(|e| e.message.contains("no unit")));
+        assert!(parse_duration("0s").is_err());
+        assert!(parse_duration("10/s").is_err());
+    }
+
+    #[test]
+    fn rates_are_exact() {
+        assert_eq!(parse_rate("200/s"), Ok(Rate::per_second(200).reduced()));
+        let rate = parse_rate("100/m").expect("a rate");
+        assert_eq!(rate.events_in(MINUTE), 100);
+        assert_eq!(parse_rate("0.5").map(|r| r.events_in(10 * SECOND)), Ok(5));
+        assert!(parse_rate("-3/s").is_err_and(|e| e.message.contains("negative")));
+        assert!(parse_rate("3/x").is_err());
+    }
+
+    #[test]
+    fn ms_grammar() {
+        let ns = |text| parse_ms_grammar(text).map(|ns| ns as u64);
+        assert_eq!(ns("5m"), Some(300 * SECOND));
+        assert_eq!(ns("0.5 min"), Some(30 * SECOND));
+        assert_eq!(ns("500ms"), Some(SECOND / 2));
+        assert_eq!(ns("9 seconds"), Some(9 * SECOND));
+        assert_eq!(ns("1.5H"), Some(5400 * SECOND));
+        assert_eq!(ns("1h30m"), None);
+        assert_eq!(ns("soon"), None);
+    }
+}

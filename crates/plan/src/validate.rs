@@ -1,0 +1,138 @@
+//! What is wrong with a plan whatever it was read from: contradictions that a reader's grammar cannot see.
+//!
+//! Readers place problems in their files; this module only says what cannot run.
+
+use crate::{At, Draw, Load, Plan, Pool, Shape, schedule::Schedule, units};
+
+/// One problem of a test file: where, what, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, if a file is to blame.
+    pub at: Option<At>,
+    /// One line: what is wrong and what to do.
+    pub message: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{at}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl Problem {
+    /// A problem without a place.
+    #[must_use]
+    pub fn anywhere(message: impl Into<String>) -> Problem {
+        Problem {
+            at: None,
+            message: message.into(),
+        }
+    }
+}
+
+/// More arrivals than this are a slip of the keyboard; the schedule could hold them, the machine could not send them.
+const MAX_ARRIVALS: u64 = 20_000_000_000;
+
+impl Plan {
+    /// Everything that keeps the plan from running.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.target.is_empty() {
+            problems.push(Problem::anywhere(
+                "no target: name one in the file or with --target URL",
+            ));
+        }
+        if self.scenarios.is_empty() {
+            problems.push(Problem::anywhere("no scenarios: there is nothing to send"));
+        } else if self.scenarios.iter().all(|scenario| scenario.weight == 0) {
+            problems.push(Problem::anywhere(
+                "every scenario has weight 0: none would ever run",
+            ));
+        }
+        if self.http.pool == Pool::Shared(0) {
+            problems.push(Problem::anywhere("0 connections: at least 1 is needed"));
+        }
+        self.load_problems(&mut problems);
+        problems
+    }
+
+    fn load_problems(&self, problems: &mut Vec<Problem>) {
+        match &self.load {
+            Load::Once => {}
+            Load::Closed { users, duration_ns } => {
+                if *users == 0 {
+                    problems.push(Problem::anywhere("0 users: at least 1 is needed"));
+                }
+                check_duration(*duration_ns, problems);
+            }
+            Load::Open { phases, .. } => {
+                let total: u64 = phases
+                    .iter()
+                    .map(|phase| phase.duration_ns)
+                    .fold(0, u64::saturating_add);
+                check_duration(total, problems);
+                let expected: f64 = phases
+                    .iter()
+                    .map(|phase| expected_arrivals(phase.shape, phase.duration_ns))
+                    .sum();
+                if expected > MAX_ARRIVALS as f64 {
+                    problems.push(Problem::anywhere(format!(
+                        "about {expected:.0} arrivals: more than any run could send"
+                    )));
+                }
+            }
+        }
+    }
+
+    /// The schedule of this plan's load.
+    #[must_use]
+    pub fn schedule(&self, seed: u64) -> Schedule {
+        Schedule::new(&self.load, seed)
+    }
+
+    /// Which scenario each arrival gets.
+    #[must_use]
+    pub fn draw(&self, seed: u64) -> Draw {
+        Draw::new(seed, self.scenarios.iter().map(|scenario| scenario.weight))
+    }
+
+    /// The highest planned arrival rate per second; none for a closed model.
+    #[must_use]
+    pub fn peak_rate(&self) -> Option<f64> {
+        let Load::Open { phases, .. } = &self.load else {
+            return None;
+        };
+        let peak = |shape: Shape, duration: u64| match shape {
+            Shape::Rate(rate) => rate.as_f64(),
+            Shape::Staircase { from, to } => from.as_f64().max(to.as_f64()),
+            Shape::Count(count) => count as f64 / (duration.max(1) as f64 / units::SECOND as f64),
+            Shape::Pause => 0.0,
+        };
+        Some(
+            phases
+                .iter()
+                .map(|phase| peak(phase.shape, phase.duration_ns))
+                .fold(0.0, f64::max),
+        )
+    }
+}
+
+fn check_duration(duration_ns: u64, problems: &mut Vec<Problem>) {
+    if duration_ns > units::MAX_DURATION {
+        problems.push(Problem::anywhere("the test is longer than 100 days"));
+    }
+}
+
+fn expected_arrivals(shape: Shape, duration_ns: u64) -> f64 {
+    let seconds = duration_ns as f64 / units::SECOND as f64;
+    match shape {
+        Shape::Rate(rate) => rate.as_f64() * seconds,
+        Shape::Staircase { from, to } => f64::midpoint(from.as_f64(), to.as_f64()) * seconds,
+        Shape::Count(count) => count as f64,
+        Shape::Pause => 0.0,
+    }
+}

@@ -1,0 +1,76 @@
+//! Periods: ten seconds of wall-clock time each, aligned to whole tens, merged from intervals. The first and the last are
+//! usually partial.
+
+use measure::door::DoorPart;
+
+/// Length of a period, in milliseconds.
+pub(super) const LENGTH_MS: u64 = 10_000;
+
+/// One period.
+#[derive(Debug, Clone)]
+pub(super) struct Period {
+    /// Start, in milliseconds since 1970.
+    pub start_ms: u64,
+    pub part: DoorPart,
+}
+
+/// All periods of a run.
+pub(super) struct Periods {
+    wall_start_ns: u64,
+    complete: Vec<Period>,
+    current: Option<Period>,
+    total: DoorPart,
+}
+
+impl Periods {
+    pub(super) fn new(wall_start_ns: u64) -> Periods {
+        Periods {
+            wall_start_ns,
+            complete: Vec::new(),
+            current: None,
+            total: DoorPart::default(),
+        }
+    }
+
+    /// Adds an interval; gives back the periods that are complete with it. Periods in which nothing was recorded are none.
+    pub(super) fn push(&mut self, span: (u64, u64), part: &DoorPart) -> Vec<Period> {
+        let ms = |ns: u64| (self.wall_start_ns + ns) / 1_000_000;
+        let start_ms = ms(span.0) / LENGTH_MS * LENGTH_MS;
+        let is_over = ms(span.1) >= start_ms + LENGTH_MS;
+        let mut done = Vec::new();
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.start_ms < start_ms)
+        {
+            done.extend(self.finish());
+        }
+        if !part.is_empty() {
+            self.total.merge(part.clone());
+            let current = self.current.get_or_insert_with(|| Period {
+                start_ms,
+                part: DoorPart::default(),
+            });
+            current.part.merge(part.clone());
+        }
+        if is_over {
+            done.extend(self.finish());
+        }
+        done
+    }
+
+    /// Closes the period under way, if there is one.
+    pub(super) fn finish(&mut self) -> Option<Period> {
+        let period = self.current.take()?;
+        self.complete.push(period.clone());
+        Some(period)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Period> {
+        self.complete.iter().chain(&self.current)
+    }
+
+    pub(super) fn total(&self) -> &DoorPart {
+        &self.total
+    }
+}

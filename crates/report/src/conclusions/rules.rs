@@ -1,0 +1,321 @@
+//! The rules. Each looks at the summary alone and answers with one sentence, or with nothing.
+
+use measure::Kind;
+
+use super::{Conclusion, Tone, conclusion};
+use crate::{
+    record::Model,
+    summary::{Figure, Row, Stats, Summary, Trend},
+    units,
+};
+
+/// A rule.
+type Rule = fn(&Summary) -> Option<Conclusion>;
+
+/// All rules, in the order in which their sentences are read.
+pub(super) const ALL: [Rule; 8] = [
+    nothing, generator, overload, errors, healthy, course, slowest, not_sent,
+];
+
+/// Errors below this share do not keep a server from being called healthy.
+const FEW_ERRORS: f64 = 0.01;
+/// A server whose answers lag behind what arrives by more than this does not keep up.
+const LAGS: f64 = 0.05;
+/// Requests under way that have grown by this factor under the same load pile up.
+const PILES_UP: f64 = 2.0;
+/// And so many of them at least: two are not a pile.
+const PILE: f64 = 10.0;
+/// A load that has changed by less than this is the same.
+const SAME_LOAD: f64 = 0.2;
+
+/// What the headline is called.
+pub(super) fn headline(summary: &Summary) -> &'static str {
+    match summary.headline() {
+        Kind::Response => "response time",
+        Kind::Iteration => "iteration time",
+        _ if summary.run.imported_from.is_some() => "response time",
+        _ => "service time",
+    }
+}
+
+/// Where a figure of the headline stands in the summary.
+fn headline_path(summary: &Summary, figure: &str) -> String {
+    match summary.headline() {
+        Kind::Response => format!("all.response.{figure}"),
+        Kind::Iteration => {
+            let shown = summary.headline_stats().map(|(row, _)| row.id);
+            let at = summary
+                .iterations
+                .iter()
+                .position(|row| Some(row.id) == shown);
+            format!("iterations.{}.iteration.{figure}", at.unwrap_or(0))
+        }
+        _ => format!("all.service.{figure}"),
+    }
+}
+
+/// Whether the figures are those of the generator more than those of the server.
+pub(super) fn is_generators(summary: &Summary) -> bool {
+    let verdict = summary.measurement.as_ref().map(|m| m.verdict.as_str());
+    verdict.is_some_and(|verdict| verdict != "VALID")
+}
+
+fn error_share(summary: &Summary) -> f64 {
+    summary.all.error_share.unwrap_or(0.0)
+}
+
+/// Whether what arrived was not answered, or piled up, while the load stayed what it was.
+fn falls_behind(summary: &Summary) -> Option<&Trend> {
+    let trend = summary.trend.as_ref()?;
+    if summary.run.model != Model::Open || is_generators(summary) {
+        return None;
+    }
+    let (first, last) = (&trend.first, &trend.last);
+    let (before, after) = (first.in_flight?, last.in_flight?);
+    let same_load = (last.due_per_second - first.due_per_second).abs()
+        <= first.due_per_second.max(1.0) * SAME_LOAD;
+    let grew = after > before.max(1.0) * PILES_UP && after - before > PILE;
+    // Many requests of a scenario belong to one arrival: only requests can be compared with requests.
+    let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
+    let late = summary.all.none.get("timeout").is_some_and(|n| *n > 0)
+        || summary.all.none.get("unfinished").is_some_and(|n| *n > 0);
+    ((grew && (same_load || late)) || (lags && late)).then_some(trend)
+}
+
+fn nothing(summary: &Summary) -> Option<Conclusion> {
+    (summary.requests.issued == 0).then(|| {
+        conclusion(
+            "nothing",
+            Tone::Bad,
+            "0 requests were sent: there is nothing to conclude.".into(),
+            &["requests.issued"],
+        )
+    })
+}
+
+fn generator(summary: &Summary) -> Option<Conclusion> {
+    let m = summary.measurement.as_ref()?;
+    let reasons = m.reasons.join("; ");
+    let cpu = units::share(m.cpu);
+    match m.verdict.as_str() {
+        "INVALID" => {
+            let late = m.lateness_p99_ns.map_or_else(String::new, |ns| {
+                format!(
+                    " 1 % of the arrivals started at least {} late while it used {cpu} of a core;",
+                    units::time(ns)
+                )
+            });
+            Some(conclusion(
+                "generator",
+                Tone::Bad,
+                format!(
+                    "The load generator, not the server, was the limit ({reasons}):{late} \
+                     no latency of this run says anything of the server."
+                ),
+                &[
+                    "measurement.reasons",
+                    "measurement.lateness_p99_ns",
+                    "measurement.cpu",
+                ],
+            ))
+        }
+        "DEGRADED" => Some(conclusion(
+            "generator",
+            Tone::Bad,
+            format!(
+                "The load generator was the limit ({reasons}): the server can do {} requests/s or more.",
+                units::rate(summary.all.per_second)
+            ),
+            &["measurement.reasons", "all.per_second"],
+        )),
+        _ => None,
+    }
+}
+
+fn overload(summary: &Summary) -> Option<Conclusion> {
+    let trend = falls_behind(summary)?;
+    let (first, last) = (&trend.first, &trend.last);
+    Some(conclusion(
+        "overload",
+        Tone::Bad,
+        format!(
+            "The server did not keep up: while {} arrivals/s were due, requests under way grew from {} in the first quarter of the \
+             load to {} in the last; {}/s were answered as they should be at best.",
+            units::rate(last.due_per_second),
+            units::rate(first.in_flight.unwrap_or(0.0)),
+            units::rate(last.in_flight.unwrap_or(0.0)),
+            units::rate(trend.best.ok_per_second),
+        ),
+        &[
+            "trend.last.due_per_second",
+            "trend.first.in_flight",
+            "trend.last.in_flight",
+            "trend.best.ok_per_second",
+        ],
+    ))
+}
+
+fn errors(summary: &Summary) -> Option<Conclusion> {
+    let share = error_share(summary);
+    let first = summary.errors.first()?;
+    if share < FEW_ERRORS {
+        return None;
+    }
+    let text = |id| {
+        let row = summary.labels.iter().find(|row| row.id == id);
+        row.map(|row| row.text.as_str())
+    };
+    let under = match first.labels.as_slice() {
+        [one] => text(*one).map_or_else(String::new, |text| format!(", all of them under {text}")),
+        many => format!(", under {} endpoints", many.len()),
+    };
+    Some(conclusion(
+        "errors",
+        Tone::Bad,
+        format!(
+            "{} of {} requests failed ({}): most often {}, {} times{under}.",
+            units::count(summary.all.errors),
+            units::count(summary.all.count),
+            units::share(share),
+            first.reason,
+            units::count(first.count),
+        ),
+        &[
+            "all.errors",
+            "all.count",
+            "all.error_share",
+            "errors.0.count",
+        ],
+    ))
+}
+
+fn healthy(summary: &Summary) -> Option<Conclusion> {
+    let ok = summary.requests.ok;
+    if is_generators(summary)
+        || falls_behind(summary).is_some()
+        || error_share(summary) >= FEW_ERRORS
+        || ok == 0
+    {
+        return None;
+    }
+    let name = headline(summary);
+    let (_, stats) = summary.headline_stats()?;
+    let errors = summary.all.errors;
+    let wrong = if errors == 0 {
+        "0 failed".to_owned()
+    } else {
+        format!("{} failed", units::count(errors))
+    };
+    let (percentile, figure) = highest(stats)?;
+    Some(conclusion(
+        "healthy",
+        Tone::Good,
+        format!(
+            "The server kept up: {} requests were answered as they should be, {wrong}, at {}/s, with a {percentile} of the {name} of {figure}.",
+            units::count(ok),
+            units::rate(summary.all.per_second),
+        ),
+        &[
+            "requests.ok",
+            "all.errors",
+            "all.per_second",
+            &headline_path(
+                summary,
+                if percentile.starts_with('p') {
+                    percentile
+                } else {
+                    "max"
+                },
+            ),
+        ],
+    ))
+}
+
+/// The highest percentile that there are enough samples for.
+pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
+    let given = [
+        ("p99", stats.p99),
+        ("p95", stats.p95),
+        ("p90", stats.p90),
+        ("p50", stats.p50),
+    ];
+    let best = given.into_iter().find(|(_, figure)| !figure.too_few);
+    Some(best.unwrap_or(("largest value", stats.max)))
+}
+
+/// How the headline went from the first quarter of the load to the last.
+fn course(summary: &Summary) -> Option<Conclusion> {
+    let trend = summary.trend.as_ref()?;
+    let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
+    if is_generators(summary) || before == 0 {
+        return None;
+    }
+    let name = headline(summary);
+    let factor = after as f64 / before as f64;
+    let (verb, tone) = match factor {
+        f if f > 1.5 => ("rose", Tone::Bad),
+        f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
+        // No news beside bad news.
+        _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
+        _ => ("stayed about the same", Tone::Good),
+    };
+    Some(conclusion(
+        "course",
+        tone,
+        format!(
+            "From the first quarter of the load to the last, p95 of the {name} {verb}: {} at {} requests/s, {} at {}.",
+            units::time(before),
+            units::rate(trend.first.issued_per_second),
+            units::time(after),
+            units::rate(trend.last.issued_per_second),
+        ),
+        &[
+            "trend.first.p95",
+            "trend.first.issued_per_second",
+            "trend.last.p95",
+            "trend.last.issued_per_second",
+        ],
+    ))
+}
+
+/// The endpoint with the slowest answers, where there are several.
+fn slowest(summary: &Summary) -> Option<Conclusion> {
+    if summary.labels.len() < 2 || is_generators(summary) {
+        return None;
+    }
+    let p95 = |row: &Row| row.service.as_ref().and_then(|stats| stats.p95.ns);
+    let (at, row) = summary
+        .labels
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| p95(row).is_some())
+        .max_by_key(|(_, row)| p95(row))?;
+    let all = summary.all.service.as_ref()?.p95.ns?;
+    Some(conclusion(
+        "slowest",
+        Tone::Neutral,
+        format!(
+            "The slowest endpoint was {}, with a p95 service time of {} where that of all requests was {}.",
+            row.text,
+            units::time(p95(row)?),
+            units::time(all),
+        ),
+        &[&format!("labels.{at}.service.p95"), "all.service.p95"],
+    ))
+}
+
+/// Arrivals that the plan's cap turned away.
+fn not_sent(summary: &Summary) -> Option<Conclusion> {
+    let arrivals = summary.arrivals.as_ref().filter(|a| a.skipped > 0)?;
+    let planned = arrivals.planned?;
+    Some(conclusion(
+        "skipped",
+        Tone::Bad,
+        format!(
+            "{} of {} planned arrivals were turned away by the plan's own cap on virtual users: the load was smaller than it says.",
+            units::count(arrivals.skipped),
+            units::count(planned),
+        ),
+        &["arrivals.skipped", "arrivals.planned"],
+    ))
+}

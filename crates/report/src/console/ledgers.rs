@@ -1,0 +1,71 @@
+//! The two ledgers as sums that a reader can check, and a loud word when one does not add up.
+
+use crate::{
+    summary::{Arrivals, Requests, Summary},
+    units::count,
+};
+
+use super::text::wrap;
+
+const WARNING: &str = "  DOES NOT ADD UP";
+
+/// Both ledgers.
+pub(super) fn of(summary: &Summary) -> String {
+    let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
+    lines.push(requests(&summary.requests));
+    let lines = lines.iter().map(|line| wrap(line, 11));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn arrivals(ledger: &Arrivals) -> Vec<String> {
+    let mut lines = Vec::new();
+    let started = count(ledger.started);
+    if let (Some(planned), Some(unsent)) = (ledger.planned, ledger.unsent) {
+        let word = if ledger.until_stop { "due" } else { "planned" };
+        let (planned, skipped, unsent) = (count(planned), count(ledger.skipped), count(unsent));
+        lines.push(format!(
+            "Arrivals   {planned} {word} = {started} started + {skipped} skipped + {unsent} unsent"
+        ));
+    }
+    let head = if lines.is_empty() { "Iterations" } else { "" };
+    let mut sum = format!(
+        "{head:<10} {started} started = {} completed + {} failed + {} abandoned",
+        count(ledger.completed),
+        count(ledger.failed),
+        count(ledger.abandoned)
+    );
+    finish(&mut sum, ledger.under_way, ledger.adds_up);
+    lines.push(sum);
+    lines
+}
+
+fn requests(ledger: &Requests) -> String {
+    let mut sum = format!(
+        "Requests   {} issued = {} ok + {} failed + {} without an answer",
+        count(ledger.issued),
+        count(ledger.ok),
+        count(ledger.failed),
+        count(ledger.none)
+    );
+    let classes = ledger.none_by_class.iter();
+    let classes: Vec<String> = classes
+        .map(|(class, n)| format!("{class} {}", count(*n)))
+        .collect();
+    if !classes.is_empty() {
+        sum.push_str(&format!(" ({})", classes.join(", ")));
+    }
+    finish(&mut sum, ledger.under_way, ledger.adds_up);
+    if ledger.redirects > 0 {
+        sum.push_str(&format!("; besides, {} redirects", count(ledger.redirects)));
+    }
+    sum
+}
+
+fn finish(sum: &mut String, under_way: u64, adds_up: bool) {
+    if under_way > 0 {
+        sum.push_str(&format!(" + {} under way", count(under_way)));
+    }
+    if !adds_up {
+        sum.push_str(WARNING);
+    }
+}

@@ -1,0 +1,250 @@
+//! The summary as text for a terminal: at most 100 columns, no colours, every figure from [`Summary`]. This module lays out;
+//! it computes nothing and prints nothing.
+
+mod ledgers;
+mod progress;
+mod scene;
+mod screen;
+mod table;
+mod text;
+
+use crate::{
+    record::State,
+    summary::{Confidence, ErrorRow, Level, Stats, Summary},
+    units::{self, count},
+    verdict::{Judged, Judgement},
+};
+use text::{WIDTH, cut, wrap};
+
+pub use progress::progress_line;
+pub use scene::{Busy, Scene};
+pub use screen::{Line, Style, plain, screen};
+
+/// The text of a summary, ending with a line feed.
+#[must_use]
+pub fn summary_text(summary: &Summary) -> String {
+    let mut blocks = vec![identity(summary)];
+    if !summary.criteria.is_empty() {
+        blocks.push(criteria(&summary.criteria));
+    }
+    blocks.push(ledgers::of(summary));
+    blocks.push(table::of(summary));
+    blocks.extend(Some(facts(summary)).filter(|facts| !facts.is_empty()));
+    if !summary.errors.is_empty() {
+        blocks.push(errors(summary));
+    }
+    if !summary.notes.is_empty() {
+        let notes = summary
+            .notes
+            .iter()
+            .map(|note| wrap(&format!("Note: {note}"), 6));
+        blocks.push(notes.collect::<Vec<_>>().join("\n"));
+    }
+    if let Some(measurement) = &summary.measurement {
+        blocks.push(wrap(&measurement.line(), 2));
+    }
+    if let Some(record) = &summary.record {
+        blocks.push(format!("Report: {record}/report.html"));
+    }
+    blocks.join("\n\n") + "\n"
+}
+
+/// The ledgers as sums, a line each.
+#[must_use]
+pub fn ledgers_text(summary: &Summary) -> String {
+    ledgers::of(summary)
+}
+
+fn identity(summary: &Summary) -> String {
+    let run = &summary.run;
+    let when = run.started_utc.replace('T', " ");
+    let when = when.split('.').next().unwrap_or_default();
+    let state = match run.state {
+        State::Complete => "",
+        State::Running => " · not finished",
+        State::Interrupted => " · ended early",
+    };
+    // A URL as the test is its own name.
+    let what = if run.target.is_empty() || run.name.starts_with(&run.target) {
+        run.name.clone()
+    } else {
+        format!("{} → {}", run.name, run.target)
+    };
+    // Not every file of another tool says when it was written.
+    let when = if run.started_wall_ns > 0 {
+        format!(" · {when} UTC")
+    } else {
+        String::new()
+    };
+    wrap(&format!("{what} · {}{when}{state}", run.load), 2)
+}
+
+/// A line per criterion: the verdict, the criterion, what was measured, and why.
+fn criteria(criteria: &[Judged]) -> String {
+    let text_width = criteria
+        .iter()
+        .map(|judged| judged.text.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(46);
+    let line = |judged: &Judged| {
+        let verdict = match judged.judgement {
+            Judgement::Pass => "PASS",
+            Judgement::Fail => "FAIL",
+            Judgement::Inconclusive => "INCONCLUSIVE",
+        };
+        let mut line = format!("{verdict:<12}  {:<text_width$}", judged.text);
+        if let Some(measured) = &judged.measured {
+            line.push_str(&format!("  measured {measured}"));
+        }
+        if let Some(margin) = judged
+            .margin
+            .filter(|_| judged.judgement != Judgement::Inconclusive)
+        {
+            line.push_str(&format!(", {}", margin_text(margin)));
+        }
+        if let Some(reason) = &judged.reason {
+            line.push_str(&format!("  ({reason})"));
+        }
+        wrap(line.trim_end(), 14)
+    };
+    criteria.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn margin_text(margin: f64) -> String {
+    let side = if margin >= 0.0 {
+        "to spare"
+    } else {
+        "past the bound"
+    };
+    format!("{} {side}", units::share(margin.abs()))
+}
+
+/// The 95 % intervals of the headline percentiles: of iterations where an iteration is more than a request, else of requests.
+fn confidence(summary: &Summary) -> Vec<String> {
+    let whole = summary.iterations.iter().map(|row| row.count).sum::<u64>();
+    let of_requests = whole == 0 || whole == summary.all.count;
+    let wanted = summary
+        .confidence
+        .iter()
+        .filter(|c| (c.time != "iteration") == of_requests);
+    let line = |c: &Confidence| {
+        let high = c.high_ns.map_or_else(|| "?".to_owned(), units::time);
+        let rough = if c.rough { ", rough" } else { "" };
+        let name = if of_requests {
+            c.time.as_str()
+        } else {
+            c.of.as_str()
+        };
+        format!(
+            "95 %       {name} {} {}: {} to {high} ({} samples, worth {}{rough})",
+            c.percentile,
+            units::time(c.ns),
+            units::time(c.low_ns),
+            count(c.samples),
+            count(c.effective as u64)
+        )
+    };
+    wanted.map(line).collect()
+}
+
+fn facts(summary: &Summary) -> String {
+    let mut lines = Vec::new();
+    let stats = |name: &str, stats: &Option<Stats>| {
+        stats.as_ref().map(|stats| {
+            format!(
+                "{name:<10} p50 {}, p99 {}, max {}",
+                stats.p50, stats.p99, stats.max
+            )
+        })
+    };
+    lines.extend(confidence(summary));
+    lines.extend(stats("Lateness", &summary.lateness).map(|line| line + " (the generator's)"));
+    lines.extend(stats("Wait", &summary.wait).map(|line| line + " (for a connection)"));
+    let level = |level: Level| {
+        format!(
+            "mean {}, max {}",
+            units::decimal((level.mean * 100.0).round() / 100.0),
+            count(level.max)
+        )
+    };
+    let own = summary.run.imported_from.is_none();
+    lines.extend(own.then(|| {
+        format!(
+            "In flight  {}; {} connection{} opened",
+            level(summary.in_flight),
+            count(summary.connections_opened),
+            if summary.connections_opened == 1 {
+                ""
+            } else {
+                "s"
+            }
+        )
+    }));
+    lines.extend(own.then(|| {
+        format!(
+            "Bytes      {} out, {} in",
+            units::bytes(summary.all.bytes_out),
+            units::bytes(summary.all.bytes_in)
+        )
+    }));
+    if !summary.all.codes.is_empty() {
+        let codes: Vec<String> = summary
+            .all
+            .codes
+            .iter()
+            .map(|(code, n)| format!("{code} × {}", count(*n)))
+            .collect();
+        lines.push(format!("Codes      {}", codes.join(", ")));
+    }
+    lines
+        .iter()
+        .map(|line| wrap(line, 11))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// What a first sample says beside what its line has said already: the label, and the reason.
+fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
+    let line = detail.lines().next().unwrap_or_default();
+    let rest = line.strip_prefix(label).unwrap_or(line);
+    let rest = rest.strip_suffix(reason).unwrap_or(rest);
+    rest.trim_matches([' ', ':'])
+}
+
+fn errors(summary: &Summary) -> String {
+    let label = |id| {
+        let rows = [&summary.all]
+            .into_iter()
+            .chain(&summary.labels)
+            .chain(&summary.iterations);
+        rows.into_iter()
+            .find(|row| row.id == id)
+            .map(|row| row.text.as_str())
+            .unwrap_or("?")
+    };
+    let line = |row: &ErrorRow| {
+        let mut text = format!("{} × {}", count(row.count), row.reason);
+        if let Some(first) = &row.first {
+            text.push_str(&format!(
+                ", first at {} in {}",
+                units::time(first.done_ns),
+                cut(label(first.label), 40)
+            ));
+            let detail = news(&first.detail, label(first.label), &row.reason);
+            if !detail.is_empty() {
+                text.push_str(&format!(": {detail}"));
+            }
+        }
+        cut(&format!("  {text}"), WIDTH)
+    };
+    let shown = summary.errors.iter().take(20).map(line);
+    let more = summary.errors.len().saturating_sub(20);
+    let more = (more > 0).then(|| format!("  and {more} more kinds of errors, see the record"));
+    ["Errors".to_owned()]
+        .into_iter()
+        .chain(shown)
+        .chain(more)
+        .collect::<Vec<_>>()
+        .join("\n")
+}

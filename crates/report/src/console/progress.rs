@@ -1,0 +1,39 @@
+//! One line about the interval just past, for watching a run.
+
+use measure::{Interval, Kind, label, summary::Figure, summary::Times};
+
+use crate::units::{count, duration, rate, time};
+
+/// Where the run stands: elapsed of how much, and of the last interval rate, percentiles, requests under way and errors.
+#[must_use]
+pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
+    let all = interval.label(label::ALL);
+    let (from, to) = interval.span;
+    let ended = all.counters.ended();
+    let per_second = if to > from {
+        ended as f64 * 1e9 / (to - from) as f64
+    } else {
+        0.0
+    };
+    let times = Times::of(&all, Kind::Response);
+    let shown = |q: f64| match times.quantile(q) {
+        Figure::Empty => "-".to_owned(),
+        Figure::Ns(ns) => time(ns),
+        Figure::NoAnswer(_) => "no answer".to_owned(),
+    };
+    let whole = |ns: u64| duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
+    let total = if load_end_ns > 0 {
+        format!(" of {}", whole(load_end_ns))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}{total}: {} requests/s, p50 {}, p99 {}, {} in flight, {} errors",
+        whole(to),
+        rate(per_second),
+        shown(0.5),
+        shown(0.99),
+        count(interval.run.in_flight.last),
+        count(errors_so_far)
+    )
+}

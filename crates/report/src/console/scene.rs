@@ -1,0 +1,237 @@
+//! What the terminal's view of a running test shows: a few figures of the interval just past and of the run so far, cheap enough to be
+//! computed every second. How they are laid out is `screen`'s business.
+
+use measure::{
+    Interval, Kind, Label, LabelId, interval::RunPart, label, label::Group, slot::Counters,
+};
+
+use crate::{
+    record::{Model, Part, Run},
+    summary::{self, Figure, Sampled},
+    verdict::{self, Judged},
+};
+
+/// Causes of errors that are shown.
+const CAUSES: usize = 3;
+/// Labels that are shown.
+const LABELS: usize = 5;
+/// Seconds of the sparkline.
+const PAST: usize = 60;
+
+/// The figures of one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Scene {
+    /// What is run, and against what.
+    pub title: String,
+    /// The load in words.
+    pub load: String,
+    /// How far the run is, in nanoseconds from its start.
+    pub elapsed_ns: u64,
+    /// When the load ends; 0: that is not known.
+    pub end_ns: u64,
+    /// The phase, where there are several: its name, its number from 1, how many there are.
+    pub phase: Option<(String, usize, usize)>,
+    /// Arrivals planned; none in a closed loop.
+    pub planned: Option<u64>,
+    /// Arrivals that were due, were started, were skipped by the plan's cap.
+    pub arrivals: (u64, u64, u64),
+    /// Requests begun.
+    pub issued: u64,
+    /// Requests that ended.
+    pub ended: u64,
+    /// Of them, those that failed or had no complete answer.
+    pub errors: u64,
+    /// Their most frequent causes.
+    pub causes: Vec<(u64, String)>,
+    /// Requests and virtual users under way.
+    pub under_way: (u64, u64),
+    /// Requests that ended per second, of the intervals past; the last one is now.
+    pub rates: Vec<f64>,
+    /// Which time the percentiles are of.
+    pub time: &'static str,
+    /// p50, p95, p99 and the largest of the interval just past; none of nothing.
+    pub now: Option<[Figure; 4]>,
+    /// The same of the run so far, those with too few samples left out.
+    pub so_far: Option<[Figure; 4]>,
+    /// The busiest labels.
+    pub labels: Vec<Busy>,
+    /// The measurement so far: its verdict; its lateness p99 where something was due.
+    pub measurement: Option<(String, Option<u64>)>,
+    /// The busiest worker's share of a core in the interval just past, spinning left out.
+    pub cpu: f64,
+    /// The criteria, as if the run ended now.
+    pub criteria: Vec<Judged>,
+}
+
+/// One of the busiest labels.
+#[derive(Debug, Clone)]
+pub struct Busy {
+    /// Its name.
+    pub text: String,
+    /// Requests that ended.
+    pub count: u64,
+    /// Per second, in the interval just past.
+    pub per_second: f64,
+    /// Of all, those that failed or had no complete answer.
+    pub errors: u64,
+    /// 95th percentile of the service time.
+    pub p95: Option<Figure>,
+}
+
+impl Scene {
+    /// The scene at the end of an interval; without one, before the start.
+    #[must_use]
+    pub fn of(run: &Run, interval: Option<&Interval>) -> Scene {
+        let mut scene = Scene::planned(run);
+        let Some(interval) = interval else {
+            return scene;
+        };
+        let all = run.totals.label(label::ALL);
+        scene.counts(run, interval, &all);
+        scene.times(run, interval, &all);
+        scene.labels = busiest(run, interval);
+        scene.judge(run, interval, &all);
+        scene
+    }
+
+    fn planned(run: &Run) -> Scene {
+        let manifest = &run.manifest;
+        let title = if manifest.name.starts_with(&manifest.target) {
+            manifest.name.clone()
+        } else {
+            format!("{} → {}", manifest.name, manifest.target)
+        };
+        Scene {
+            title,
+            load: manifest.load.text.clone(),
+            end_ns: manifest.load.end_ns,
+            planned: manifest.load.planned,
+            time: Kind::Service.name(),
+            ..Scene::default()
+        }
+    }
+
+    fn counts(&mut self, run: &Run, interval: &Interval, all: &Part) {
+        let phases = &run.manifest.phases;
+        let number = interval.phase as usize;
+        self.elapsed_ns = interval.span.1;
+        self.phase = phases
+            .get(number)
+            .filter(|_| phases.len() > 1)
+            .map(|phase| {
+                let name = phase.name.clone().unwrap_or_default();
+                (name, number + 1, phases.len())
+            });
+        let rows = &run.totals.rows;
+        let sum = |figure: fn(&RunPart) -> u64| rows.values().map(|row| figure(&row.run)).sum();
+        self.arrivals = (
+            sum(|run| run.due),
+            sum(|run| run.started),
+            sum(|run| run.skipped),
+        );
+        let counters = &all.slot.counters;
+        self.issued = counters.issued;
+        self.ended = counters.ended();
+        self.errors = errors(counters);
+        self.causes = causes(all);
+        let now = &interval.run;
+        self.under_way = (now.in_flight.last, now.users.last);
+        let past = rows.values().rev().take(PAST);
+        let mut rates: Vec<f64> = past
+            .map(|row| per_second(row.all.ended(), row.span))
+            .collect();
+        rates.reverse();
+        self.rates = rates;
+        let work = now.cpu_ns.iter().zip(&now.spin_ns);
+        let work =
+            work.map(|(cpu, spin)| per_second(cpu.saturating_sub(*spin), interval.span) / 1e9);
+        self.cpu = work.fold(0.0, f64::max);
+    }
+
+    fn times(&mut self, run: &Run, interval: &Interval, all: &Part) {
+        let counters = &all.slot.counters;
+        let kind = match run.manifest.load.model {
+            Model::Closed => Kind::Service,
+            _ if counters.paced == counters.ended() => Kind::Response,
+            _ => Kind::Iteration,
+        };
+        self.time = kind.name();
+        let (mut now, mut so_far) = (Part::default(), Part::default());
+        if kind == Kind::Iteration {
+            for label in run.labels_of(Group::Iteration) {
+                now.slot.add(&interval.label(label.id));
+                so_far.add(&run.totals.label(label.id));
+            }
+        } else {
+            now.slot.add(&interval.label(label::ALL));
+            so_far.add(all);
+        }
+        let now = Sampled::of(&now, kind);
+        let quantile = |q| now.quantile(q);
+        self.now = quantile(0.5)
+            .zip(quantile(0.95))
+            .zip(quantile(0.99).zip(quantile(1.0)))
+            .map(|((p50, p95), (p99, max))| [p50, p95, p99, max]);
+        let stats = Sampled::of(&so_far, kind).stats();
+        self.so_far = stats.map(|stats| [stats.p50, stats.p95, stats.p99, stats.max]);
+    }
+
+    fn judge(&mut self, run: &Run, interval: &Interval, all: &Part) {
+        let arrivals = summary::of_arrivals(run);
+        let requests = summary::of_requests(run, &all.slot.counters);
+        self.measurement = verdict::measurement::of(run, &arrivals, &requests)
+            .map(|measurement| (measurement.verdict, measurement.lateness_p99_ns));
+        self.criteria = verdict::so_far(run, interval.span.1);
+    }
+}
+
+fn errors(counters: &Counters) -> u64 {
+    counters.failed + counters.without_answer()
+}
+
+fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
+    summary::per_second(n, to.saturating_sub(from))
+}
+
+/// Most frequent first.
+fn causes(all: &Part) -> Vec<(u64, String)> {
+    let failed = all.failures.iter().map(|(reason, n)| (*n, reason.clone()));
+    let faults = all.slot.counters.faults.0.iter();
+    let mut causes: Vec<_> = failed
+        .chain(faults.map(|(fault, n)| (*n, fault.text().to_owned())))
+        .collect();
+    causes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    causes.truncate(CAUSES);
+    causes
+}
+
+/// The labels with most requests. Distributions are added up for these alone.
+fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
+    let ended = |id: LabelId| {
+        let parts = run.totals.parts.range((id, 0)..=(id, u32::MAX));
+        parts
+            .map(|(_, part)| part.slot.counters.ended())
+            .sum::<u64>()
+    };
+    let labels = run.labels.iter();
+    let mut labels: Vec<(u64, &Label)> = labels
+        .filter(|label| label.id != label::ALL && label.group != Group::Iteration)
+        .map(|label| (ended(label.id), label))
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    labels.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
+    let busy = |(count, label): (u64, &Label)| {
+        let part = run.totals.label(label.id);
+        let now = interval.label(label.id).counters.ended();
+        Busy {
+            text: label.text.clone(),
+            count,
+            per_second: per_second(now, interval.span),
+            errors: errors(&part.slot.counters),
+            p95: Sampled::of(&part, Kind::Service)
+                .stats()
+                .map(|stats| stats.p95),
+        }
+    };
+    labels.into_iter().take(LABELS).map(busy).collect()
+}

@@ -1,0 +1,321 @@
+//! The terminal's view of a running test: a screen of at most sixteen lines as a pure function of a [`Scene`] and a width. It knows
+//! styles by what they mean; which colours they have, and where the screen stands, is for whoever prints it.
+
+use crate::{
+    summary::Figure,
+    units::{self, count, rate, time},
+    verdict::{Judged, Judgement},
+};
+
+use super::{
+    scene::{Busy, Scene},
+    text::cut,
+};
+
+/// Narrower terminals cut lines off.
+const NARROWEST: usize = 40;
+/// Wider ones leave the rest empty: eyes do not travel so far.
+const WIDEST: usize = 120;
+/// Where what is said of a key begins.
+const KEY: usize = 11;
+
+/// What a piece of text means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Nothing special.
+    Plain,
+    /// The title.
+    Title,
+    /// What names the figures beside it.
+    Key,
+    /// As it should be.
+    Good,
+    /// Not decided.
+    Unsure,
+    /// Not as it should be.
+    Bad,
+}
+
+/// A line: pieces of text with their styles.
+pub type Line = Vec<(Style, String)>;
+
+/// The screen's lines, none wider than `width`.
+#[must_use]
+pub fn screen(scene: &Scene, width: usize) -> Vec<Line> {
+    let width = width.min(WIDEST);
+    let room = width.max(NARROWEST);
+    let mut lines = vec![
+        title(scene, room),
+        progress(scene, room),
+        arrivals(scene),
+        requests(scene, room),
+    ];
+    lines.extend(times(scene));
+    lines.push(errors(scene));
+    lines.extend(labels(scene, room));
+    lines.push(generator(scene));
+    if !scene.criteria.is_empty() {
+        lines.push(criteria(&scene.criteria));
+    }
+    lines.into_iter().map(|line| fit(line, width)).collect()
+}
+
+/// The text alone.
+#[must_use]
+pub fn plain(line: &Line) -> String {
+    let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
+    text.trim_end().to_owned()
+}
+
+/// What is run and, as far as there is room, with which load.
+fn title(scene: &Scene, room: usize) -> Line {
+    let title = cut(&scene.title, room);
+    let left = room.saturating_sub(title.chars().count() + 3);
+    let load = if left < 10 {
+        String::new()
+    } else {
+        format!(" · {}", cut(&scene.load, left))
+    };
+    vec![(Style::Title, title), (Style::Plain, load)]
+}
+
+/// How far the run is: in words, as a bar, and in which phase.
+fn progress(scene: &Scene, room: usize) -> Line {
+    let whole = |ns: u64| units::duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
+    let elapsed = whole(scene.elapsed_ns);
+    if scene.end_ns == 0 {
+        return vec![(Style::Plain, elapsed)];
+    }
+    let (head, phase) = match &scene.phase {
+        _ if scene.elapsed_ns > scene.end_ns + 1_000_000_000 => {
+            let head = format!("{elapsed}, load over");
+            (head, "  waiting for what is under way".to_owned())
+        }
+        phase => {
+            let phase = phase.as_ref().map(|(name, number, of)| match name {
+                name if name.is_empty() => format!("  phase {number} of {of}"),
+                name => format!("  {} ({number} of {of})", cut(name, 24)),
+            });
+            let head = format!("{elapsed} of {}", whole(scene.end_ns));
+            (head, phase.unwrap_or_default())
+        }
+    };
+    let head = format!("{head:<width$}  ", width = KEY + 7);
+    let length = room.saturating_sub(head.chars().count() + phase.chars().count());
+    let share = (scene.elapsed_ns as f64 / scene.end_ns as f64).min(1.0);
+    let full = (share * length as f64).round() as usize;
+    vec![
+        (Style::Plain, head),
+        (Style::Good, "█".repeat(full)),
+        (Style::Key, "░".repeat(length - full)),
+        (Style::Plain, phase),
+    ]
+}
+
+fn arrivals(scene: &Scene) -> Line {
+    let (due, started, skipped) = scene.arrivals;
+    let mut text = match scene.planned {
+        Some(planned) => format!("{} planned · {} due · ", count(planned), count(due)),
+        None => String::new(),
+    };
+    text.push_str(&format!("{} started", count(started)));
+    if skipped > 0 {
+        text.push_str(&format!(" · {} skipped", count(skipped)));
+    }
+    let (_, users) = scene.under_way;
+    text.push_str(&format!(" · {} users under way", count(users)));
+    keyed("Arrivals", text)
+}
+
+fn requests(scene: &Scene, room: usize) -> Line {
+    let (in_flight, _) = scene.under_way;
+    let now = scene.rates.last().copied().unwrap_or(0.0);
+    let text = format!(
+        "{} sent · {} in flight · {}/s  ",
+        count(scene.issued),
+        count(in_flight),
+        rate(now)
+    );
+    let left = room.saturating_sub(KEY + text.chars().count());
+    let mut line = keyed("Requests", text);
+    line.push((Style::Good, sparkline(&scene.rates, left)));
+    line
+}
+
+/// A bar per figure, the newest at the right; as many of them as there is room for.
+fn sparkline(figures: &[f64], room: usize) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let shown = &figures[figures.len().saturating_sub(room)..];
+    let most = shown.iter().copied().fold(0.0, f64::max);
+    let bar = |figure: &f64| {
+        let share = if most > 0.0 { figure / most } else { 0.0 };
+        BARS[((share * 7.0).round() as usize).min(7)]
+    };
+    shown.iter().map(bar).collect()
+}
+
+/// Percentiles now and so far, below each other.
+fn times(scene: &Scene) -> [Line; 2] {
+    let name = match scene.time {
+        "response" => "Response",
+        "iteration" => "Iteration",
+        _ => "Service",
+    };
+    let row = |key: &str, when: &str, figures: Option<[Figure; 4]>| {
+        let shown = figures.map_or_else(Default::default, |f| f.map(Some));
+        let pieces = ["p50", "p95", "p99", "max"].iter().zip(shown);
+        let pieces = pieces.map(|(name, figure)| {
+            let figure = figure.map_or_else(|| "–".to_owned(), |figure| figure.to_string());
+            format!("{name} {figure:<11}")
+        });
+        let pieces: Vec<String> = pieces.collect();
+        keyed(key, format!("{when}  {}", pieces.join(" ")))
+    };
+    [row(name, "now", scene.now), row("", "run", scene.so_far)]
+}
+
+fn errors(scene: &Scene) -> Line {
+    if scene.errors == 0 {
+        return keyed("Errors", "0".to_owned());
+    }
+    let share = units::share(scene.errors as f64 / scene.ended.max(1) as f64);
+    let causes = scene.causes.iter();
+    let causes: Vec<String> = causes
+        .map(|(n, reason)| format!("{} × {reason}", count(*n)))
+        .collect();
+    let text = format!("{} ({share}): {}", count(scene.errors), causes.join(" · "));
+    vec![key("Errors"), (Style::Bad, text)]
+}
+
+/// The busiest labels; figures at the right edge.
+fn labels(scene: &Scene, room: usize) -> Vec<Line> {
+    if scene.labels.is_empty() {
+        return Vec::new();
+    }
+    let figures = |cells: [&str; 4]| {
+        let [count, per_second, errors, p95] = cells;
+        format!("{count:>12}{per_second:>10}{errors:>10}{p95:>12}")
+    };
+    let heads = figures(["requests", "now /s", "errors", "service p95"]);
+    let width = room.saturating_sub(heads.chars().count() + 1);
+    let mut lines = vec![vec![(Style::Key, format!("{:<width$}{heads}", "Label"))]];
+    let line = |busy: &Busy| {
+        let p95 = busy
+            .p95
+            .map_or_else(|| "–".to_owned(), |p95| p95.to_string());
+        let cells = [
+            count(busy.count),
+            rate(busy.per_second),
+            count(busy.errors),
+            p95,
+        ];
+        let text = figures(cells.each_ref().map(String::as_str));
+        let name = format!("{:<width$}", cut(&busy.text, width));
+        vec![(Style::Plain, name), (Style::Plain, text)]
+    };
+    lines.extend(scene.labels.iter().map(line));
+    lines
+}
+
+fn generator(scene: &Scene) -> Line {
+    let mut line = vec![key("Generator")];
+    let Some((verdict, lateness)) = &scene.measurement else {
+        line.push((Style::Plain, "nothing sent yet".to_owned()));
+        return line;
+    };
+    let style = match verdict.as_str() {
+        "VALID" => Style::Good,
+        "DEGRADED" => Style::Unsure,
+        _ => Style::Bad,
+    };
+    line.push((style, verdict.clone()));
+    let lateness = lateness.map_or_else(String::new, |ns| format!(" · lateness p99 {}", time(ns)));
+    let rest = format!(" so far{lateness} · CPU {}", units::share(scene.cpu));
+    line.push((Style::Plain, rest));
+    line
+}
+
+/// Those that fail first: a line has room for a few only.
+fn criteria(criteria: &[Judged]) -> Line {
+    let mut sorted: Vec<&Judged> = criteria.iter().collect();
+    sorted.sort_by_key(|judged| match judged.judgement {
+        Judgement::Fail => 0,
+        Judgement::Inconclusive => 1,
+        Judgement::Pass => 2,
+    });
+    let mut line = vec![key("Criteria")];
+    for (i, judged) in sorted.into_iter().enumerate() {
+        let (style, word) = match judged.judgement {
+            Judgement::Pass => (Style::Good, "PASS"),
+            Judgement::Fail => (Style::Bad, "FAIL"),
+            Judgement::Inconclusive => (Style::Unsure, "INCONCLUSIVE"),
+        };
+        if i > 0 {
+            line.push((Style::Plain, " · ".to_owned()));
+        }
+        line.push((style, word.to_owned()));
+        let measured = judged.measured.as_ref();
+        let measured = measured.map_or_else(String::new, |measured| format!(", {measured}"));
+        line.push((Style::Plain, format!(" {}{measured}", judged.text)));
+    }
+    line
+}
+
+fn key(name: &str) -> (Style, String) {
+    (Style::Key, format!("{name:<KEY$}"))
+}
+
+fn keyed(name: &str, text: String) -> Line {
+    vec![key(name), (Style::Plain, text)]
+}
+
+/// A line of at most so many characters; what the terminal would obey instead of showing it is replaced.
+fn fit(line: Line, width: usize) -> Line {
+    let mut left = width;
+    let whole: usize = line.iter().map(|(_, text)| text.chars().count()).sum();
+    let mut fitted = Line::new();
+    for (style, text) in line {
+        let mut text: String = text
+            .chars()
+            .map(|c| if c.is_control() { '·' } else { c })
+            .take(left)
+            .collect();
+        left -= text.chars().count();
+        if left == 0 && whole > width && !text.is_empty() {
+            text.pop();
+            text.push('…');
+        }
+        fitted.push((style, text));
+        if left == 0 {
+            break;
+        }
+    }
+    fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_figures_are_at_the_right() {
+        assert_eq!(sparkline(&[0.0, 50.0, 100.0], 10), "▁▅█");
+        assert_eq!(sparkline(&[100.0, 0.0, 0.0], 2), "▁▁");
+        assert_eq!(sparkline(&[1.0], 0), "");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_nor_does_it_command_it() {
+        let scene = Scene {
+            title: "a \x1b[2J title ".repeat(20),
+            ..Scene::default()
+        };
+        for width in [1, 20, 80, 300] {
+            for line in screen(&scene, width) {
+                let text = plain(&line);
+                assert!(text.chars().count() <= width.min(WIDEST), "{text}");
+                assert!(!text.contains('\x1b'));
+            }
+        }
+    }
+}

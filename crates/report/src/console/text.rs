@@ -1,0 +1,80 @@
+//! Fitting text into the terminal's width: cutting in the middle and wrapping at spaces. Widths are counted in characters.
+
+/// Columns that every rendering for terminals keeps to.
+pub(super) const WIDTH: usize = 100;
+
+/// A text of at most so many characters, its middle replaced by `…` if need be.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let tail = kept / 2;
+    let head: String = text.chars().take(kept - tail).collect();
+    let tail: String = text.chars().skip(length - tail).collect();
+    format!("{head}…{tail}")
+}
+
+/// A text in lines of at most [`WIDTH`] characters, the second and later ones indented.
+pub(super) fn wrap(text: &str, indent: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut rest = text;
+    loop {
+        let lead = if lines.is_empty() { 0 } else { indent };
+        let room = WIDTH - lead;
+        let line = if rest.chars().count() <= room {
+            std::mem::take(&mut rest)
+        } else {
+            let end = rest
+                .char_indices()
+                .nth(room + 1)
+                .map_or(rest.len(), |(at, _)| at);
+            // A word longer than a line is cut where the line ends.
+            let hard = rest
+                .char_indices()
+                .nth(room)
+                .map_or(rest.len(), |(at, _)| at);
+            let at = rest[..end]
+                .rfind(' ')
+                .filter(|at| rest[..*at].trim().len() > 1)
+                .unwrap_or(hard);
+            let (line, more) = rest.split_at(at);
+            rest = more.trim_start();
+            line
+        };
+        lines.push(format!("{:lead$}{}", "", line.trim_end()));
+        if rest.is_empty() {
+            return lines.join("\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cutting_and_wrapping() {
+        assert_eq!(cut("GET /a/very/long/path", 11), "GET /…/path");
+        assert_eq!(cut("short", 5), "short");
+        let text = format!("{} {}", "a".repeat(60), "b".repeat(60));
+        assert_eq!(
+            wrap(&text, 2),
+            format!("{}\n  {}", "a".repeat(60), "b".repeat(60))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_wider_than_the_terminal_and_no_word_is_lost(text in "[a-zµ→ ]{0,400}", indent in 0..20usize) {
+            let wrapped = wrap(&text, indent);
+            prop_assert!(wrapped.lines().all(|line| line.chars().count() <= WIDTH));
+            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(letters(&wrapped), letters(&text));
+            prop_assert!(cut(&text, 30).chars().count() <= 30);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A run over time as CSV: a row per interval and label, streamed from the record. Columns are described in `docs/exports.md`;
+//! their units are in their names.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
+
+use measure::{Kind, Label, LabelId, interval::Gauge, label, label::Group};
+
+use crate::{
+    record::{Frame, Part, Run, utc},
+    summary::Sampled,
+};
+
+/// The first row.
+const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started,skipped,sent,done,ok,failed,no_answer,\
+    service_p50_ms,service_p95_ms,service_p99_ms,service_max_ms,\
+    response_p50_ms,response_p95_ms,response_p99_ms,response_max_ms,\
+    iteration_p50_ms,iteration_p95_ms,iteration_p99_ms,iteration_max_ms,\
+    in_flight_mean,in_flight_max,users_mean,connections_open,lateness_p99_ms,bytes_out,bytes_in";
+
+/// Writes a run's finished intervals; false when the run has no record to read them from.
+///
+/// # Errors
+/// Those of the writer.
+pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
+    let Some(frames) = run.frames() else {
+        return Ok(false);
+    };
+    writeln!(out, "{HEADER}")?;
+    let paced = paced(run);
+    for frame in frames {
+        let ids: BTreeSet<LabelId> = frame.parts.keys().map(|(id, _)| *id).collect();
+        // All requests have a row even where nothing happened: a gap would look like a missing record.
+        for id in [label::ALL]
+            .into_iter()
+            .chain(ids.into_iter().filter(|id| *id != label::ALL))
+        {
+            let part = frame.label(id);
+            let row = Line {
+                run,
+                frame: &frame,
+                label: run.label(id),
+                id,
+                part: &part,
+                paced: paced.contains(&id),
+            };
+            writeln!(out, "{}", row.cells().join(","))?;
+        }
+    }
+    Ok(true)
+}
+
+/// Labels of which the schedule set every intended start: only theirs says something of waiting in line.
+fn paced(run: &Run) -> BTreeSet<LabelId> {
+    let labels = run.labels.iter().map(|label| label.id);
+    let is_paced = |id: &LabelId| {
+        let parts = run.totals.parts.range((*id, 0)..=(*id, u32::MAX));
+        let counts = parts.map(|(_, part)| &part.slot.counters);
+        let (paced, ended) = counts.fold((0, 0), |(paced, ended), counters| {
+            (paced + counters.paced, ended + counters.ended())
+        });
+        paced == ended
+    };
+    labels.filter(is_paced).collect()
+}
+
+/// One row.
+struct Line<'a> {
+    run: &'a Run,
+    frame: &'a Frame,
+    label: Option<&'a Label>,
+    id: LabelId,
+    part: &'a Part,
+    paced: bool,
+}
+
+impl Line<'_> {
+    fn cells(&self) -> Vec<String> {
+        let mut cells = self.place();
+        cells.extend(self.counts());
+        let iteration = self.group() == Some(Group::Iteration);
+        cells.extend(self.times(Kind::Service, !iteration));
+        cells.extend(self.times(Kind::Response, !iteration && self.paced));
+        cells.extend(self.times(Kind::Iteration, iteration));
+        cells.extend(self.levels());
+        let counters = &self.part.slot.counters;
+        cells.extend([counters.bytes_out, counters.bytes_in].map(|n| n.to_string()));
+        cells
+    }
+
+    /// Where and when.
+    fn place(&self) -> Vec<String> {
+        let (from, to) = self.frame.span;
+        let manifest = &self.run.manifest;
+        let phase = self.frame.phase as usize;
+        let named = manifest
+            .phases
+            .get(phase)
+            .and_then(|phase| phase.name.clone());
+        let group = match self.group() {
+            _ if self.id == label::ALL => "all",
+            Some(Group::Request) | None => "request",
+            Some(Group::Iteration) => "iteration",
+            Some(Group::Mqtt) => "mqtt",
+            Some(Group::Custom) => "custom",
+        };
+        let label = self
+            .label
+            .map_or_else(|| self.id.to_string(), |label| label.text.clone());
+        vec![
+            fixed(from, 9),
+            fixed(to.saturating_sub(from), 9),
+            utc(
+                manifest.start.wall_ns.saturating_add(from),
+                "%Y-%m-%dT%H:%M:%S%.3fZ",
+            ),
+            quoted(&named.unwrap_or_else(|| (phase + 1).to_string())),
+            group.to_owned(),
+            quoted(&label),
+        ]
+    }
+
+    fn counts(&self) -> [String; 8] {
+        let run = &self.frame.run;
+        let counters = &self.part.slot.counters;
+        let of_all = |n: u64| self.of_all(n.to_string());
+        // Iterations are not sent; their requests are.
+        let sent = if self.group() == Some(Group::Iteration) {
+            String::new()
+        } else {
+            counters.issued.to_string()
+        };
+        [
+            of_all(run.due),
+            of_all(run.started),
+            of_all(run.skipped),
+            sent,
+            counters.ended().to_string(),
+            counters.ok.to_string(),
+            counters.failed.to_string(),
+            counters.without_answer().to_string(),
+        ]
+    }
+
+    /// p50, p95, p99 and the largest, in milliseconds. One that falls among requests without an answer has no number, unless all
+    /// of them were given up for taking too long: then it is the time after which they were.
+    fn times(&self, kind: Kind, wanted: bool) -> [String; 4] {
+        let sampled = Sampled::of(self.part, kind);
+        [0.5, 0.95, 0.99, 1.0].map(|q| {
+            let figure = sampled.quantile(q).filter(|_| wanted);
+            let ns = figure.and_then(|figure| figure.ns.or(figure.at_least_ns));
+            ns.map_or_else(String::new, |ns| fixed(ns, 6))
+        })
+    }
+
+    /// What is known of the run as a whole.
+    fn levels(&self) -> [String; 5] {
+        let run = &self.frame.run;
+        let mean = |gauge: Gauge| match gauge.samples {
+            0 => String::new(),
+            n => format!("{:.3}", gauge.sum as f64 / n as f64),
+        };
+        let lateness = Sampled::of(self.part, Kind::Lateness).quantile(0.99);
+        let lateness = lateness.and_then(|figure| figure.ns);
+        [
+            self.of_all(mean(run.in_flight)),
+            self.of_all(run.in_flight.max.to_string()),
+            self.of_all(mean(run.users)),
+            self.of_all(run.connections.to_string()),
+            self.of_all(lateness.map_or_else(String::new, |ns| fixed(ns, 6))),
+        ]
+    }
+
+    /// A cell that only the row of all requests has.
+    fn of_all(&self, cell: String) -> String {
+        if self.id == label::ALL {
+            cell
+        } else {
+            String::new()
+        }
+    }
+
+    fn group(&self) -> Option<Group> {
+        self.label.map(|label| label.group)
+    }
+}
+
+/// Nanoseconds with so many digits behind the point, exactly: 9 are seconds, 6 are milliseconds.
+fn fixed(ns: u64, digits: u32) -> String {
+    let unit = 10_u64.pow(digits);
+    format!(
+        "{}.{:0width$}",
+        ns / unit,
+        ns % unit,
+        width = digits as usize
+    )
+}
+
+/// A text as a cell. Spreadsheets take what begins with certain characters for a formula: an apostrophe makes it text.
+fn quoted(text: &str) -> String {
+    let guarded = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    };
+    if guarded.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", guarded.replace('"', "\"\""))
+    } else {
+        guarded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_hold_any_text_and_no_formula() {
+        for (text, cell) in [
+            ("GET /a?b=1", "GET /a?b=1"),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("=1+1", "'=1+1"),
+            ("@cmd,x", "\"'@cmd,x\""),
+        ] {
+            assert_eq!(quoted(text), cell);
+        }
+        assert_eq!(fixed(1_234_567, 6), "1.234567");
+        assert_eq!(fixed(999, 9), "0.000000999");
+    }
+}

@@ -1,0 +1,184 @@
+//! JUnit XML: a test suite for the run, a test case for each criterion, and one for the measurement itself. It judges nothing.
+//!
+//! In JUnit a *failure* is an assertion that was evaluated and is false; an *error* is a test that could not come to a result.
+//! So FAIL is a failure (look at the server), INCONCLUSIVE and INVALID are errors (look at the test): every one of them makes a
+//! build red, as the exit code does, and the two numbers say where to look. `skipped` would let an undecided criterion pass.
+
+use std::fmt::Write as _;
+
+use crate::xml::{attribute, text};
+use crate::{
+    summary::Summary,
+    units,
+    verdict::{Judged, Judgement},
+};
+
+/// The text of the file.
+#[must_use]
+pub fn junit(summary: &Summary) -> String {
+    let mut cases: Vec<Case> = summary.criteria.iter().map(criterion).collect();
+    cases.push(measurement(summary));
+    let count = |wanted: fn(&Outcome) -> bool| {
+        let outcomes = cases.iter().map(|case| &case.outcome);
+        outcomes.filter(|outcome| wanted(outcome)).count()
+    };
+    let failures = count(|outcome| matches!(outcome, Outcome::Failure(_)));
+    let errors = count(|outcome| matches!(outcome, Outcome::Error(..)));
+    let name = attribute(&summary.run.name);
+    let numbers = format!(
+        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\" time=\"{}\"",
+        cases.len(),
+        seconds(summary.run.elapsed_ns)
+    );
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(out, "<testsuites name=\"loadline\" {numbers}>");
+    let _ = writeln!(
+        out,
+        "  <testsuite name=\"{name}\" {numbers} timestamp=\"{}\">",
+        attribute(&timestamp(summary))
+    );
+    properties(summary, &mut out);
+    let class = class_name(&summary.run.name);
+    for case in &cases {
+        case.write(&class, &mut out);
+    }
+    out.push_str("  </testsuite>\n</testsuites>\n");
+    out
+}
+
+struct Case {
+    name: String,
+    elapsed_ns: u64,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Passed,
+    /// It does not hold: why, in a line.
+    Failure(String),
+    /// It could not be told: the sort of trouble, and why, in a line.
+    Error(&'static str, String),
+}
+
+impl Case {
+    fn write(&self, class: &str, out: &mut String) {
+        let _ = write!(
+            out,
+            "    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"",
+            attribute(class),
+            attribute(&self.name),
+            seconds(self.elapsed_ns)
+        );
+        let (element, kind, message) = match &self.outcome {
+            Outcome::Passed => return out.push_str("/>\n"),
+            Outcome::Failure(message) => ("failure", "criterion", message),
+            Outcome::Error(kind, message) => ("error", *kind, message),
+        };
+        let _ = writeln!(
+            out,
+            ">\n      <{element} type=\"{kind}\" message=\"{}\">{}</{element}>\n    </testcase>",
+            attribute(message),
+            text(message)
+        );
+    }
+}
+
+fn criterion(judged: &Judged) -> Case {
+    let measured = judged.measured.as_ref();
+    let mut why = match measured {
+        Some(measured) => format!("measured {measured}, wanted {}", judged.text),
+        None => format!("not measured, wanted {}", judged.text),
+    };
+    if let Some(margin) = judged.margin.filter(|margin| *margin < 0.0) {
+        let _ = write!(why, ", {} past the bound", units::share(margin.abs()));
+    }
+    if let Some(ns) = judged.first_violation_ns {
+        let _ = write!(why, ", first at {}", units::time(ns));
+    }
+    if let Some(reason) = &judged.reason {
+        let _ = write!(why, " ({reason})");
+    }
+    Case {
+        name: judged.text.clone(),
+        elapsed_ns: 0,
+        outcome: match judged.judgement {
+            Judgement::Pass => Outcome::Passed,
+            Judgement::Fail => Outcome::Failure(why),
+            Judgement::Inconclusive => Outcome::Error("inconclusive", why),
+        },
+    }
+}
+
+/// Whether the figures can be trusted at all. It carries the run's time, so that the cases' times add up to the suite's.
+fn measurement(summary: &Summary) -> Case {
+    let requests = &summary.requests;
+    let outcome = match &summary.measurement {
+        None => Outcome::Error("nothing-measured", "nothing was requested".to_owned()),
+        Some(measurement) if measurement.verdict == "INVALID" => {
+            Outcome::Error("invalid", measurement.line())
+        }
+        Some(_) if requests.ok + requests.failed == 0 => Outcome::Error(
+            "no-answer",
+            format!(
+                "none of {} requests was ever answered",
+                units::count(requests.issued)
+            ),
+        ),
+        Some(_) => Outcome::Passed,
+    };
+    Case {
+        name: "measurement".to_owned(),
+        elapsed_ns: summary.run.elapsed_ns,
+        outcome,
+    }
+}
+
+fn properties(summary: &Summary, out: &mut String) {
+    let measurement = summary.measurement.as_ref();
+    let properties = [
+        (
+            "measurement",
+            measurement.map_or_else(|| "none".to_owned(), |m| m.verdict.clone()),
+        ),
+        (
+            "measurement.reasons",
+            measurement.map_or_else(String::new, |m| m.reasons.join(" · ")),
+        ),
+        ("exit_code", summary.exit_code.to_string()),
+        ("target", summary.run.target.clone()),
+        ("load", summary.run.load.clone()),
+        ("version", summary.run.version.clone()),
+        ("record", summary.record.clone().unwrap_or_default()),
+    ];
+    out.push_str("    <properties>\n");
+    for (name, value) in properties {
+        let value = attribute(&value);
+        let _ = writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>");
+    }
+    out.push_str("    </properties>\n");
+}
+
+/// Dots part packages in what reads this: a name's own would tear it to pieces.
+fn class_name(run: &str) -> String {
+    format!("loadline.{}", run.replace('.', "_"))
+}
+
+/// The start in UTC, in whole seconds and without a zone: all that the format's schema allows.
+fn timestamp(summary: &Summary) -> String {
+    let utc = &summary.run.started_utc;
+    utc.split(['.', 'Z']).next().unwrap_or_default().to_owned()
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_name_has_its_own_dots() {
+        assert_eq!(class_name("shop.v2.yml"), "loadline.shop_v2_yml");
+    }
+}

@@ -1,0 +1,10 @@
+//! What other tools read of a run: JUnit XML for continuous integration, CSV over time for spreadsheets, Prometheus' text for
+//! monitoring. Pure writers of what the record and the summary hold; formats and columns are described in `docs/exports.md`.
+
+mod csv;
+mod junit;
+mod prometheus;
+
+pub use csv::csv;
+pub use junit::junit;
+pub use prometheus::{CONTENT_TYPE, prometheus};

@@ -1,0 +1,385 @@
+//! Prometheus' text exposition (version 0.0.4) of a run so far: counters and gauges that only grow or tell the present, and classic
+//! histograms in seconds. Names are described in `docs/exports.md`. How it is served is not its business.
+
+use std::fmt::Write as _;
+
+use measure::{Histogram, Kind, NoAnswer, Outcome, label, label::Group};
+
+use crate::record::{Model, Part, Row, Run, State};
+
+/// What an answer with this text must say that it is.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Upper bounds of the histograms' buckets, in nanoseconds.
+const BOUNDS_NS: [u64; 20] = [
+    25_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    30_000_000_000,
+    60_000_000_000,
+];
+
+/// The text for a scrape.
+#[must_use]
+pub fn prometheus(run: &Run) -> String {
+    let mut page = Page::default();
+    page.identity(run);
+    page.requests(run);
+    page.iterations(run);
+    page.run_wide(run);
+    page.workers(run);
+    page.0
+}
+
+#[derive(Default)]
+struct Page(String);
+
+/// A figure of each worker in an interval.
+type ByWorker = fn(&Row) -> &Vec<u64>;
+
+/// Labels of a sample: names and values.
+type Tags<'a> = &'a [(&'a str, &'a str)];
+
+impl Page {
+    /// Begins a metric: everything of one name must stand together.
+    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, tags: Tags<'_>, value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        if !tags.is_empty() {
+            let tags = tags
+                .iter()
+                .map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
+            let _ = write!(self.0, "{{{}}}", tags.collect::<Vec<_>>().join(","));
+        }
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    /// A metric of one sample.
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.metric(name, kind, help);
+        self.sample(name, &[], value);
+    }
+
+    fn identity(&mut self, run: &Run) {
+        let manifest = &run.manifest;
+        let model = match manifest.load.model {
+            Model::Open => "open",
+            Model::Closed => "closed",
+            Model::Once => "once",
+        };
+        let tags = [
+            ("version", manifest.tool.version.as_str()),
+            ("door", &manifest.door),
+            ("name", &manifest.name),
+            ("target", &manifest.target),
+            ("model", model),
+        ];
+        self.metric("loadline_info", "gauge", "What is run; always 1.");
+        self.sample("loadline_info", &tags, 1);
+        self.one(
+            "loadline_start_time_seconds",
+            "gauge",
+            "Start of the run, in seconds since 1970.",
+            seconds(u128::from(manifest.start.wall_ns)),
+        );
+        self.one(
+            "loadline_elapsed_seconds",
+            "gauge",
+            "From the start to the end of the last interval in these figures.",
+            seconds(u128::from(run.totals.last_end_ns())),
+        );
+        let running = u8::from(manifest.state == State::Running);
+        self.one(
+            "loadline_running",
+            "gauge",
+            "1 while the run goes on, 0 when it is over.",
+            running,
+        );
+    }
+
+    fn requests(&mut self, run: &Run) {
+        let rows = parts(run, |group| group != Group::Iteration);
+        self.metric(
+            "loadline_requests_issued_total",
+            "counter",
+            "Requests begun.",
+        );
+        for (name, part) in &rows {
+            self.sample(
+                "loadline_requests_issued_total",
+                &[("label", name)],
+                part.slot.counters.issued,
+            );
+        }
+        self.outcomes(
+            "loadline_requests_total",
+            "Requests that ended: ok, failed (answered, but wrongly), none (no complete answer).",
+            "label",
+            &rows,
+        );
+        self.metric("loadline_responses_total", "counter", "Answers by status.");
+        for (name, part) in &rows {
+            let mut codes = part.slot.counters.codes.0.clone();
+            codes.sort_unstable();
+            for (code, n) in codes {
+                let tags = [("label", name.as_str()), ("code", &code.to_string())];
+                self.sample("loadline_responses_total", &tags, n);
+            }
+        }
+        self.metric(
+            "loadline_requests_without_answer_total",
+            "counter",
+            "Requests without a complete answer, by cause.",
+        );
+        for (name, part) in &rows {
+            for class in NoAnswer::ALL {
+                let n = part.slot.counters.none[class as usize];
+                if n > 0 {
+                    let tags = [("label", name.as_str()), ("cause", class.name())];
+                    self.sample("loadline_requests_without_answer_total", &tags, n);
+                }
+            }
+        }
+        let counters = [
+            (
+                "loadline_redirects_total",
+                "Redirect hops, which are no requests of the plan's.",
+                0,
+            ),
+            (
+                "loadline_sent_bytes_total",
+                "Bytes written: heads and bodies.",
+                1,
+            ),
+            (
+                "loadline_received_bytes_total",
+                "Bytes read: heads and bodies.",
+                2,
+            ),
+        ];
+        for (metric, help, which) in counters {
+            self.metric(metric, "counter", help);
+            for (name, part) in &rows {
+                let counters = &part.slot.counters;
+                let figures = [counters.redirects, counters.bytes_out, counters.bytes_in];
+                self.sample(metric, &[("label", name)], figures[which]);
+            }
+        }
+        self.durations(
+            "loadline_request_duration_seconds",
+            "Service time: first byte written to last byte read. Requests without a complete answer are in +Inf.",
+            ("label", Kind::Service),
+            &rows,
+        );
+    }
+
+    fn iterations(&mut self, run: &Run) {
+        let rows = parts(run, |group| group == Group::Iteration);
+        self.outcomes(
+            "loadline_iterations_total",
+            "Iterations of a scenario that ended.",
+            "scenario",
+            &rows,
+        );
+        self.durations(
+            "loadline_iteration_duration_seconds",
+            "Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
+            ("scenario", Kind::Iteration),
+            &rows,
+        );
+    }
+
+    fn outcomes(&mut self, metric: &str, help: &str, tag: &str, rows: &[(String, Part)]) {
+        self.metric(metric, "counter", help);
+        for (name, part) in rows {
+            let counters = &part.slot.counters;
+            let figures = [
+                (Outcome::Ok, counters.ok),
+                (Outcome::Failed, counters.failed),
+                (Outcome::None, counters.without_answer()),
+            ];
+            for (outcome, n) in figures {
+                self.sample(metric, &[(tag, name), ("outcome", outcome.name())], n);
+            }
+        }
+    }
+
+    /// A histogram per row, of as many values as ended: one that has no answer is longer than every bound.
+    fn durations(
+        &mut self,
+        metric: &str,
+        help: &str,
+        (tag, kind): (&str, Kind),
+        rows: &[(String, Part)],
+    ) {
+        self.metric(metric, "histogram", help);
+        for (name, part) in rows {
+            let histograms = |outcome| part.slot.histogram(kind, outcome);
+            let answered: Vec<&Histogram> = [Outcome::Ok, Outcome::Failed]
+                .into_iter()
+                .filter_map(histograms)
+                .collect();
+            let all = Outcome::ALL.into_iter().filter_map(histograms);
+            let sum = all.map(Histogram::sum).sum();
+            self.buckets(
+                metric,
+                &[(tag, name)],
+                &answered,
+                (part.slot.counters.ended(), sum),
+            );
+        }
+    }
+
+    /// The lines of one histogram; the distributions hold what is below the last bound, `count` and `sum` are of everything.
+    fn buckets(
+        &mut self,
+        metric: &str,
+        tags: Tags<'_>,
+        known: &[&Histogram],
+        (count, sum): (u64, u128),
+    ) {
+        let bucket = format!("{metric}_bucket");
+        for bound in BOUNDS_NS {
+            let below: u64 = known.iter().map(|h| h.count() - h.above(bound)).sum();
+            let bound = seconds(u128::from(bound));
+            self.sample(&bucket, &[tags, &[("le", bound.as_str())]].concat(), below);
+        }
+        self.sample(&bucket, &[tags, &[("le", "+Inf")]].concat(), count);
+        self.sample(&format!("{metric}_sum"), tags, seconds(sum));
+        self.sample(&format!("{metric}_count"), tags, count);
+    }
+
+    fn run_wide(&mut self, run: &Run) {
+        let sum = |figure: fn(&Row) -> u64| run.totals.rows.values().map(figure).sum::<u64>();
+        self.metric(
+            "loadline_arrivals_total",
+            "counter",
+            "Arrivals: due by the plan, started, skipped by the plan's own cap.",
+        );
+        let arrivals = [
+            ("due", sum(|row| row.run.due)),
+            ("started", sum(|row| row.run.started)),
+            ("skipped", sum(|row| row.run.skipped)),
+        ];
+        for (state, n) in arrivals {
+            self.sample("loadline_arrivals_total", &[("state", state)], n);
+        }
+        let last = run.totals.rows.values().next_back();
+        let now = |figure: fn(&Row) -> u64| last.map_or(0, figure);
+        self.one(
+            "loadline_in_flight",
+            "gauge",
+            "Requests under way.",
+            now(|row| row.run.in_flight.last),
+        );
+        self.one(
+            "loadline_users",
+            "gauge",
+            "Virtual users under way.",
+            now(|row| row.run.users.last),
+        );
+        self.one(
+            "loadline_connections",
+            "gauge",
+            "Connections open.",
+            now(|row| row.run.connections),
+        );
+        self.one(
+            "loadline_connections_opened_total",
+            "counter",
+            "Connections opened.",
+            sum(|row| row.run.opened),
+        );
+        self.metric(
+            "loadline_lateness_seconds",
+            "histogram",
+            "Intended start to the moment at which the generator turned to it: the generator's fault, and nothing else.",
+        );
+        let all = run.totals.label(label::ALL);
+        let lateness = all.slot.histogram(Kind::Lateness, Outcome::Ok);
+        let known: Vec<&Histogram> = lateness.into_iter().collect();
+        let whole = known
+            .iter()
+            .fold((0, 0), |(count, sum), h| (count + h.count(), sum + h.sum()));
+        self.buckets("loadline_lateness_seconds", &[], &known, whole);
+    }
+
+    fn workers(&mut self, run: &Run) {
+        let figures: [(&str, &str, ByWorker); 3] = [
+            (
+                "loadline_worker_cpu_seconds_total",
+                "CPU time of a worker, spinning included.",
+                |row| &row.run.cpu_ns,
+            ),
+            (
+                "loadline_worker_spin_seconds_total",
+                "Of it, time spent awake waiting for the next arrival.",
+                |row| &row.run.spin_ns,
+            ),
+            (
+                "loadline_worker_waiting_seconds_total",
+                "Time for which a worker was ready to run and had no CPU.",
+                |row| &row.run.waiting_ns,
+            ),
+        ];
+        for (metric, help, of) in figures {
+            self.metric(metric, "counter", help);
+            let mut sums: Vec<u128> = Vec::new();
+            for row in run.totals.rows.values() {
+                let by_worker = of(row);
+                sums.resize(sums.len().max(by_worker.len()), 0);
+                sums.iter_mut()
+                    .zip(by_worker)
+                    .for_each(|(sum, ns)| *sum += u128::from(*ns));
+            }
+            for (worker, sum) in sums.into_iter().enumerate() {
+                self.sample(metric, &[("worker", &worker.to_string())], seconds(sum));
+            }
+        }
+    }
+}
+
+/// What was counted under each name of these groups, in the order of the labels' numbers; labels that are shown alike are one. All
+/// requests together are left out: a sum over the labels must not count them twice.
+fn parts(run: &Run, wanted: fn(Group) -> bool) -> Vec<(String, Part)> {
+    let mut parts: Vec<(String, Part)> = Vec::new();
+    let labels = run.labels.iter();
+    for label in labels.filter(|label| label.id != label::ALL && wanted(label.group)) {
+        let part = run.totals.label(label.id);
+        match parts.iter_mut().find(|(text, _)| *text == label.text) {
+            Some((_, known)) => known.add(&part),
+            None => parts.push((label.text.clone(), part)),
+        }
+    }
+    parts
+}
+
+/// Seconds, exactly, without needless digits.
+fn seconds(ns: u128) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}

@@ -1,0 +1,50 @@
+//! `report.html`: the page with its data in it, one file that needs nothing else. The page is built from `web/` before this crate is;
+//! what it shows and how is that folder's business.
+
+use crate::page::Page;
+
+/// Where the data belongs in the page.
+const PLACE: &str = "__LOADLINE_PAGE__";
+
+/// The page without its data. Missing when this crate is built: `make build` makes it.
+const TEMPLATE: &str = include_str!("../../../web/dist/report.html");
+
+/// The page of a run.
+///
+/// # Errors
+/// None that a summary can have.
+pub fn of(page: &Page) -> Result<String, serde_json::Error> {
+    Ok(with(&serde_json::to_string(page)?))
+}
+
+/// The page that waits for its data to come as events.
+#[must_use]
+pub fn live() -> String {
+    with("null")
+}
+
+/// Data cannot end its element: no `<` is left in it.
+fn with(json: &str) -> String {
+    TEMPLATE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_one_place_for_its_data_and_data_stays_in_it() {
+        assert_eq!(TEMPLATE.matches(PLACE).count(), 1);
+        let page = with(r#"{"text": "</script><script>alert(1)"}"#);
+        assert!(page.contains(r#"{"text": "\u003c/script>\u003cscript>alert(1)"}"#));
+        assert!(!live().contains(PLACE));
+    }
+
+    #[test]
+    fn the_page_is_small_and_asks_for_nothing() {
+        assert!(TEMPLATE.len() < 400_000, "{}", TEMPLATE.len());
+        for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
+            assert!(!TEMPLATE.contains(outside), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What Artillery's metrics mean, wherever they are printed: which figure a name is, and how coarse it is. The console's reader
+//! and the JSON's put their figures here.
+
+use super::{
+    figure::Figure,
+    model::{Blur, Cover, Failures, Latency, Report, Row, Sessions, Span},
+};
+
+/// Why a rate of Artillery's is not requests by time.
+const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, which readers take it for";
+
+/// Waiting for the last answers and ending take so long, in which no request is sent.
+const IDLE_S: f64 = 5.0;
+
+/// Its sketch keeps values with a relative error of 1 %, and prints them with one decimal.
+const BLUR: Blur = Blur {
+    share: 0.01,
+    amount_s: 0.000_1,
+    ranks_gaps: true,
+    two_digits: false,
+};
+
+/// Errors that say that no answer came.
+const UNANSWERED: [&str; 6] = [
+    "ECONNREFUSED",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "EADDRNOTAVAIL",
+];
+
+/// Milliseconds in seconds.
+pub const MS: f64 = 1e-3;
+
+/// The time of a report or a period.
+#[must_use]
+pub fn span(seconds: Figure) -> Span {
+    Span {
+        seconds,
+        idle_s: IDLE_S,
+        least_s: 1.0,
+        rate_is: Some(RATE_IS),
+    }
+}
+
+/// Puts a counter or a rate where it belongs.
+pub fn count(report: &mut Report, name: &str, figure: Figure) {
+    if name.ends_with("request_rate") {
+        if name == "http.request_rate" {
+            report.all.rate = Some(figure);
+        }
+        return;
+    }
+    report.counters.push(figure.clone());
+    let sessions = &mut report.sessions;
+    let all = &mut report.all;
+    match name {
+        "http.requests" => all.requests = Some(figure),
+        "http.responses" => all.responses = Some(figure),
+        "http.downloaded_bytes" => report.bytes = Some(figure),
+        "vusers.created" => sessions.created = Some(figure),
+        "vusers.completed" => sessions.completed = Some(figure),
+        "vusers.failed" => sessions.failed = Some(figure),
+        _ => {
+            if name.starts_with("vusers.created_by_name.") {
+                sessions.by_name.push(figure);
+            } else if name.starts_with("http.codes.") {
+                all.codes.push(figure);
+            } else if let Some(error) = name.strip_prefix("errors.") {
+                all.errors.push(Failures {
+                    count: figure,
+                    unanswered: UNANSWERED.contains(&error).then_some(true),
+                });
+            } else if let Some((endpoint, _)) =
+                endpoint(name).and_then(|n| n.rsplit_once(".codes."))
+            {
+                row(report, endpoint, &figure).codes.push(figure);
+            }
+        }
+    }
+}
+
+/// Puts a histogram where it belongs.
+pub fn histogram(report: &mut Report, mut latency: Latency) {
+    latency.blur = BLUR;
+    let name = latency.name.clone();
+    if name == "vusers.session_length" {
+        report.sessions.length = Some(latency);
+    } else if name == "http.response_time" {
+        report.all.latency = Some(latency);
+    } else if let Some(class) = name.strip_prefix("http.response_time.") {
+        if let (Some(digit), true) = (class.chars().next(), class.ends_with("xx")) {
+            report.all.by_class.push((digit, latency));
+        }
+    } else if let Some(endpoint) = endpoint(&name).and_then(|n| n.strip_prefix("response_time.")) {
+        let Some(some) = latency.max.clone().or_else(|| latency.min.clone()) else {
+            return;
+        };
+        row(report, endpoint, &some).latency = Some(latency);
+    }
+}
+
+/// What the console does not print beside a histogram is counted elsewhere: answers, and virtual users that came to their end.
+pub fn counts_of_histograms(report: &mut Report) {
+    if let (Some(latency), Some(n)) = (&mut report.all.latency, &report.all.responses) {
+        latency.count.get_or_insert_with(|| n.clone());
+    }
+    let Sessions {
+        completed, length, ..
+    } = &mut report.sessions;
+    if let (Some(latency), Some(n)) = (length, completed) {
+        latency.count.get_or_insert_with(|| n.clone());
+    }
+}
+
+fn endpoint(name: &str) -> Option<&str> {
+    name.strip_prefix("plugins.metrics-by-endpoint.")
+}
+
+fn row<'a>(report: &'a mut Report, name: &str, figure: &Figure) -> &'a mut Row {
+    // Endpoints are told apart only where the user wanted it.
+    report.cover = Cover::Some;
+    let known = report.rows.iter().position(|row| row.name == name);
+    let index = known.unwrap_or_else(|| {
+        report.rows.push(Row::new(name, figure.place));
+        report.rows.len() - 1
+    });
+    &mut report.rows[index]
+}
+
+/// The place of a statistic in a histogram, by Artillery's name; none of other names.
+#[must_use]
+pub fn statistic<'a>(latency: &'a mut Latency, name: &str) -> Option<&'a mut Option<Figure>> {
+    Some(match name {
+        "min" => &mut latency.min,
+        "max" => &mut latency.max,
+        "mean" => &mut latency.mean,
+        "count" => &mut latency.count,
+        _ => return None,
+    })
+}
+
+/// The share that a percentile's name stands for.
+#[must_use]
+pub fn percentile(name: &str) -> Option<f64> {
+    Some(match name {
+        "p50" | "median" => 0.5,
+        "p75" => 0.75,
+        "p90" => 0.9,
+        "p95" => 0.95,
+        "p99" => 0.99,
+        "p999" => 0.999,
+        _ => return None,
+    })
+}

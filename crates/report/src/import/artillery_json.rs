@@ -1,0 +1,142 @@
+//! Artillery's `-o` file: `aggregate` and `intermediate`, with the times of the first and the last event.
+
+use super::{
+    artillery,
+    figure::{Figure, Range},
+    json::{Node, Value},
+    model::{Latency, Report, Span, Tool},
+    number::Rounding,
+};
+
+/// Whether it is such a file.
+#[must_use]
+pub fn is(root: &Node) -> bool {
+    let aggregate = root.get("aggregate");
+    aggregate.is_some_and(|aggregate| aggregate.get("counters").is_some())
+}
+
+/// The report of a file.
+#[must_use]
+pub fn read(root: &Node) -> Vec<Report> {
+    let Some(aggregate) = root.get("aggregate") else {
+        return Vec::new();
+    };
+    let mut report = block(aggregate, "aggregate");
+    let periods = root.get("intermediate").into_iter().flat_map(Node::items);
+    for node in periods {
+        let mut period = block(node, "intermediate");
+        period.is_period = true;
+        // The block of the whole run has the name of its last period.
+        period.began_s = moment_s(node, "period").or(period.began_s);
+        if !period.counters.is_empty() {
+            report.periods.push(period);
+        }
+    }
+    vec![report]
+}
+
+fn block(node: &Node, title: &str) -> Report {
+    let mut report = Report::new(Tool::Artillery, title, node.place);
+    report.span = span(node);
+    report.began_s = moment_s(node, "firstMetricAt");
+    report.ended_s = moment_s(node, "lastMetricAt");
+    for (name, value) in members(node, "counters") {
+        if let Some(figure) = value.figure(name, Rounding::Exact, 1.0) {
+            artillery::count(&mut report, name, figure);
+        }
+    }
+    for (name, value) in members(node, "rates") {
+        if let Some(figure) = value.figure(name, Rounding::Nearest, 1.0) {
+            artillery::count(&mut report, name, figure);
+        }
+    }
+    for (name, value) in members(node, "summaries") {
+        artillery::histogram(&mut report, histogram(name, value));
+    }
+    report.again = copies(node);
+    report
+}
+
+fn members<'a>(node: &'a Node, key: &str) -> impl Iterator<Item = (&'a str, &'a Node)> {
+    node.get(key).into_iter().flat_map(Node::members)
+}
+
+fn histogram(name: &str, node: &Node) -> Latency {
+    let mut latency = Latency {
+        name: name.to_owned(),
+        ..Latency::default()
+    };
+    for (key, value) in node.members() {
+        let label = format!("{name} {key}");
+        if key == "count" {
+            latency.count = value.figure(&label, Rounding::Exact, 1.0);
+        } else if let Some(figure) = time(&label, value) {
+            if let Some(share) = artillery::percentile(key) {
+                latency.percentiles.push((share, figure));
+            } else if let Some(place) = artillery::statistic(&mut latency, key) {
+                *place = Some(figure);
+            }
+        }
+    }
+    latency
+}
+
+fn time(label: &str, node: &Node) -> Option<Figure> {
+    let mut figure = node.figure(label, Rounding::To(0.1), artillery::MS)?;
+    if label.contains("_time") || label.contains("session_length") {
+        figure.unit = "ms";
+    }
+    Some(figure)
+}
+
+/// Milliseconds since 1970, which older versions write as text.
+fn moment_s(node: &Node, key: &str) -> Option<f64> {
+    let text = match &node.get(key)?.value {
+        Value::Number(text) | Value::Text(text) => text,
+        _ => return None,
+    };
+    let s = text.parse::<f64>().ok()? * artillery::MS;
+    (s.is_finite() && s > 0.0).then_some(s)
+}
+
+/// From the first event to the last: two moments, shown as one figure at the place of the second.
+fn span(node: &Node) -> Option<Span> {
+    let moment = |key: &str| match &node.get(key)?.value {
+        Value::Number(text) => text.parse::<f64>().ok().map(|ms| ms * artillery::MS),
+        _ => None,
+    };
+    let (first, last) = (moment("firstMetricAt")?, moment("lastMetricAt")?);
+    let seconds = last - first;
+    let is_time = first > 0.0 && seconds.is_finite() && seconds >= 0.0;
+    is_time.then(|| {
+        artillery::span(Figure {
+            name: "lastMetricAt - firstMetricAt".into(),
+            text: format!("{seconds:.3}s"),
+            unit: "",
+            place: node.get("lastMetricAt").map_or(node.place, |n| n.place),
+            value: seconds,
+            range: Range {
+                low: (seconds - 0.001).max(0.0),
+                high: seconds + 0.001,
+            },
+        })
+    })
+}
+
+/// `histograms` is a copy of `summaries`.
+fn copies(node: &Node) -> Vec<(Figure, Figure)> {
+    let mut pairs = Vec::new();
+    for (name, copy) in members(node, "histograms") {
+        let Some(first) = node.get("summaries").and_then(|all| all.get(name)) else {
+            continue;
+        };
+        for (key, value) in copy.members() {
+            let label = format!("{name} {key}");
+            let figure = |node: &Node| time(&label, node);
+            if let (Some(a), Some(b)) = (first.get(key).and_then(figure), figure(value)) {
+                pairs.push((a, b));
+            }
+        }
+    }
+    pairs
+}

@@ -1,0 +1,258 @@
+//! Artillery's console: blocks of metrics below `Summary report @` and `Metrics for period to:`. Indentation is not needed, nor
+//! are the dots; an excerpt may begin in the middle of a block.
+
+use std::collections::BTreeSet;
+
+use super::{
+    artillery,
+    figure::{Figure, Place, Range},
+    lines::{Line, Word},
+    model::{Latency, Report, Span, Tool},
+    number::{self, Rounding},
+};
+
+/// Metrics begin with one of these.
+const ROOTS: [&str; 7] = [
+    "http.",
+    "vusers.",
+    "errors.",
+    "plugins.",
+    "websocket.",
+    "socketio.",
+    "apdex.",
+];
+
+/// The reports of a text; periods belong to the summary that follows them.
+#[must_use]
+pub fn read(lines: &[Line]) -> Vec<Report> {
+    let mut reader = Reader::default();
+    for line in lines {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    reports: Vec<Report>,
+    /// Periods whose summary has not come yet.
+    periods: Vec<Report>,
+    current: Option<Report>,
+    /// The metrics of the block so far.
+    seen: BTreeSet<String>,
+    /// The histogram whose statistics are being read.
+    histogram: Option<Latency>,
+    /// `Total time`, which stands above its summary.
+    total: Option<Span>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line) {
+        let text = line.text.trim();
+        if let Some(at) = text
+            .find("Total time:")
+            .filter(|_| text.contains("All VUs"))
+        {
+            self.end();
+            self.total = total_time(line, at);
+        } else if let Some(at) = text.find("Summary report @") {
+            self.begin(line, &text[at..]);
+        } else if let Some(at) = text.find("Metrics for period to:") {
+            self.begin(line, &text[at..]);
+            if let Some(report) = &mut self.current {
+                report.is_period = true;
+                report.span = width(line).map(artillery::span);
+            }
+        } else {
+            self.metric(line);
+        }
+    }
+
+    fn begin(&mut self, line: &Line, title: &str) {
+        self.end();
+        let mut report = Report::new(Tool::Artillery, title, line.place());
+        report.span = self.total.take().filter(|_| title.starts_with("Summary"));
+        self.current = Some(report);
+        self.seen.clear();
+    }
+
+    /// Ends a block: a period waits for its summary.
+    fn end(&mut self) {
+        self.end_histogram();
+        let Some(mut report) = self.current.take() else {
+            return;
+        };
+        artillery::counts_of_histograms(&mut report);
+        if report.counters.is_empty() && report.all.rate.is_none() {
+            return;
+        }
+        if report.is_period {
+            self.periods.push(report);
+        } else {
+            report.periods = std::mem::take(&mut self.periods);
+            self.reports.push(report);
+        }
+    }
+
+    fn metric(&mut self, line: &Line) {
+        let Some((name, value)) = split(line) else {
+            return;
+        };
+        let statistic = artillery::percentile(name).is_some()
+            || artillery::statistic(&mut Latency::default(), name).is_some();
+        match value {
+            None => {
+                // Any heading ends a histogram, lest the next one's figures are taken for this one's.
+                self.end_histogram();
+                self.histogram = Some(Latency {
+                    name: name.to_owned(),
+                    ..Latency::default()
+                });
+            }
+            Some(value) if statistic => self.statistic(name, value),
+            Some(value) if is_metric(name) || line.text.contains("....") => {
+                self.count(line, name, value);
+            }
+            _ => {}
+        }
+    }
+
+    fn statistic(&mut self, name: &str, value: Word<'_>) {
+        let Some(histogram) = &mut self.histogram else {
+            return;
+        };
+        let label = format!("{} {name}", histogram.name);
+        let times = histogram.name.contains("_time") || histogram.name.contains("session_length");
+        let Some(mut figure) = time(label, value) else {
+            return;
+        };
+        if times {
+            figure.unit = "ms";
+        }
+        if let Some(share) = artillery::percentile(name) {
+            histogram.percentiles.push((share, figure));
+        } else if let Some(place) = artillery::statistic(histogram, name) {
+            *place = Some(figure);
+        }
+    }
+
+    fn count(&mut self, line: &Line, name: &str, value: Word<'_>) {
+        self.end_histogram();
+        let is_rate = value.text.ends_with("/sec");
+        let rounding = if is_rate {
+            Rounding::Nearest
+        } else {
+            Rounding::Exact
+        };
+        let Some(figure) = number::figure(name, (value.text, value.place), rounding, |unit| {
+            matches!(unit, "" | "/sec").then_some(1.0)
+        }) else {
+            return;
+        };
+        // The same metric again is another block, whose head was lost.
+        if self.current.is_none() || !self.seen.insert(name.to_owned()) {
+            let first = Place {
+                line: line.number,
+                column: 1,
+            };
+            self.end();
+            self.current = Some(Report::new(Tool::Artillery, "metrics", first));
+            self.seen = BTreeSet::from([name.to_owned()]);
+        }
+        if let Some(report) = &mut self.current {
+            if is_rate && name != "http.request_rate" {
+                return;
+            }
+            artillery::count(report, name, figure);
+        }
+    }
+
+    fn end_histogram(&mut self) {
+        if let (Some(histogram), Some(report)) = (self.histogram.take(), &mut self.current) {
+            let is_empty = histogram.max.is_none() && histogram.percentiles.is_empty();
+            if !is_empty {
+                artillery::histogram(report, histogram);
+            }
+        }
+    }
+
+    /// The reports, and periods without a summary.
+    fn finish(mut self) -> Vec<Report> {
+        self.end();
+        self.reports.append(&mut self.periods);
+        self.reports
+    }
+}
+
+fn is_metric(name: &str) -> bool {
+    ROOTS.iter().any(|root| name.starts_with(root))
+}
+
+/// A metric's name and its value: `http.requests: ...... 166000`. A histogram's name has none.
+fn split(line: &Line) -> Option<(&str, Option<Word<'_>>)> {
+    let text = line.text.trim();
+    if let Some(name) = text.strip_suffix(':') {
+        return Some((name, None));
+    }
+    let value = *line.words().last()?;
+    let before = text.strip_suffix(value.text)?;
+    let name = before
+        .trim_end_matches(|c: char| c == '.' || c == '…' || c.is_whitespace())
+        .strip_suffix(':')?;
+    Some((name, Some(value)))
+}
+
+/// Milliseconds with one decimal, whole ones without.
+fn time(name: String, value: Word<'_>) -> Option<Figure> {
+    number::figure(name, (value.text, value.place), Rounding::To(0.1), |unit| {
+        unit.is_empty().then_some(artillery::MS)
+    })
+}
+
+/// `Total time: 5 minutes, 15 seconds`: whole seconds, cut.
+fn total_time(line: &Line, at: usize) -> Option<Span> {
+    let text = &line.text.trim()[at..];
+    let mut seconds = None;
+    let words: Vec<&str> = text.split_whitespace().skip(2).collect();
+    for pair in words.chunks(2) {
+        let [n, unit] = pair else { break };
+        let unit = unit.trim_end_matches([',', '.']).trim_end_matches('s');
+        let length = match unit {
+            "day" => 86_400,
+            "hour" => 3_600,
+            "minute" => 60,
+            "second" => 1,
+            _ => break,
+        };
+        let n: u64 = n.parse().ok()?;
+        seconds = Some(n.checked_mul(length)?.checked_add(seconds.unwrap_or(0))?);
+    }
+    let value = seconds? as f64;
+    let length = text.split_once(':')?.1.trim();
+    let before = line.text.find(length)?;
+    Some(artillery::span(Figure {
+        name: "Total time".into(),
+        text: length.to_owned(),
+        unit: "",
+        place: Place {
+            line: line.number,
+            column: line.text[..before].chars().count() + 1,
+        },
+        value,
+        range: Range {
+            low: value,
+            high: value + 1.0,
+        },
+    }))
+}
+
+/// `(width: 9.987s)`
+fn width(line: &Line) -> Option<Figure> {
+    let words = line.words();
+    let at = words.iter().position(|word| word.text == "(width:")?;
+    let word = words.get(at + 1)?;
+    let text = word.text.strip_suffix(')')?;
+    number::figure("width", (text, word.place), Rounding::Nearest, |unit| {
+        (unit == "s").then_some(1.0)
+    })
+}

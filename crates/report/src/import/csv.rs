@@ -1,0 +1,151 @@
+//! Comma-separated values with places: quoted fields, doubled quotes, line breaks inside quotes. A table is its header and the
+//! records below it; what a column means is the reader's business.
+
+use super::{figure::Place, lines::Word};
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The names of the columns, in lower case.
+    pub header: Vec<String>,
+    /// The records.
+    pub records: Vec<Record>,
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    fields: Vec<(String, Place)>,
+}
+
+impl Table {
+    /// Reads a text; the first record is the header.
+    #[must_use]
+    pub fn read(text: &str) -> Table {
+        let mut records = records(text);
+        let header = if records.is_empty() {
+            Vec::new()
+        } else {
+            records.remove(0).fields
+        };
+        Table {
+            header: header
+                .iter()
+                .map(|(name, _)| name.trim().to_lowercase())
+                .collect(),
+            records,
+        }
+    }
+
+    /// The number of a column.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// Whether it has all these columns.
+    #[must_use]
+    pub fn has(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.column(name).is_some())
+    }
+}
+
+impl Record {
+    /// A field.
+    #[must_use]
+    pub fn field(&self, column: usize) -> Option<Word<'_>> {
+        let (text, place) = self.fields.get(column)?;
+        Some(Word {
+            text: text.trim(),
+            place: *place,
+        })
+    }
+
+    /// Where it begins.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.fields
+            .first()
+            .map_or(Place::default(), |field| field.1)
+    }
+}
+
+fn records(text: &str) -> Vec<Record> {
+    let mut records = Vec::new();
+    let mut fields = Vec::new();
+    let mut field = String::new();
+    let mut at = Place { line: 1, column: 1 };
+    let mut begun = at;
+    let mut in_quotes = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        at.column += 1;
+        match c {
+            '"' if in_quotes && chars.peek() == Some(&'"') => {
+                chars.next();
+                at.column += 1;
+                field.push('"');
+            }
+            '"' if in_quotes => in_quotes = false,
+            '"' if field.is_empty() => in_quotes = true,
+            ',' if !in_quotes => {
+                fields.push((std::mem::take(&mut field), begun));
+                begun = at;
+            }
+            '\n' => {
+                at = Place {
+                    line: at.line + 1,
+                    column: 1,
+                };
+                if in_quotes {
+                    field.push(c);
+                    continue;
+                }
+                end(&mut fields, &mut field, begun, &mut records);
+                begun = at;
+            }
+            '\r' if !in_quotes && chars.peek() == Some(&'\n') => {}
+            _ => field.push(c),
+        }
+    }
+    end(&mut fields, &mut field, begun, &mut records);
+    records
+}
+
+/// Ends a record; an empty line is none.
+fn end(
+    fields: &mut Vec<(String, Place)>,
+    field: &mut String,
+    begun: Place,
+    records: &mut Vec<Record>,
+) {
+    let last = std::mem::take(field);
+    if fields.is_empty() && last.is_empty() {
+        return;
+    }
+    fields.push((last, begun));
+    records.push(Record {
+        fields: std::mem::take(fields),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_line_breaks_and_places() {
+        let table = Table::read("Count,Message\r\n3,\"a \"\"b\"\",\nc\"\r\n\r\n4,d");
+        assert_eq!(table.header, ["count", "message"]);
+        assert!(table.has(&["message", "count"]) && !table.has(&["nodes"]));
+        assert_eq!(table.records.len(), 2);
+        assert_eq!(table.records[0].field(1).unwrap().text, "a \"b\",\nc");
+        assert_eq!(
+            table.records[0].field(1).unwrap().place,
+            Place { line: 2, column: 3 }
+        );
+        assert_eq!(table.records[1].place(), Place { line: 5, column: 1 });
+        assert_eq!(table.records[1].field(2), None);
+        assert_eq!(Table::read("").records, []);
+    }
+}

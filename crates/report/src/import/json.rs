@@ -1,0 +1,254 @@
+//! JSON with places: a small parser that remembers where each value stands, which the usual ones forget. It reads what
+//! `serde_json` writes and any other well-formed text; nesting is bounded.
+
+use super::{
+    figure::{Figure, Place},
+    number::{self, Rounding},
+};
+
+/// Deeper nesting is refused.
+const DEEPEST: usize = 64;
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Where it begins.
+    pub place: Place,
+    /// The value.
+    pub value: Value,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number as written.
+    Number(String),
+    /// A string.
+    Text(String),
+    /// `true`, `false` or `null`.
+    Word(&'static str),
+    /// A list.
+    List(Vec<Node>),
+    /// Members in the order of the text.
+    Map(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// A member of a map.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.members().find(|(name, _)| *name == key).map(|m| m.1)
+    }
+
+    /// The members of a map; none of anything else.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Node)> {
+        let members: &[(String, Node)] = match &self.value {
+            Value::Map(members) => members,
+            _ => &[],
+        };
+        members.iter().map(|(name, node)| (name.as_str(), node))
+    }
+
+    /// The items of a list; none of anything else.
+    pub fn items(&self) -> impl Iterator<Item = &Node> {
+        let items: &[Node] = match &self.value {
+            Value::List(items) => items,
+            _ => &[],
+        };
+        items.iter()
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The figure that a number is; `scale` is its unit in the model's.
+    #[must_use]
+    pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<Figure> {
+        let Value::Number(text) = &self.value else {
+            return None;
+        };
+        number::figure(name, (text, self.place), rounding, |unit| {
+            unit.is_empty().then_some(scale)
+        })
+    }
+}
+
+/// Reads a text; otherwise the place at which it is no JSON.
+pub fn parse(text: &str) -> Result<Node, Place> {
+    let mut reader = Reader {
+        rest: text,
+        place: Place { line: 1, column: 1 },
+    };
+    let node = reader.value(0).ok_or(reader.place)?;
+    reader.blanks();
+    if reader.rest.is_empty() {
+        Ok(node)
+    } else {
+        Err(reader.place)
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    place: Place,
+}
+
+impl<'a> Reader<'a> {
+    fn value(&mut self, depth: usize) -> Option<Node> {
+        self.blanks();
+        let place = self.place;
+        let value = match self.rest.chars().next()? {
+            _ if depth > DEEPEST => return None,
+            '{' => self.map(depth)?,
+            '[' => self.list(depth)?,
+            '"' => Value::Text(self.string()?),
+            '-' | '0'..='9' => Value::Number(self.number()?.to_owned()),
+            _ => {
+                let word = ["true", "false", "null"]
+                    .into_iter()
+                    .find(|word| self.rest.starts_with(word))?;
+                self.skip(word.len());
+                Value::Word(word)
+            }
+        };
+        Some(Node { place, value })
+    }
+
+    fn map(&mut self, depth: usize) -> Option<Value> {
+        let mut members = Vec::new();
+        self.skip(1);
+        self.blanks();
+        if self.eat('}') {
+            return Some(Value::Map(members));
+        }
+        loop {
+            self.blanks();
+            let name = self.string()?;
+            self.blanks();
+            if !self.eat(':') {
+                return None;
+            }
+            members.push((name, self.value(depth + 1)?));
+            self.blanks();
+            if self.eat('}') {
+                return Some(Value::Map(members));
+            }
+            if !self.eat(',') {
+                return None;
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Option<Value> {
+        let mut items = Vec::new();
+        self.skip(1);
+        self.blanks();
+        if self.eat(']') {
+            return Some(Value::List(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            self.blanks();
+            if self.eat(']') {
+                return Some(Value::List(items));
+            }
+            if !self.eat(',') {
+                return None;
+            }
+        }
+    }
+
+    /// A string: found here, understood by `serde_json`.
+    fn string(&mut self) -> Option<String> {
+        let body = self.rest.strip_prefix('"')?;
+        let mut escaped = false;
+        let end = body.bytes().position(|b| {
+            let ends = b == b'"' && !escaped;
+            escaped = b == b'\\' && !escaped;
+            ends
+        })?;
+        let text = serde_json::from_str(&self.rest[..end + 2]).ok()?;
+        self.skip(end + 2);
+        Some(text)
+    }
+
+    fn number(&mut self) -> Option<&'a str> {
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-')))
+            .unwrap_or(self.rest.len());
+        let text = &self.rest[..end];
+        serde_json::from_str::<f64>(text).ok()?;
+        self.skip(end);
+        Some(text)
+    }
+
+    fn eat(&mut self, wanted: char) -> bool {
+        let is_there = self.rest.starts_with(wanted);
+        if is_there {
+            self.skip(wanted.len_utf8());
+        }
+        is_there
+    }
+
+    fn blanks(&mut self) {
+        let rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        self.skip(self.rest.len() - rest.len());
+    }
+
+    /// Goes on by so many bytes, whole characters.
+    fn skip(&mut self, bytes: usize) {
+        let (gone, rest) = self.rest.split_at(bytes);
+        for c in gone.chars() {
+            if c == '\n' {
+                self.place.line += 1;
+                self.place.column = 1;
+            } else {
+                self.place.column += 1;
+            }
+        }
+        self.rest = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn values_know_where_they_stand() {
+        let node =
+            parse("{\n  \"a\": [1, 2.5e3],\n  \"b\": {\"ü\": \"x\\\"y\", \"c\": -1}\n}\n").unwrap();
+        let second = node.get("a").unwrap().items().nth(1).unwrap();
+        assert_eq!((second.place.line, second.place.column), (2, 12));
+        assert_eq!(
+            second.figure("n", Rounding::Exact, 1.0).unwrap().value,
+            2500.0
+        );
+        let inner = node.get("b").unwrap();
+        assert_eq!(inner.get("ü").unwrap().text(), Some("x\"y"));
+        assert_eq!(inner.get("c").unwrap().place.column, 27);
+        assert_eq!(
+            inner.get("c").unwrap().figure("n", Rounding::Exact, 1.0),
+            None
+        );
+        assert_eq!(parse("{\"a\": 1,}").unwrap_err().column, 9);
+        assert!(parse(&"[".repeat(1000)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_serde_json_on_what_is_json(text in "[\\[\\]{}\",:0-9a-u.\\\\ -]{0,40}|.*") {
+            let theirs = serde_json::from_str::<serde_json::Value>(&text);
+            prop_assert_eq!(parse(&text).is_ok(), theirs.is_ok(), "{}", text);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What Locust's columns mean, wherever they are printed: as CSV, in the terminal, or in somebody's Markdown table.
+
+use super::{
+    figure::Figure,
+    lines::Word,
+    model::{Blur, Bound, Latency, Row},
+    number::{self, Rounding, percent},
+};
+
+/// Locust sorts times into buckets: whole milliseconds below 100 ms, two digits above.
+pub const BLUR: Blur = Blur {
+    share: 0.05,
+    amount_s: 0.000_5,
+    ranks_gaps: false,
+    two_digits: true,
+};
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Column {
+    /// The endpoint, or a part of its name.
+    Name,
+    /// Requests.
+    Requests,
+    /// Failures, perhaps with their share: `19(37.25%)`.
+    Failures,
+    /// Mean time.
+    Mean,
+    /// Shortest time.
+    Min,
+    /// Longest time.
+    Max,
+    /// Median time.
+    Median,
+    /// A percentile.
+    Percentile(f64),
+    /// Requests per second.
+    Rate,
+    /// Failures per second.
+    FailureRate,
+    /// Mean size of an answer.
+    Bytes,
+    /// Something else.
+    Other,
+}
+
+impl Column {
+    /// The column that a heading names, in lower case.
+    #[must_use]
+    pub fn of(heading: &str) -> Column {
+        let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
+        let heading = heading.trim();
+        if let Some(share) = share(heading) {
+            return Column::Percentile(share);
+        }
+        let per_second = has(&["/s", "/ s", "per s", "rps"]);
+        match heading {
+            "name" | "endpoint" | "type" | "method" | "request" | "route" | "url" => Column::Name,
+            _ if per_second && has(&["fail", "error"]) => Column::FailureRate,
+            _ if per_second => Column::Rate,
+            _ if has(&["size", "bytes"]) => Column::Bytes,
+            _ if has(&["fail", "error"]) => Column::Failures,
+            _ if has(&["avg", "average", "mean"]) => Column::Mean,
+            _ if has(&["median", "med"]) => Column::Median,
+            _ if has(&["min"]) => Column::Min,
+            _ if has(&["max"]) => Column::Max,
+            _ if has(&["reqs", "requests", "request count"]) => Column::Requests,
+            _ => Column::Other,
+        }
+    }
+}
+
+/// `95%`, `99.9%`, `p95`, `95%ile`, `95th`
+fn share(heading: &str) -> Option<f64> {
+    let digits = heading
+        .trim_start_matches('p')
+        .trim_end_matches("ile")
+        .trim_end_matches("th")
+        .trim_end_matches('%');
+    let is_bare = digits == heading;
+    let percent: f64 = digits.parse().ok()?;
+    (!is_bare && (0.0..=100.0).contains(&percent)).then_some(percent / 100.0)
+}
+
+/// How a table prints.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Style {
+    /// Its times, but for percentiles.
+    pub times: Rounding,
+    /// One of its milliseconds, in seconds.
+    pub unit_s: f64,
+    /// Its unit in words.
+    pub unit: &'static str,
+}
+
+/// The terminal cuts times to whole milliseconds.
+pub const TERMINAL: Style = Style {
+    times: Rounding::Down,
+    unit_s: 1e-3,
+    unit: "ms",
+};
+
+/// CSV has all digits.
+pub const CSV: Style = Style {
+    times: Rounding::Nearest,
+    unit_s: 1e-3,
+    unit: "ms",
+};
+
+/// Puts a cell into its row; false: it is no number where one should be.
+pub fn put(row: &mut Row, column: Column, heading: &str, cell: Word<'_>, style: Style) -> bool {
+    if matches!(cell.text, "N/A" | "" | "-" | "–") {
+        return true;
+    }
+    let name = format!("{} {heading}", row.name);
+    let plain = |rounding| {
+        number::figure(
+            name.clone(),
+            (cell.text, cell.place),
+            rounding,
+            number::plain,
+        )
+    };
+    let time = |rounding| {
+        let mut figure = number::figure(name.clone(), (cell.text, cell.place), rounding, |unit| {
+            (unit.is_empty() || unit == style.unit).then_some(style.unit_s)
+        })?;
+        if !figure.text.ends_with(style.unit) {
+            figure.unit = style.unit;
+        }
+        Some(figure)
+    };
+    let latency = row.latency.get_or_insert_with(|| Latency {
+        name: row.name.clone(),
+        blur: BLUR,
+        ..Latency::default()
+    });
+    let place = match column {
+        Column::Name | Column::Other => return true,
+        Column::Failures => return failures(row, &name, cell),
+        Column::Percentile(share) => {
+            let figure = time(Rounding::Exact);
+            let is_read = figure.is_some();
+            latency.percentiles.extend(figure.map(|f| (share, f)));
+            return is_read;
+        }
+        Column::Requests => (&mut row.requests, plain(Rounding::Exact)),
+        Column::Rate => (&mut row.rate, plain(Rounding::Nearest)),
+        Column::FailureRate => (&mut row.failure_rate, plain(Rounding::Nearest)),
+        Column::Bytes => (&mut row.mean_bytes, plain(Rounding::Nearest)),
+        Column::Mean => (&mut latency.mean, time(style.times)),
+        Column::Min => (&mut latency.min, time(style.times)),
+        Column::Max => (&mut latency.max, time(style.times)),
+        Column::Median => {
+            // A bucket, moved to the nearest sample where all samples lie on one side of it.
+            let figure = time(style.times).map(|figure| Figure {
+                range: figure.range.widened(BLUR.share, BLUR.amount_s),
+                ..figure
+            });
+            let is_read = figure.is_some();
+            let share = 0.5;
+            let at = latency.percentiles.iter().position(|(p, _)| *p >= share);
+            let at = at.unwrap_or(latency.percentiles.len());
+            if let Some(figure) = figure {
+                latency.percentiles.insert(at, (share, figure));
+            }
+            return is_read;
+        }
+    };
+    let (place, figure) = place;
+    let is_read = figure.is_some();
+    *place = figure;
+    is_read
+}
+
+/// `19(37.25%)`, or a plain count.
+fn failures(row: &mut Row, name: &str, cell: Word<'_>) -> bool {
+    let (count, share) = cell.text.split_once('(').unwrap_or((cell.text, ""));
+    row.failures = number::figure(
+        name,
+        (count.trim(), cell.place),
+        Rounding::Exact,
+        number::plain,
+    );
+    let mut place = cell.place;
+    place.column += count.chars().count() + 1;
+    row.failed_share = number::figure(
+        format!("{name} share"),
+        (share.trim_end_matches(')'), place),
+        Rounding::Nearest,
+        percent,
+    );
+    row.failures.is_some()
+}
+
+/// Ends a row: the number of its times is the number of its requests.
+pub fn end(row: &mut Row) {
+    if let Some(latency) = &mut row.latency {
+        latency.count.clone_from(&row.requests);
+        let is_empty = latency.mean.is_none() && latency.percentiles.is_empty();
+        if is_empty && latency.max.is_none() {
+            row.latency = None;
+        }
+    }
+}
+
+/// Whether a row is the sum of the others.
+#[must_use]
+pub fn is_total(name: &str) -> bool {
+    matches!(
+        name.to_lowercase().as_str(),
+        "aggregated" | "total" | "all" | "sum"
+    )
+}
+
+/// Users who wait for their answers.
+#[must_use]
+pub fn users(figure: Figure) -> Bound {
+    Bound {
+        figure,
+        what: "users",
+        contradicts_above: 1.0,
+        because: "a user of Locust's waits for one answer at a time",
+        mean: None,
+        should_be_full: true,
+    }
+}

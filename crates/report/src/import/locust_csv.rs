@@ -1,0 +1,156 @@
+//! The files of Locust's `--csv`: `_stats`, `_stats_history`, `_failures` and `_exceptions`, told apart by their heads.
+
+use super::{
+    csv::{Record, Table},
+    figure::{Figure, Place},
+    lines::Word,
+    locust::{self, CSV, Column},
+    model::{Failures, Rates, Report, Row, Tool},
+    number::{self, Rounding, plain},
+};
+
+/// Which file a head belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `_stats.csv`
+    Stats,
+    /// `_stats_history.csv`
+    History,
+    /// `_failures.csv`
+    Failures,
+    /// `_exceptions.csv`
+    Exceptions,
+}
+
+impl Kind {
+    /// The kind of a table; none of others.
+    #[must_use]
+    pub fn of(table: &Table) -> Option<Kind> {
+        if table.has(&["type", "name", "request count", "failure count"]) {
+            Some(Kind::Stats)
+        } else if table.has(&["timestamp", "user count", "name", "total request count"]) {
+            Some(Kind::History)
+        } else if table.has(&["method", "name", "error", "occurrences"]) {
+            Some(Kind::Failures)
+        } else if table.has(&["count", "message", "traceback"]) {
+            Some(Kind::Exceptions)
+        } else {
+            None
+        }
+    }
+}
+
+/// The report of a table.
+#[must_use]
+pub fn read(table: &Table, kind: Kind) -> Report {
+    let place = Place { line: 1, column: 1 };
+    match kind {
+        Kind::Stats => stats(table, Report::new(Tool::Locust, "stats", place)),
+        Kind::History => history(table, Report::new(Tool::Locust, "history", place)),
+        Kind::Failures => counts(table, "occurrences", "error", "failures"),
+        Kind::Exceptions => counts(table, "count", "message", "exceptions"),
+    }
+}
+
+fn stats(table: &Table, mut report: Report) -> Report {
+    for record in &table.records {
+        let row = row(table, record, |heading| (Column::of(heading), heading));
+        put(&mut report, row);
+    }
+    report
+}
+
+/// Rows of one moment make a period; its counts are those since the start.
+fn history(table: &Table, mut report: Report) -> Report {
+    report.periods_run_on = true;
+    let number = |record: &Record, heading: &str| {
+        let word = record.field(table.column(heading)?)?;
+        number::figure(heading, (word.text, word.place), Rounding::Exact, plain)
+    };
+    for record in &table.records {
+        let Some(moment) = number(record, "timestamp") else {
+            continue;
+        };
+        // Counts and means are those since the start; the percentiles and rates may be those of the last ten seconds.
+        let mut row = row(table, record, |heading| {
+            match heading.strip_prefix("total ") {
+                Some(rest) => (Column::of(rest), heading),
+                None if heading.ends_with("/s") => (Column::of(heading), heading),
+                None => (Column::Other, heading),
+            }
+        });
+        let window = self::row(table, record, |heading| {
+            let column = Column::of(heading);
+            let is_own = matches!(column, Column::Percentile(_));
+            (if is_own { column } else { Column::Other }, heading)
+        })
+        .latency;
+        row.others.extend(window);
+        let same = report
+            .periods
+            .last()
+            .is_some_and(|period| period.title == moment.text);
+        if !same {
+            let mut period = Report::new(Tool::Locust, moment.text.clone(), record.place());
+            period.is_period = true;
+            period.rates = Rates::Current;
+            period.bound = number(record, "user count").map(locust::users);
+            period.counters.push(moment);
+            report.periods.push(period);
+        }
+        if let Some(period) = report.periods.last_mut() {
+            put(period, row);
+        }
+    }
+    report
+}
+
+fn put(report: &mut Report, row: Row) {
+    if locust::is_total(&row.name) {
+        report.all = row;
+    } else {
+        report.rows.push(row);
+    }
+}
+
+fn row<'a>(
+    table: &'a Table,
+    record: &Record,
+    column: impl Fn(&'a str) -> (Column, &'a str),
+) -> Row {
+    let text = |heading: &str| {
+        let field = table.column(heading).and_then(|at| record.field(at));
+        field.map_or("", |word| word.text)
+    };
+    let name = format!("{} {}", text("type"), text("name"));
+    let mut row = Row::new(name.trim(), record.place());
+    for (at, heading) in table.header.iter().enumerate() {
+        if let Some(cell) = record.field(at) {
+            let (column, heading) = column(heading);
+            locust::put(&mut row, column, heading, cell, CSV);
+        }
+    }
+    locust::end(&mut row);
+    row
+}
+
+/// A file of counts alone.
+fn counts(table: &Table, count: &str, name: &str, title: &str) -> Report {
+    let mut report = Report::new(Tool::Locust, title, Place { line: 1, column: 1 });
+    for record in &table.records {
+        let field = |heading: &str| record.field(table.column(heading)?);
+        let label = field(name).map_or("", |word| word.text);
+        let label: String = label.lines().next().unwrap_or_default().to_owned();
+        let figure = field(count).and_then(|word: Word<'_>| {
+            number::figure(label, (word.text, word.place), Rounding::Exact, plain)
+        });
+        report
+            .all
+            .errors
+            .extend(figure.map(|count: Figure| Failures {
+                count,
+                unanswered: None,
+            }));
+    }
+    report
+}

@@ -1,0 +1,148 @@
+//! Tables of a Locust run that somebody copied into Markdown: columns by their headings, users and duration from the sentences
+//! above the table.
+
+use super::{
+    figure::Figure,
+    lines::{Line, Word},
+    locust::{self, Column, Style},
+    model::{Rates, Report, Row, Tool},
+    number::{self, Rounding, plain},
+};
+
+/// The tables of a text that have a column of requests and one of times or rates.
+#[must_use]
+pub fn read(lines: &[Line]) -> Vec<Report> {
+    let mut reports = Vec::new();
+    let mut table: Option<(Vec<(Column, String)>, Report)> = None;
+    let mut above = Above::default();
+    for line in lines {
+        let Some(cells) = line.cells() else {
+            if let Some((_, report)) = table.take() {
+                reports.push(report);
+                above = Above::default();
+            }
+            above.sentence(line);
+            continue;
+        };
+        match &mut table {
+            None => {
+                table = head(&cells).map(|head| {
+                    let mut report = Report::new(Tool::Locust, "table", line.place());
+                    // Nobody knows what was left out, nor how its rates were computed: but every row's in the same way.
+                    report.rates = Rates::Whole;
+                    report.bound = above.users.take().map(locust::users);
+                    report.planned = above.duration.take();
+                    (head, report)
+                });
+            }
+            Some((head, report)) => {
+                if let Some(row) = row(head, &cells) {
+                    if locust::is_total(&row.name) {
+                        report.all = row;
+                    } else {
+                        report.rows.push(row);
+                    }
+                }
+            }
+        }
+    }
+    reports.extend(table.map(|(_, report)| report));
+    reports.retain(|report| !report.rows.is_empty());
+    reports
+}
+
+fn head(cells: &[Word<'_>]) -> Option<Vec<(Column, String)>> {
+    let head: Vec<(Column, String)> = cells
+        .iter()
+        .map(|cell| (Column::of(&cell.text.to_lowercase()), cell.text.to_owned()))
+        .collect();
+    let has = |wanted: Column| head.iter().any(|(column, _)| *column == wanted);
+    (has(Column::Name) && has(Column::Requests) && (has(Column::Mean) || has(Column::Rate)))
+        .then_some(head)
+}
+
+fn row(head: &[(Column, String)], cells: &[Word<'_>]) -> Option<Row> {
+    let is_rule = |cell: &Word<'_>| cell.text.chars().all(|c| matches!(c, '-' | ':'));
+    if cells.len() != head.len() || cells.iter().all(is_rule) {
+        return None;
+    }
+    let columns = || head.iter().zip(cells);
+    let name: Vec<&str> = columns()
+        .filter(|((column, _), cell)| *column == Column::Name && !cell.text.is_empty())
+        .map(|(_, cell)| cell.text.trim_matches(['*', '`', '_']))
+        .collect();
+    let mut row = Row::new(name.join(" "), cells.first()?.place);
+    let is_read = columns().all(|((column, heading), cell)| {
+        locust::put(&mut row, *column, heading, *cell, style(heading))
+    });
+    locust::end(&mut row);
+    is_read.then_some(row)
+}
+
+/// A heading says which unit its times have; whether they were rounded or cut nobody knows.
+fn style(heading: &str) -> Style {
+    let seconds = heading.contains("(s)") || heading.contains("(sec");
+    Style {
+        times: Rounding::Either,
+        unit_s: if seconds { 1.0 } else { 1e-3 },
+        unit: if seconds { "s" } else { "ms" },
+    }
+}
+
+/// What sentences above a table say: `with 175 simulated users running for 10 minutes`.
+#[derive(Default)]
+struct Above {
+    users: Option<Figure>,
+    duration: Option<Figure>,
+}
+
+impl Above {
+    fn sentence(&mut self, line: &Line) {
+        let words = line.words();
+        if words.first().is_some_and(|word| word.text.starts_with('#')) {
+            // A heading begins another story, unless it is this one's own.
+            return;
+        }
+        for (at, word) in words.iter().enumerate() {
+            let text = word.text.trim_end_matches(['.', ',', ';']);
+            if matches!(text, "user" | "users") {
+                self.users = number_before(&words[..at], "users").or(self.users.take());
+            }
+            let unit = match text.trim_end_matches('s') {
+                "second" | "sec" => 1.0,
+                "minute" | "min" => 60.0,
+                "hour" => 3600.0,
+                _ => continue,
+            };
+            let [.., before, n] = &words[..at] else {
+                continue;
+            };
+            if before.text == "for" {
+                self.duration =
+                    number::figure("run time", (n.text, n.place), Rounding::Nearest, |u| {
+                        u.is_empty().then_some(unit)
+                    })
+                    .map(|figure| Figure {
+                        text: format!("{} {text}", figure.text),
+                        ..figure
+                    })
+                    .or(self.duration.take());
+            }
+        }
+    }
+}
+
+/// The number in `175 simulated users`.
+fn number_before(words: &[Word<'_>], name: &str) -> Option<Figure> {
+    let adjectives = ["simulated", "concurrent", "virtual", "locust"];
+    let number = words
+        .iter()
+        .rev()
+        .find(|word| !adjectives.contains(&word.text.to_lowercase().as_str()))?;
+    let text = if number.text == "one" {
+        "1"
+    } else {
+        number.text
+    };
+    number::figure(name, (text, number.place), Rounding::Exact, plain)
+}

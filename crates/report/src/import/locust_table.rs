@@ -1,0 +1,259 @@
+//! The tables that Locust prints: requests, percentiles, errors. Their heads say which columns they have; names may hold
+//! anything, so rows are read from their right ends.
+
+use super::{
+    figure::Place,
+    lines::{Line, Word},
+    locust::{self, Column, TERMINAL},
+    model::{Bound, Failures, Ledger, Rates, Report, Row, Tool, Total},
+    number::{self, Rounding, plain},
+};
+
+/// The tables of a text. A table of percentiles below one of requests belongs to the same run.
+#[must_use]
+pub fn read(lines: &[Line]) -> Vec<Report> {
+    let mut reader = Reader::default();
+    for line in lines {
+        reader.line(line);
+    }
+    reader.end();
+    let mut reports = reader.reports;
+    let tables = reports
+        .iter()
+        .filter(|report| report.rates == Rates::Unknown);
+    if tables.count() > 1 {
+        // A log: Locust prints a table every other second while it runs.
+        for report in reports
+            .iter_mut()
+            .filter(|report| report.rates == Rates::Unknown)
+        {
+            report.rates = Rates::Current;
+        }
+    }
+    reports
+}
+
+/// A column and its heading.
+type Head = Vec<(Column, String)>;
+
+#[derive(Default)]
+struct Reader {
+    reports: Vec<Report>,
+    table: Option<Table>,
+    /// How many users there are, by the log.
+    users: Option<Bound>,
+}
+
+enum Table {
+    Rows { head: Head, report: Box<Report> },
+    Errors { sum: Vec<Failures> },
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line) {
+        let words = line.words();
+        if let Some(table) = head(&words, line.place()) {
+            self.end();
+            self.table = Some(table);
+            return;
+        }
+        if line.text.contains("users") {
+            self.users = users(&words).or(self.users.take());
+        }
+        let is_rule = line.text.trim().starts_with('-');
+        match &mut self.table {
+            None => {}
+            Some(_) if is_rule => {}
+            Some(Table::Rows { .. }) if words.is_empty() => {}
+            Some(Table::Rows { head, report }) => {
+                let Some(row) = row(head, &words, line.place()) else {
+                    self.end();
+                    return;
+                };
+                if locust::is_total(&row.name) {
+                    report.all = row;
+                    self.end();
+                } else {
+                    report.rows.push(row);
+                }
+            }
+            Some(Table::Errors { sum }) => {
+                let count = words.first().and_then(|word| {
+                    number::figure(
+                        "occurrences",
+                        (word.text, word.place),
+                        Rounding::Exact,
+                        plain,
+                    )
+                });
+                match count.filter(|_| words.len() > 1) {
+                    Some(mut count) => {
+                        let error = words[1..]
+                            .iter()
+                            .map(|w| w.text)
+                            .collect::<Vec<_>>()
+                            .join(" ");
+                        count.name = error;
+                        sum.push(Failures {
+                            count,
+                            unanswered: None,
+                        });
+                    }
+                    None => self.end(),
+                }
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        match self.table.take() {
+            Some(Table::Rows { head, mut report }) => {
+                let is_empty = report.rows.is_empty() && report.all.requests.is_none();
+                if is_empty {
+                    return;
+                }
+                let has_rates = head.iter().any(|(column, _)| *column == Column::Rate);
+                let above = self.reports.last_mut().filter(|_| !has_rates);
+                if let Some(above) = above.filter(|above| above.all.percentiles.is_none())
+                    && same_names(above, &report)
+                {
+                    return join(above, &report);
+                }
+                if has_rates {
+                    report.bound.clone_from(&self.users);
+                }
+                self.reports.push(*report);
+            }
+            Some(Table::Errors { sum }) => {
+                let known = self.reports.last_mut().filter(|r| r.all.errors.is_empty());
+                if let Some(report) = known {
+                    let parts = sum.iter().map(|failures| failures.count.clone()).collect();
+                    report
+                        .ledgers
+                        .extend(report.all.failures.clone().map(|total| Ledger {
+                            total,
+                            parts,
+                            is: Total::Sum,
+                        }));
+                    report.all.errors = sum;
+                } else if let Some(first) = sum.first() {
+                    let mut report = Report::new(Tool::Locust, "errors", first.count.place);
+                    report.all.errors = sum;
+                    self.reports.push(report);
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// The head of a table.
+fn head(words: &[Word<'_>], place: Place) -> Option<Table> {
+    let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
+    if texts.starts_with(&["#", "occurrences"]) {
+        return Some(Table::Errors { sum: Vec::new() });
+    }
+    let name = texts
+        .iter()
+        .position(|text| *text == "Name")
+        .filter(|at| *at <= 1)?;
+    let mut head: Head = Vec::new();
+    let mut hash = false;
+    for text in texts[name + 1..].iter().filter(|text| **text != "|") {
+        if *text == "#" {
+            hash = true;
+            continue;
+        }
+        let heading = if hash {
+            format!("# {text}")
+        } else {
+            (*text).to_owned()
+        };
+        hash = false;
+        head.push((Column::of(&heading.to_lowercase()), heading));
+    }
+    let is_ours = head.iter().any(|(column, _)| *column == Column::Requests)
+        && head.len() >= 4
+        && head
+            .iter()
+            .all(|(column, _)| !matches!(column, Column::Other | Column::Name));
+    is_ours.then(|| Table::Rows {
+        head,
+        report: {
+            let mut report = Box::new(Report::new(Tool::Locust, "table", place));
+            report.rates = Rates::Unknown;
+            report
+        },
+    })
+}
+
+/// A row: the last words are its cells, what stands before them its name.
+fn row(head: &Head, words: &[Word<'_>], place: Place) -> Option<Row> {
+    let mut cells = Vec::new();
+    let mut left = words.len();
+    while cells.len() < head.len() {
+        left = left.checked_sub(1)?;
+        if words[left].text != "|" {
+            cells.push(words[left]);
+        }
+    }
+    cells.reverse();
+    let name: Vec<&str> = words[..left].iter().map(|word| word.text).collect();
+    let mut row = Row::new(name.join(" "), place);
+    let is_read = head
+        .iter()
+        .zip(&cells)
+        .all(|((column, heading), cell)| locust::put(&mut row, *column, heading, *cell, TERMINAL));
+    locust::end(&mut row);
+    (is_read && !row.name.is_empty()).then_some(row)
+}
+
+fn same_names(a: &Report, b: &Report) -> bool {
+    b.rows
+        .iter()
+        .all(|row| a.rows.iter().any(|other| other.name == row.name))
+}
+
+/// Puts percentiles beside the requests above them: together they are what Locust prints when a run is over.
+fn join(above: &mut Report, percentiles: &Report) {
+    above.rates = Rates::Whole;
+    let below = [&percentiles.all];
+    let mut pairs = Vec::new();
+    for (row, is_all) in percentiles
+        .rows
+        .iter()
+        .map(|r| (r, false))
+        .chain(below.map(|r| (r, true)))
+    {
+        let found = if is_all {
+            Some(&mut above.all)
+        } else {
+            above.rows.iter_mut().find(|other| other.name == row.name)
+        };
+        let Some(found) = found else { continue };
+        if let (Some(a), Some(b)) = (&found.requests, &row.requests) {
+            pairs.push((a.clone(), b.clone()));
+        }
+        found.percentiles.clone_from(&row.latency);
+    }
+    above.again.append(&mut pairs);
+}
+
+/// `Ramping to 6 users at a rate of 3.00 per second`, `(6 total users)`
+fn users(words: &[Word<'_>]) -> Option<Bound> {
+    let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
+    let at = texts
+        .windows(3)
+        .position(|w| w[0] == "Ramping" && w[1] == "to")
+        .map(|at| at + 2)
+        .or_else(|| {
+            texts
+                .windows(3)
+                .position(|w| w[1] == "total" && w[2] == "users)")
+        })?;
+    let word = words.get(at)?;
+    let text = word.text.trim_start_matches('(');
+    let mut place = word.place;
+    place.column += word.text.len() - text.len();
+    number::figure("users", (text, place), Rounding::Exact, plain).map(locust::users)
+}

@@ -1,0 +1,129 @@
+//! Reading what other tools print, into one plain model: one file per format, told apart by what is in them. The readers say
+//! where each figure stands and how far it was rounded; they judge nothing, and no text makes them fail.
+
+mod artillery;
+mod artillery_json;
+mod artillery_text;
+mod csv;
+pub mod figure;
+mod json;
+mod latency;
+mod lines;
+mod loadline;
+mod locust;
+mod locust_csv;
+mod locust_markdown;
+mod locust_table;
+pub mod model;
+mod number;
+mod walk;
+mod wrk;
+mod wrk2;
+
+pub use figure::{Figure, Place, Range};
+pub use model::{Report, Tool};
+pub use walk::figures;
+
+use locust_csv::Kind;
+
+/// What the readers accept, in words.
+pub const ACCEPTED: &str = "Artillery's console output or its -o JSON; what wrk or wrk2 prints; Locust's CSV files, or its \
+tables of requests, percentiles and errors (also in Markdown); a Loadline run's folder or its summary.json";
+
+/// What a text holds.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// Which format it is, in words.
+    pub format: String,
+    /// Whether lines are too long to find a figure in without its column.
+    pub needs_columns: bool,
+    /// The runs in it, in the order of the text.
+    pub reports: Vec<Report>,
+}
+
+/// A text that no reader accepts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Why, where more is known than that: JSON that breaks off.
+    pub reason: Option<String>,
+}
+
+impl std::fmt::Display for Unknown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(reason) = &self.reason {
+            write!(f, "{reason}; ")?;
+        }
+        write!(f, "none of what can be read: {ACCEPTED}")
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+/// Reads a text.
+pub fn read(text: &str) -> Result<Import, Unknown> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim_start().starts_with('{') {
+        return of_json(text);
+    }
+    let table = csv::Table::read(first_line(text));
+    if let Some(kind) = Kind::of(&table) {
+        let report = locust_csv::read(&csv::Table::read(text), kind);
+        return known("Locust's CSV", true, vec![report]);
+    }
+    of_lines(text)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn of_json(text: &str) -> Result<Import, Unknown> {
+    let unknown = |reason: String| Unknown {
+        reason: Some(reason),
+    };
+    let root = json::parse(text).map_err(|place| {
+        unknown(format!(
+            "line {}, column {}: this is not JSON",
+            place.line, place.column
+        ))
+    })?;
+    if artillery_json::is(&root) {
+        known("Artillery's JSON", true, artillery_json::read(&root))
+    } else if loadline::is(&root) {
+        known("Loadline's summary", true, loadline::read(&root))
+    } else {
+        Err(unknown("this JSON is no report that it knows".into()))
+    }
+}
+
+fn of_lines(text: &str) -> Result<Import, Unknown> {
+    let lines = lines::of(text);
+    let mut names: Vec<&str> = Vec::new();
+    let mut all: Vec<Report> = Vec::new();
+    let mut take = |name: Option<&'static str>, mut reports: Vec<Report>| {
+        for report in &reports {
+            let name = name.unwrap_or(report.tool.name());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        all.append(&mut reports);
+    };
+    take(None, artillery_text::read(&lines));
+    take(None, wrk::read(&lines));
+    take(None, locust_table::read(&lines));
+    take(None, locust_markdown::read(&lines));
+    all.sort_by_key(|report| report.place);
+    known(&names.join(", "), false, all)
+}
+
+fn known(format: &str, needs_columns: bool, reports: Vec<Report>) -> Result<Import, Unknown> {
+    if figures(&reports).is_empty() {
+        return Err(Unknown { reason: None });
+    }
+    Ok(Import {
+        format: format.to_owned(),
+        needs_columns,
+        reports,
+    })
+}

@@ -1,0 +1,220 @@
+//! Printed numbers: digits, thousands separators, a decimal point, an exponent, and the unit behind them. How far a number may
+//! be from what it was printed from follows from its digits, and from whether its tool rounds or cuts.
+
+use super::figure::{Figure, Place, Range};
+
+/// What a tool does to a number before it prints it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rounding {
+    /// Rounds to the digits shown.
+    Nearest,
+    /// Cuts behind the digits shown.
+    Down,
+    /// Rounds to so many of the printed unit, whatever the digits.
+    To(f64),
+    /// Nothing: a count.
+    Exact,
+    /// Rounds or cuts; nobody knows.
+    Either,
+}
+
+/// A number at the beginning of a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Printed<'a> {
+    /// Its value.
+    pub value: f64,
+    /// One unit of its last digit.
+    pub step: f64,
+    /// What follows it.
+    pub rest: &'a str,
+}
+
+/// Reads the number at the beginning of a text; none where there is none, or a negative or an infinite one.
+#[must_use]
+pub fn scan(text: &str) -> Option<Printed<'_>> {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let more = bytes[from..].iter().take_while(|b| b.is_ascii_digit());
+        from + more.count()
+    };
+    let mut end = digits(0);
+    if end == 0 {
+        return None;
+    }
+    // A comma separates thousands when three digits follow it, and no others.
+    let mut grouped = end <= 3;
+    while grouped && bytes.get(end) == Some(&b',') {
+        grouped = digits(end + 1) == end + 4;
+        if grouped {
+            end += 4;
+        }
+    }
+    let mut decimals = 0;
+    if bytes.get(end) == Some(&b'.') {
+        let behind = digits(end + 1);
+        if behind > end + 1 {
+            decimals = behind - end - 1;
+            end = behind;
+        }
+    }
+    let mantissa = end;
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let behind = digits((end + 1 + sign).min(bytes.len()));
+        if behind > end + 1 + sign {
+            end = behind;
+        }
+    }
+    let plain: String = text[..end].chars().filter(|c| *c != ',').collect();
+    let value: f64 = plain.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let power: i32 = text[mantissa..end].get(1..).map_or(Some(0), |e| {
+        if e.is_empty() {
+            Some(0)
+        } else {
+            e.parse().ok()
+        }
+    })?;
+    let places = i32::try_from(decimals).ok()?;
+    Some(Printed {
+        value,
+        step: 10f64.powi(power.saturating_sub(places)),
+        rest: &text[end..],
+    })
+}
+
+/// The range of a number that was printed so.
+#[must_use]
+pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
+    let (value, step) = (printed.value, printed.step);
+    let (below, above) = match rounding {
+        Rounding::Nearest => (step / 2.0, step / 2.0),
+        Rounding::Down => (0.0, step),
+        Rounding::To(unit) => (unit / 2.0, unit / 2.0),
+        Rounding::Exact => (0.0, 0.0),
+        Rounding::Either => (step / 2.0, step),
+    };
+    Range {
+        low: (value - below).max(0.0),
+        high: value + above,
+    }
+}
+
+/// A figure from a text that is a number and nothing else, or a number and one of the units that `scale` knows.
+pub fn figure(
+    name: impl Into<String>,
+    (text, place): (&str, Place),
+    rounding: Rounding,
+    scale: impl Fn(&str) -> Option<f64>,
+) -> Option<Figure> {
+    let printed = scan(text)?;
+    let factor = scale(printed.rest)?;
+    let range = range(&printed, rounding);
+    let value = printed.value * factor;
+    value.is_finite().then(|| Figure {
+        name: name.into(),
+        text: text.to_owned(),
+        unit: "",
+        place,
+        value,
+        range: Range {
+            low: range.low * factor,
+            high: range.high * factor,
+        },
+    })
+}
+
+/// No unit.
+#[must_use]
+pub fn plain(unit: &str) -> Option<f64> {
+    unit.is_empty().then_some(1.0)
+}
+
+/// A time with its unit, in seconds.
+#[must_use]
+pub fn time(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    })
+}
+
+/// A decimal multiple: `2.10k`.
+#[must_use]
+pub fn metric(unit: &str) -> Option<f64> {
+    let power = ["", "k", "M", "G", "T", "P"]
+        .iter()
+        .position(|u| *u == unit)?;
+    Some(1000f64.powi(power as i32))
+}
+
+/// Bytes in steps of 1024: `345.77MB`.
+#[must_use]
+pub fn binary(unit: &str) -> Option<f64> {
+    let power = ["B", "KB", "MB", "GB", "TB", "PB"]
+        .iter()
+        .position(|u| *u == unit)?;
+    Some(1024f64.powi(power as i32))
+}
+
+/// Per cent, as a share.
+#[must_use]
+pub fn percent(unit: &str) -> Option<f64> {
+    (unit == "%").then_some(0.01)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_with_separators_points_and_exponents() {
+        let value = |text| scan(text).map(|p| (p.value, p.step, p.rest.to_owned()));
+        assert_eq!(value("166000"), Some((166_000.0, 1.0, String::new())));
+        assert_eq!(value("166,000"), Some((166_000.0, 1.0, String::new())));
+        assert_eq!(value("13.40ms"), Some((13.4, 0.01, "ms".into())));
+        assert_eq!(value("1,5"), Some((1.0, 1.0, ",5".into())));
+        assert_eq!(value("1234,567"), Some((1234.0, 1.0, ",567".into())));
+        assert_eq!(value("9e-05"), Some((9e-5, 1e-5, String::new())));
+        assert_eq!(value("7."), Some((7.0, 1.0, ".".into())));
+        for none in ["", "-5", ".5", "nan", "-nan", "N/A", "1e999", "٣"] {
+            assert_eq!(value(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn units_scale_and_digits_bound() {
+        let place = Place::default();
+        let runtime = figure("t", ("1.00m", place), Rounding::Nearest, time).unwrap();
+        assert_eq!(runtime.value, 60.0);
+        assert!(
+            (runtime.range.low - 59.7).abs() < 1e-9 && (runtime.range.high - 60.3).abs() < 1e-9
+        );
+        let cut = figure("a", ("277", place), Rounding::Down, plain).unwrap();
+        assert_eq!((cut.range.low, cut.range.high), (277.0, 278.0));
+        assert_eq!(
+            figure("b", ("1.00KB", place), Rounding::Nearest, binary).map(|f| f.value),
+            Some(1024.0)
+        );
+        assert_eq!(
+            figure("b", ("1.00x", place), Rounding::Nearest, binary),
+            None
+        );
+        assert_eq!(metric("k"), Some(1000.0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_number_or_none(text in "[-0-9.,eE+kms%٣]{0,24}|.*") {
+            if let Some(printed) = scan(&text) {
+                prop_assert!(printed.value.is_finite() && printed.value >= 0.0);
+                prop_assert!(text.ends_with(printed.rest));
+            }
+        }
+    }
+}

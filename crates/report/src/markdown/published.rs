@@ -1,0 +1,136 @@
+//! The tables of published load-test reports, on demand: requests by endpoint, percentiles as Locust prints them, and the rate of
+//! each endpoint by phase.
+
+use super::table::Table;
+use crate::{
+    summary::{Figure, Row, SHARES, Summary},
+    units,
+};
+
+/// A table that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Published {
+    /// Requests, failures, mean and rate by endpoint.
+    Requests,
+    /// Percentiles in milliseconds by endpoint.
+    Percentiles,
+    /// Requests per second by endpoint and phase.
+    Rates,
+}
+
+/// A table in Markdown.
+#[must_use]
+pub fn published(summary: &Summary, which: Published) -> String {
+    match which {
+        Published::Requests => requests(summary),
+        Published::Percentiles => percentiles(summary),
+        Published::Rates => rates(summary),
+    }
+    .to_string()
+}
+
+fn milliseconds(ns: f64) -> String {
+    let ms = ns / 1e6;
+    if ms >= 10.0 {
+        format!("{ms:.0}")
+    } else {
+        units::decimal(ms)
+    }
+}
+
+fn requests(summary: &Summary) -> Table {
+    let mut table = Table::new(&[
+        "Endpoint",
+        "# Requests",
+        "# Failures",
+        "Avg response (ms)",
+        "Requests / s",
+    ]);
+    for row in &summary.labels {
+        let mean = row.response.as_ref().or(row.service.as_ref());
+        table.row([
+            row.text.clone(),
+            row.count.to_string(),
+            row.errors.to_string(),
+            mean.and_then(|stats| stats.mean_ns)
+                .map_or_else(|| "–".into(), milliseconds),
+            format!("{:.1}", row.per_second),
+        ]);
+    }
+    table
+}
+
+fn percentiles(summary: &Summary) -> Table {
+    let heads: Vec<String> = SHARES
+        .iter()
+        .map(|share| format!("{}%", units::decimal(share * 100.0)))
+        .collect();
+    let heads = ["Name"]
+        .into_iter()
+        .chain(heads.iter().map(String::as_str))
+        .chain(["# reqs"]);
+    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let cell = |figure: &Figure| match (figure.ns, figure.at_least_ns) {
+        _ if figure.too_few => "–".to_owned(),
+        (Some(ns), _) => milliseconds(ns as f64),
+        (None, Some(ns)) => format!("≥ {}", milliseconds(ns as f64)),
+        (None, None) => "no answer".to_owned(),
+    };
+    let rows = summary.labels.iter().chain([&summary.all]);
+    for row in rows {
+        let ladder = summary.ladders.iter().find(|ladder| ladder.id == row.id);
+        let Some(ladder) = ladder else { continue };
+        let name = if row.id == summary.all.id {
+            "Aggregated"
+        } else {
+            &row.text
+        };
+        let cells = ladder.figures.iter().map(cell);
+        table.row(
+            [name.to_owned()]
+                .into_iter()
+                .chain(cells)
+                .chain([row.count.to_string()]),
+        );
+    }
+    table
+}
+
+/// A column per phase; of a run without phases the whole run's.
+fn rates(summary: &Summary) -> Table {
+    let whole = |row: &Row| vec![units::rate(row.per_second)];
+    if summary.phases.len() < 2 {
+        let mut table = Table::new(&["endpoint", "RPS"]);
+        for row in &summary.labels {
+            table.row([row.text.clone()].into_iter().chain(whole(row)));
+        }
+        table.row(["Total".to_owned()].into_iter().chain(whole(&summary.all)));
+        return table;
+    }
+    let heads: Vec<String> = summary
+        .phases
+        .iter()
+        .map(|phase| format!("{} RPS", phase.name))
+        .collect();
+    let heads = ["endpoint"]
+        .into_iter()
+        .chain(heads.iter().map(String::as_str));
+    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    for row in &summary.labels {
+        let of_phase = summary
+            .phases
+            .iter()
+            .map(|phase| phase.by_label.get(&row.id).copied().unwrap_or(0.0));
+        table.row(
+            [row.text.clone()]
+                .into_iter()
+                .chain(of_phase.map(units::rate)),
+        );
+    }
+    let totals = summary
+        .phases
+        .iter()
+        .map(|phase| units::rate(phase.per_second));
+    table.row(["Total".to_owned()].into_iter().chain(totals));
+    table
+}

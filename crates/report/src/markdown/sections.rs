@@ -1,0 +1,474 @@
+//! The sections of `report.md`, in the order in which they are read. A section without anything to say is empty.
+
+use super::table::{Table, escaped};
+use crate::{
+    conclusions::{Tone, headline_name},
+    console,
+    record::{Manifest, State},
+    summary::{Confidence, Figure, Row, Stats, Summary},
+    units::{self, count},
+    verdict::{Judged, Judgement},
+};
+
+fn section(title: &str, body: &str) -> String {
+    if body.trim().is_empty() {
+        return String::new();
+    }
+    format!("## {title}\n\n{}", body.trim_end())
+}
+
+fn word(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::Pass => "PASS",
+        Judgement::Fail => "FAIL",
+        Judgement::Inconclusive => "INCONCLUSIVE",
+    }
+}
+
+pub fn head(summary: &Summary) -> String {
+    let run = &summary.run;
+    let mut words = Vec::new();
+    words.extend(
+        summary
+            .verdict
+            .criteria
+            .map(|judgement| format!("**{}**", word(judgement))),
+    );
+    words.extend(
+        summary
+            .measurement
+            .as_ref()
+            .map(|m| format!("measurement **{}**", m.verdict)),
+    );
+    words.extend(match run.state {
+        State::Complete => None,
+        State::Running => Some("**not finished**".to_owned()),
+        State::Interrupted => Some(format!(
+            "**ended early** by {}",
+            escaped(run.ended_by.as_deref().unwrap_or("a signal"))
+        )),
+    });
+    let mut table = Table::new(&["", "", "<"]);
+    for figure in &summary.verdict.figures {
+        table.row([
+            figure.name.clone(),
+            figure.value.clone(),
+            figure.note.clone().unwrap_or_default(),
+        ]);
+    }
+    let when = run.started_utc.replace('T', " ");
+    let when = when.split('.').next().unwrap_or_default();
+    // Not every file of another tool says where it went or when it was written.
+    let what = [
+        (!run.target.is_empty()).then(|| escaped(&run.target)),
+        Some(escaped(&run.load)),
+        (run.started_wall_ns > 0).then(|| format!("{when} UTC")),
+        Some(units::time(run.elapsed_ns)),
+    ];
+    let what: Vec<String> = what.into_iter().flatten().collect();
+    let verdict = if words.is_empty() {
+        String::new()
+    } else {
+        format!("{} – ", words.join(" · "))
+    };
+    let figures = if table.is_empty() {
+        String::new()
+    } else {
+        format!("\n\n{table}")
+    };
+    format!(
+        "# Load test: {}\n\n{verdict}{}\n\n{}{}",
+        escaped(&run.name),
+        escaped(&summary.verdict.sentence),
+        what.join(" · "),
+        figures.trim_end(),
+    )
+}
+
+pub fn criteria(summary: &Summary) -> String {
+    let mut table = Table::new(&[
+        "Criterion",
+        "<Verdict",
+        "Measured",
+        "Margin",
+        "First violated",
+    ]);
+    for judged in &summary.criteria {
+        table.row([
+            judged.text.clone(),
+            word(judged.judgement).to_owned(),
+            judged.measured.clone().unwrap_or_else(|| "–".into()),
+            margin(judged),
+            judged
+                .first_violation_ns
+                .map_or_else(|| "–".into(), units::moment),
+        ]);
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    let reasons = summary.criteria.iter().filter_map(|judged| {
+        let reason = judged.reason.as_ref()?;
+        Some(format!(
+            "\n- {}: {}",
+            escaped(&judged.text),
+            escaped(reason)
+        ))
+    });
+    section(
+        "Criteria",
+        &format!("{table}{}", reasons.collect::<String>()),
+    )
+}
+
+fn margin(judged: &Judged) -> String {
+    match judged
+        .margin
+        .filter(|_| judged.judgement != Judgement::Inconclusive)
+    {
+        Some(margin) if margin >= 0.0 => format!("{} to spare", units::share(margin)),
+        Some(margin) => format!("{} past the bound", units::share(-margin)),
+        None => "–".into(),
+    }
+}
+
+pub fn plan(summary: &Summary) -> String {
+    let mut table = Table::new(&[
+        "Phase",
+        "<Load",
+        "Planned",
+        "Started",
+        "Requests",
+        "Errors",
+        "Requests/s",
+        "p95",
+        "p99",
+    ]);
+    for phase in &summary.phases {
+        table.row([
+            phase.name.clone(),
+            phase.text.clone(),
+            optional(phase.planned),
+            optional(phase.started),
+            count(phase.requests),
+            count(phase.errors),
+            units::rate(phase.per_second),
+            figure(phase.p95.as_ref()),
+            figure(phase.p99.as_ref()),
+        ]);
+    }
+    let table = if table.is_empty() {
+        String::new()
+    } else {
+        format!("{table}\np95 and p99: {}.\n", headline_name(summary))
+    };
+    let scenarios = scenarios(summary);
+    let ledgers = console::ledgers_text(summary);
+    section(
+        "Plan and what came of it",
+        format!("{table}{scenarios}\n```text\n{ledgers}\n```").trim_start(),
+    )
+}
+
+fn scenarios(summary: &Summary) -> String {
+    if summary.scenarios.is_empty() {
+        return String::new();
+    }
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "–".into(), units::rate);
+    let mut table = Table::new(&[
+        "Scenario",
+        "Planned",
+        "Planned/h",
+        "Planned/s",
+        "Started",
+        "Completed",
+        "Completed/h",
+        "Completed/s",
+        "Of plan",
+        "Failed",
+        "Under way at the end",
+    ]);
+    for row in &summary.scenarios {
+        table.row([
+            row.name.clone(),
+            optional(row.planned),
+            rate(row.planned_per_hour),
+            rate(row.planned_per_second),
+            count(row.started),
+            count(row.completed),
+            units::rate(row.completed_per_hour),
+            units::rate(row.completed_per_second),
+            row.of_plan.map_or_else(|| "–".into(), units::share),
+            count(row.failed),
+            count(row.unfinished),
+        ]);
+    }
+    format!("\n{table}")
+}
+
+fn optional(n: Option<u64>) -> String {
+    n.map_or_else(|| "–".into(), count)
+}
+
+fn figure(figure: Option<&Figure>) -> String {
+    figure.map_or_else(|| "–".into(), ToString::to_string)
+}
+
+pub fn endpoints(summary: &Summary) -> String {
+    let mut table = Table::new(&[
+        "Endpoint",
+        "Requests",
+        "Requests/s",
+        "Errors",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+        "service p99",
+    ]);
+    for row in &summary.iterations {
+        table.row(cells(
+            &format!("iteration {}", row.text),
+            row,
+            row.iteration.as_ref(),
+        ));
+    }
+    for row in [&summary.all].into_iter().chain(&summary.labels) {
+        table.row(cells(
+            &row.text,
+            row,
+            row.response.as_ref().or(row.service.as_ref()),
+        ));
+    }
+    if let Some(tool) = &summary.run.imported_from {
+        let meaning = format!("Percentiles are {tool}'s own; – stands where it printed none.");
+        return section("Endpoints", &format!("{table}\n{meaning}"));
+    }
+    let which = if summary.all.response.is_some() {
+        "Percentiles are of response times: from the moment at which a request should have started to the last byte of its answer."
+    } else {
+        "Percentiles are of service times, from the first byte written to the last byte read; those of iterations go from the intended arrival to the last answer."
+    };
+    section(
+        "Endpoints",
+        &format!(
+            "{table}\n{which} A request without an answer ranks above all others; – stands where fewer than ten samples lie beyond."
+        ),
+    )
+}
+
+fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
+    let errors = match (row.errors, row.error_share) {
+        (0, _) | (_, None) => count(row.errors),
+        (n, Some(share)) => format!("{} ({})", count(n), units::share(share)),
+    };
+    let mut cells = vec![
+        name.to_owned(),
+        count(row.count),
+        units::rate(row.per_second),
+        errors,
+    ];
+    let figures = stats.map(|s| [s.p50, s.p90, s.p95, s.p99, s.p999, s.max]);
+    match figures {
+        Some(figures) => cells.extend(figures.iter().map(ToString::to_string)),
+        None => cells.extend(std::iter::repeat_n("–".to_owned(), 6)),
+    }
+    cells.push(figure(row.service.as_ref().map(|stats| &stats.p99)));
+    cells
+}
+
+pub fn latency(summary: &Summary) -> String {
+    let line = |c: &Confidence| {
+        let high = c
+            .high_ns
+            .map_or_else(|| "an unknown value".to_owned(), units::time);
+        let rough = if c.rough {
+            "; less than a minute was measured, so this is rough"
+        } else {
+            ""
+        };
+        format!(
+            "- {} of the {} time of {}: {}, with 95 % confidence between {} and {high} ({} samples{rough})\n",
+            c.percentile,
+            c.time,
+            escaped(&c.of),
+            units::time(c.ns),
+            units::time(c.low_ns),
+            count(c.samples),
+        )
+    };
+    let lines: String = summary.confidence.iter().map(line).collect();
+    section(
+        "Latency",
+        if lines.is_empty() && summary.requests.issued > 0 && summary.run.imported_from.is_none() {
+            "Too few samples to say how sure the percentiles are."
+        } else {
+            &lines
+        },
+    )
+}
+
+pub fn errors(summary: &Summary) -> String {
+    let label = |id: &u16| {
+        let rows = summary.labels.iter().find(|row| row.id == *id);
+        rows.map_or_else(|| id.to_string(), |row| row.text.clone())
+    };
+    let mut table = Table::new(&[
+        "Cause",
+        "Count",
+        "Of all requests",
+        "<Under",
+        "First seen",
+        "Last seen",
+        "<Sample",
+    ]);
+    for row in &summary.errors {
+        let under: Vec<String> = row.labels.iter().take(3).map(label).collect();
+        let more = row.labels.len().saturating_sub(under.len());
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        table.row([
+            row.reason.clone(),
+            count(row.count),
+            row.share.map_or_else(|| "–".into(), units::share),
+            under.join(", ") + &more,
+            row.first
+                .as_ref()
+                .map_or_else(|| "–".into(), |first| units::moment(first.done_ns)),
+            row.last_ns.map_or_else(|| "–".into(), units::moment),
+            row.first.as_ref().map_or_else(String::new, |first| {
+                first.detail.lines().next().unwrap_or_default().to_owned()
+            }),
+        ]);
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    section("Errors", &table.to_string())
+}
+
+pub fn concurrency(summary: &Summary) -> String {
+    if summary.requests.issued == 0 || summary.run.imported_from.is_some() {
+        return String::new();
+    }
+    let mut text = format!(
+        "Requests under way: {} in the mean, {} at most. {} connections were opened for {} requests.",
+        units::decimal((summary.in_flight.mean * 100.0).round() / 100.0),
+        count(summary.in_flight.max),
+        count(summary.connections_opened),
+        count(summary.all.count),
+    );
+    if let Some(off) = summary.measurement.as_ref().and_then(|m| m.littles_law) {
+        text.push_str(&format!(
+            " Little's law (rate × time) agrees within {}.",
+            units::share(off.max(0.001))
+        ));
+    }
+    let mut table = Table::new(&["", "p50", "p99", "max"]);
+    for (name, stats) in [
+        ("wait for a connection", &summary.wait),
+        ("TCP connect", &summary.connect),
+        ("TLS handshake", &summary.tls),
+    ] {
+        if let Some(stats) = stats {
+            table.row([
+                name.to_owned(),
+                stats.p50.to_string(),
+                stats.p99.to_string(),
+                stats.max.to_string(),
+            ]);
+        }
+    }
+    let table = if table.is_empty() {
+        String::new()
+    } else {
+        format!("\n\n{table}")
+    };
+    section("Concurrency", &(text + &table))
+}
+
+pub fn generator(summary: &Summary) -> String {
+    let Some(m) = &summary.measurement else {
+        return String::new();
+    };
+    let mut text = format!("{}.", escaped(&m.line()));
+    if let Some(lateness) = &summary.lateness {
+        text.push_str(&format!(
+            " Arrivals started {} late at the median, {} at p99, {} at most.",
+            lateness.p50, lateness.p99, lateness.max
+        ));
+    }
+    section("Can these numbers be trusted?", &text)
+}
+
+pub fn conclusions(summary: &Summary) -> String {
+    let line = |conclusion: &crate::conclusions::Conclusion| {
+        let sign = match conclusion.tone {
+            Tone::Good => "✓",
+            Tone::Neutral => "·",
+            Tone::Bad => "✗",
+        };
+        format!("- {sign} {}\n", escaped(&conclusion.text))
+    };
+    section(
+        "Conclusions",
+        &summary.conclusions.iter().map(line).collect::<String>(),
+    )
+}
+
+pub fn assumptions(summary: &Summary) -> String {
+    let lines = summary.assumptions.iter().chain(&summary.notes);
+    section(
+        "Assumptions and notes",
+        &lines
+            .map(|line| format!("- {}\n", escaped(line)))
+            .collect::<String>(),
+    )
+}
+
+pub fn provenance(summary: &Summary, manifest: &Manifest) -> String {
+    let host = &manifest.host;
+    let mut lines = vec![
+        ("command", manifest.command.join(" ")),
+        (
+            "tool",
+            format!("{} {}", manifest.tool.name, manifest.tool.version),
+        ),
+        ("started", summary.run.started_utc.clone()),
+        ("seed", summary.run.seed.to_string()),
+        ("workers", summary.run.workers.to_string()),
+    ];
+    if summary.run.imported_from.is_some() {
+        lines.retain(|(name, _)| matches!(*name, "tool" | "started"));
+    }
+    let machine = [
+        host.name.clone(),
+        host.cpu.clone(),
+        host.cpus.map(|n| format!("{n} CPUs")),
+        host.memory_bytes.map(units::bytes),
+        host.kernel.clone(),
+    ];
+    let machine: Vec<String> = machine.into_iter().flatten().collect();
+    if !machine.is_empty() {
+        lines.push(("machine", machine.join(" · ")));
+    }
+    lines.extend(manifest.git.clone().map(|git| ("git", git)));
+    for file in &manifest.files {
+        let hash = file.sha256.as_deref().unwrap_or("not read");
+        lines.push((
+            "file",
+            format!("{} ({} bytes, sha256 {hash})", file.path, file.bytes),
+        ));
+    }
+    lines.extend(summary.record.clone().map(|record| ("record", record)));
+    let mut table = Table::new(&["", "<"]);
+    for (name, text) in lines {
+        table.row([name.to_owned(), text]);
+    }
+    section("Where this comes from", &table.to_string())
+}

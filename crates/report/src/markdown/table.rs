@@ -1,0 +1,105 @@
+//! Tables in GitHub's Markdown: aligned, so that they can be read in the file as well.
+
+/// A table with its head.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    /// By column: whether it holds figures, which stand on the right.
+    figures: Vec<bool>,
+}
+
+impl Table {
+    /// A table with these columns. The first is text; the others are figures, unless their head begins with `<`.
+    pub fn new(heads: &[&str]) -> Table {
+        let is_figure = |(i, head): (usize, &&str)| i > 0 && !head.starts_with('<');
+        let names = heads
+            .iter()
+            .map(|head| head.trim_start_matches('<').to_owned());
+        Table {
+            rows: vec![names.collect()],
+            figures: heads.iter().enumerate().map(is_figure).collect(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows
+            .push(cells.into_iter().map(|cell| escaped(&cell)).collect());
+    }
+
+    /// Whether it has rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let columns = self.rows[0].len();
+        let width = |i: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(i));
+            cells
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+                .max(3)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for (n, row) in self.rows.iter().enumerate() {
+            for (i, width) in widths.iter().enumerate() {
+                let cell = row.get(i).map_or("", String::as_str);
+                if self.figures[i] {
+                    write!(f, "| {cell:>width$} ")?;
+                } else {
+                    write!(f, "| {cell:<width$} ")?;
+                }
+            }
+            f.write_str("|\n")?;
+            if n == 0 {
+                for (i, width) in widths.iter().enumerate() {
+                    if self.figures[i] {
+                        write!(f, "| {}: ", "-".repeat(width - 1))?;
+                    } else {
+                        write!(f, "| {} ", "-".repeat(*width))?;
+                    }
+                }
+                f.write_str("|\n")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Text that is nothing but text in Markdown, in a table or outside of one.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_aligned_and_its_cells_are_text() {
+        let mut table = Table::new(&["name", "n"]);
+        table.row(["a|b".into(), "1".into()]);
+        table.row(["<script>".into(), "23,456".into()]);
+        assert_eq!(
+            table.to_string(),
+            "| name           |      n |\n\
+             | -------------- | -----: |\n\
+             | a\\|b           |      1 |\n\
+             | &lt;script&gt; | 23,456 |\n"
+        );
+    }
+}

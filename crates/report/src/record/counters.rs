@@ -1,0 +1,311 @@
+//! The lines of `counters.jsonl`, in both directions. One line per interval and label, label 0 first and always, the end line
+//! last; an interval without its end line does not count.
+
+use std::collections::BTreeMap;
+
+use measure::{
+    Fault, Kind, LabelId, NoAnswer, Outcome,
+    interval::{Gauge, RunPart},
+    label,
+    slot::{Counters, Tally},
+};
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Frame, Part};
+
+/// Count, sum, least and greatest of a histogram, exactly.
+pub(super) type Exact = (u64, u128, u64, u64);
+
+/// Any line.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Line {
+    /// The interval.
+    pub i: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<LabelId>,
+    /// Of the intended start, where it is not the interval's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u32>,
+    /// On the first line of an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunLine>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    issued: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    ok: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failed: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    none: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    codes: BTreeMap<u16, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failures: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    faults: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    paced: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    redirects: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes_out: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes_in: u64,
+    /// By `kind.outcome`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub times: BTreeMap<String, Exact>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub end: bool,
+}
+
+/// The run-wide figures of an interval.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct RunLine {
+    from_ns: u64,
+    to_ns: u64,
+    phase: u32,
+    arrivals: Arrivals,
+    in_flight: Level,
+    users: Level,
+    connections: Connections,
+    workers: Vec<Worker>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stall_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    throttled_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    last_end_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lines_lost: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Arrivals {
+    due: u64,
+    started: u64,
+    skipped: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Level {
+    samples: u64,
+    mean: f64,
+    max: u64,
+    last: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Connections {
+    opened: u64,
+    open: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Worker {
+    cpu_ns: u64,
+    spin_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    waiting_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steal_ns: Option<u64>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn is_false(b: &bool) -> bool {
+    !b
+}
+
+/// All lines of an interval, label 0 first, the end line last.
+pub(super) fn lines_of(frame: &Frame) -> Vec<Line> {
+    let empty = Part::default();
+    let first = (label::ALL, frame.phase);
+    let mut head = line_of(frame, first, frame.parts.get(&first).unwrap_or(&empty));
+    head.run = Some(RunLine::of(frame));
+    let others = frame
+        .parts
+        .iter()
+        .filter(|(key, _)| **key != first)
+        .map(|(key, part)| line_of(frame, *key, part));
+    let end = Line {
+        i: frame.index,
+        end: true,
+        ..Line::default()
+    };
+    [head].into_iter().chain(others).chain([end]).collect()
+}
+
+fn line_of(frame: &Frame, (label, phase): (LabelId, u32), part: &Part) -> Line {
+    let counters = &part.slot.counters;
+    let exact = |h: &measure::Histogram| {
+        (
+            h.count(),
+            h.sum(),
+            h.min().unwrap_or(0),
+            h.max().unwrap_or(0),
+        )
+    };
+    Line {
+        i: frame.index,
+        label: Some(label),
+        phase: (phase != frame.phase).then_some(phase),
+        issued: counters.issued,
+        ok: counters.ok,
+        failed: counters.failed,
+        none: NoAnswer::ALL
+            .iter()
+            .map(|class| (class.name().to_owned(), counters.none[*class as usize]))
+            .filter(|(_, n)| *n > 0)
+            .collect(),
+        codes: counters.codes.0.iter().copied().collect(),
+        failures: part.failures.clone(),
+        faults: counters
+            .faults
+            .0
+            .iter()
+            .map(|(fault, n)| (fault.name().to_owned(), *n))
+            .collect(),
+        paced: counters.paced,
+        redirects: counters.redirects,
+        bytes_out: counters.bytes_out,
+        bytes_in: counters.bytes_in,
+        times: part
+            .slot
+            .histograms()
+            .map(|(kind, outcome, h)| (tag(kind, outcome), exact(h)))
+            .collect(),
+        ..Line::default()
+    }
+}
+
+/// `kind.outcome`.
+pub(super) fn tag(kind: Kind, outcome: Outcome) -> String {
+    format!("{}.{}", kind.name(), outcome.name())
+}
+
+impl Line {
+    /// What the line counts, without its histograms.
+    pub(super) fn part(&self) -> Part {
+        let mut counters = Counters {
+            issued: self.issued,
+            ok: self.ok,
+            failed: self.failed,
+            paced: self.paced,
+            redirects: self.redirects,
+            codes: Tally(self.codes.iter().map(|(code, n)| (*code, *n)).collect()),
+            bytes_out: self.bytes_out,
+            bytes_in: self.bytes_in,
+            ..Counters::default()
+        };
+        for class in NoAnswer::ALL {
+            counters.none[class as usize] = self.none.get(class.name()).copied().unwrap_or(0);
+        }
+        for (name, n) in &self.faults {
+            counters
+                .faults
+                .count(Fault::named(name).unwrap_or(Fault::Other), *n);
+        }
+        let mut part = Part {
+            failures: self.failures.clone(),
+            ..Part::default()
+        };
+        part.slot.counters = counters;
+        part
+    }
+}
+
+impl RunLine {
+    fn of(frame: &Frame) -> RunLine {
+        let run = &frame.run;
+        let workers = run
+            .cpu_ns
+            .len()
+            .max(run.spin_ns.len())
+            .max(frame.steal_ns.len());
+        let worker = |i: usize| Worker {
+            cpu_ns: run.cpu_ns.get(i).copied().unwrap_or(0),
+            spin_ns: run.spin_ns.get(i).copied().unwrap_or(0),
+            waiting_ns: run.waiting_ns.get(i).copied().unwrap_or(0),
+            steal_ns: frame.steal_ns.get(i).copied(),
+        };
+        RunLine {
+            from_ns: frame.span.0,
+            to_ns: frame.span.1,
+            phase: frame.phase,
+            arrivals: Arrivals {
+                due: run.due,
+                started: run.started,
+                skipped: run.skipped,
+            },
+            in_flight: Level::of(run.in_flight),
+            users: Level::of(run.users),
+            connections: Connections {
+                opened: run.opened,
+                open: run.connections,
+            },
+            workers: (0..workers).map(worker).collect(),
+            stall_ns: run.stall_ns,
+            throttled_ns: frame.throttled_ns,
+            last_end_ns: run.last_end_ns,
+            lines_lost: run.lines_lost,
+        }
+    }
+
+    /// Puts the figures back into a frame.
+    pub(super) fn fill(&self, frame: &mut Frame) {
+        frame.span = (self.from_ns, self.to_ns);
+        frame.phase = self.phase;
+        frame.run = RunPart {
+            due: self.arrivals.due,
+            started: self.arrivals.started,
+            skipped: self.arrivals.skipped,
+            in_flight: self.in_flight.gauge(),
+            users: self.users.gauge(),
+            opened: self.connections.opened,
+            connections: self.connections.open,
+            cpu_ns: self.workers.iter().map(|worker| worker.cpu_ns).collect(),
+            spin_ns: self.workers.iter().map(|worker| worker.spin_ns).collect(),
+            waiting_ns: self
+                .workers
+                .iter()
+                .map(|worker| worker.waiting_ns)
+                .collect(),
+            stall_ns: self.stall_ns,
+            lines_lost: self.lines_lost,
+            last_end_ns: self.last_end_ns,
+        };
+        frame.throttled_ns = self.throttled_ns;
+        frame.steal_ns = self
+            .workers
+            .iter()
+            .filter_map(|worker| worker.steal_ns)
+            .collect();
+    }
+}
+
+impl Level {
+    fn of(gauge: Gauge) -> Level {
+        let mean = if gauge.samples == 0 {
+            0.0
+        } else {
+            gauge.sum as f64 / gauge.samples as f64
+        };
+        Level {
+            samples: gauge.samples,
+            mean,
+            max: gauge.max,
+            last: gauge.last,
+        }
+    }
+
+    fn gauge(&self) -> Gauge {
+        Gauge {
+            samples: self.samples,
+            sum: (self.mean * self.samples as f64).round() as u64,
+            max: self.max,
+            last: self.last,
+        }
+    }
+}

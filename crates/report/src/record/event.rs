@@ -1,0 +1,113 @@
+//! `events.jsonl`: what happened, with its moment: phases, warnings, first samples of errors, why the run ended early.
+
+use measure::{LabelId, interval::FirstSeen};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::redact::Redactor;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// What sort.
+    pub event: EventKind,
+    /// In words.
+    pub text: String,
+    /// The phase that it concerns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u32>,
+    /// The first sample of an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<FirstError>,
+}
+
+impl Event {
+    /// An event that has nothing but words.
+    #[must_use]
+    pub fn new(at_ns: u64, event: EventKind, text: impl Into<String>) -> Event {
+        Event {
+            at_ns,
+            event,
+            text: text.into(),
+            phase: None,
+            error: None,
+        }
+    }
+
+    /// A copy without secrets.
+    #[must_use]
+    pub fn redacted(&self, redactor: &Redactor) -> Event {
+        let mut event = self.clone();
+        event.text = redactor.text(&event.text);
+        if let Some(error) = &mut event.error {
+            error.reason = redactor.text(&error.reason);
+            error.detail = redactor.text(&error.detail);
+        }
+        event
+    }
+}
+
+/// The sort of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A phase began.
+    PhaseStarted,
+    /// A phase was over.
+    PhaseCompleted,
+    /// Something that the user should know.
+    Warning,
+    /// The first sample of an error under a label.
+    FirstError,
+    /// A stop rule fired.
+    Stop,
+    /// A signal ended the run.
+    Interrupt,
+    /// Anything else.
+    #[serde(other)]
+    Note,
+}
+
+/// The first sample of an error under a label. Times are nanoseconds from the start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FirstError {
+    /// Under which label.
+    pub label: LabelId,
+    /// What went wrong, in the words under which it is counted.
+    pub reason: String,
+    /// What else is known.
+    pub detail: String,
+    /// The status, when a head came.
+    pub status: Option<u16>,
+    /// When it should have started.
+    pub intended_ns: u64,
+    /// When the worker turned to it.
+    pub taken_up_ns: u64,
+    /// When its first byte was written.
+    pub first_write_ns: Option<u64>,
+    /// When the first byte of its answer was read.
+    pub first_read_ns: Option<u64>,
+    /// When it ended.
+    pub done_ns: u64,
+}
+
+impl FirstError {
+    /// The error that a worker met, without secrets.
+    #[must_use]
+    pub fn of(first: &FirstSeen, redactor: &Redactor) -> FirstError {
+        let sample = &first.sample;
+        FirstError {
+            label: sample.label,
+            reason: first.reason(),
+            detail: redactor.text(&first.detail),
+            status: sample.status,
+            intended_ns: sample.intended.ns(),
+            taken_up_ns: sample.taken_up_ns,
+            first_write_ns: sample.first_write_ns,
+            first_read_ns: sample.first_read_ns,
+            done_ns: sample.done_ns,
+        }
+    }
+}

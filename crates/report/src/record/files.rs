@@ -1,0 +1,120 @@
+//! The files of a record under way: appended to with one write each per interval, in an order in which whatever a crash
+//! leaves behind can be read: histograms first, the counters with their end line last.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use measure::Label;
+use serde::Serialize;
+
+use super::{Event, Frame, counters, door::DoorLine, hlog};
+
+/// The files of a record.
+pub(super) struct Files {
+    pub dir: PathBuf,
+    labels: Sheet,
+    intervals: Sheet,
+    counters: Sheet,
+    events: Sheet,
+    door: Sheet,
+    encoder: hlog::Encoder,
+}
+
+/// A file that is only ever appended to, made when there is something to write.
+struct Sheet {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Sheet {
+    fn new(dir: &Path, name: &str) -> Sheet {
+        Sheet {
+            path: dir.join(name),
+            file: None,
+        }
+    }
+
+    fn append(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(
+                OpenOptions::new()
+                    .create(true)
+                    .append(true)
+                    .open(&self.path)?,
+            ),
+        };
+        file.write_all(text.as_bytes())
+    }
+}
+
+impl Files {
+    /// The files of a new record in an empty folder.
+    pub(super) fn begin(dir: &Path, wall_start_ns: u64) -> io::Result<Files> {
+        let encoder = hlog::Encoder::new()
+            .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
+        let sheet = |name| Sheet::new(dir, name);
+        let mut files = Files {
+            dir: dir.to_owned(),
+            labels: sheet("labels.jsonl"),
+            intervals: sheet("intervals.hlog"),
+            counters: sheet("counters.jsonl"),
+            events: sheet("events.jsonl"),
+            door: sheet("door.jsonl"),
+            encoder,
+        };
+        files.intervals.append(&hlog::header(wall_start_ns))?;
+        Ok(files)
+    }
+
+    /// Appends events that belong to no interval.
+    pub(super) fn events(&mut self, events: &[Event]) -> io::Result<()> {
+        self.events.append(&json_lines(events))
+    }
+
+    /// Appends an interval.
+    pub(super) fn interval(
+        &mut self,
+        frame: &Frame,
+        labels: &[Label],
+        door: Option<&DoorLine>,
+        events: &[Event],
+    ) -> io::Result<()> {
+        self.labels.append(&json_lines(labels))?;
+        let mut log = String::new();
+        self.encoder.write(frame, &mut log);
+        self.intervals.append(&log)?;
+        self.door.append(&json_lines(door))?;
+        self.events.append(&json_lines(events))?;
+        self.counters
+            .append(&json_lines(&counters::lines_of(frame)))
+    }
+}
+
+fn json_lines<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
+    let mut text = String::new();
+    // What we serialise are our own plain structs: there is nothing in them that JSON cannot hold.
+    for line in items
+        .into_iter()
+        .filter_map(|item| serde_json::to_string(item).ok())
+    {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes a file whole or not at all.
+pub(super) fn replace<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
+    let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
+    text.push('\n');
+    let new = path.with_extension("json.new");
+    fs::write(&new, text)?;
+    fs::rename(&new, path)
+}

@@ -1,0 +1,200 @@
+//! One finished interval as the record holds it: what the writer is given, and what the reader gives back. It differs from
+//! `measure::Interval` only in that reasons of failures are texts, because a record may be read by another build.
+
+use std::collections::BTreeMap;
+
+use measure::{
+    Interval, Kind, LabelId, NoAnswer, Outcome, Slot,
+    interval::RunPart,
+    label,
+    slot::{Counters, Tally},
+};
+
+/// What the caller of the sink measured of the machine during an interval.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostSample {
+    /// Time that the hypervisor took from each worker's CPU, in nanoseconds; empty when it is not known.
+    pub steal_ns: Vec<u64>,
+    /// Time for which the control group kept us from running, in nanoseconds.
+    pub throttled_ns: u64,
+}
+
+/// Everything counted under one label, in one phase.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// Counters and histograms. The tally of failures in it is empty: it is in `failures`.
+    pub slot: Slot,
+    /// Failed requests by reason in words.
+    pub failures: BTreeMap<String, u64>,
+}
+
+impl Part {
+    /// A slot, its failures as texts.
+    #[must_use]
+    pub fn of(slot: &Slot) -> Part {
+        let mut part = Part {
+            slot: slot.clone(),
+            failures: BTreeMap::new(),
+        };
+        for (failure, n) in std::mem::take(&mut part.slot.counters.failures).0 {
+            *part.failures.entry(failure.to_string()).or_default() += n;
+        }
+        part
+    }
+
+    /// Why requests failed or had no answer, in the words under which they are counted.
+    pub fn reasons(&self) -> impl Iterator<Item = String> + '_ {
+        let faults = self.slot.counters.faults.0.iter();
+        let failed = self.failures.keys().cloned();
+        failed.chain(faults.map(|(fault, _)| fault.text().to_owned()))
+    }
+
+    /// Adds another part.
+    pub fn add(&mut self, other: &Part) {
+        self.slot.add(&other.slot);
+        for (reason, n) in &other.failures {
+            *self.failures.entry(reason.clone()).or_default() += n;
+        }
+    }
+}
+
+/// One finished interval.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    /// Which, from 0.
+    pub index: u64,
+    /// Start and end, in nanoseconds from the start of the test.
+    pub span: (u64, u64),
+    /// The phase at its start.
+    pub phase: u32,
+    /// By (label, phase of the intended start).
+    pub parts: BTreeMap<(LabelId, u32), Part>,
+    /// Run-wide figures.
+    pub run: RunPart,
+    /// See [`HostSample`].
+    pub steal_ns: Vec<u64>,
+    /// See [`HostSample`].
+    pub throttled_ns: u64,
+}
+
+impl Frame {
+    /// The frame of an interval that the engine handed over.
+    #[must_use]
+    pub fn of(interval: &Interval, host: &HostSample) -> Frame {
+        Frame {
+            index: interval.index,
+            span: interval.span,
+            phase: interval.phase,
+            parts: interval
+                .slots
+                .iter()
+                .filter(|(_, slot)| !slot.is_empty())
+                .map(|(key, slot)| (*key, Part::of(slot)))
+                .collect(),
+            run: interval.run.clone(),
+            steal_ns: host.steal_ns.clone(),
+            throttled_ns: host.throttled_ns,
+        }
+    }
+
+    /// Adds another process's frame of the same interval.
+    pub(super) fn add(&mut self, other: &Frame) {
+        self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
+        for (key, part) in &other.parts {
+            self.parts.entry(*key).or_default().add(part);
+        }
+        join(&mut self.run, &other.run);
+        self.steal_ns.extend(&other.steal_ns);
+        self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
+    }
+
+    /// Everything of one label, over all phases.
+    #[must_use]
+    pub fn label(&self, id: LabelId) -> Part {
+        let mut all = Part::default();
+        for (_, part) in self.parts.range((id, 0)..=(id, u32::MAX)) {
+            all.add(part);
+        }
+        all
+    }
+
+    /// The interval's row in the run's history.
+    #[must_use]
+    pub fn row(&self) -> Row {
+        let mut all = Counters::default();
+        for (_, part) in self.parts.range((label::ALL, 0)..=(label::ALL, u32::MAX)) {
+            all.add(&part.slot.counters);
+        }
+        let lateness = self.parts.get(&(label::ALL, self.phase));
+        let lateness = lateness.and_then(|part| part.slot.histogram(Kind::Lateness, Outcome::Ok));
+        // Kept for every interval of the run: only what is small.
+        all.codes = Tally::default();
+        all.faults = Tally::default();
+        Row {
+            index: self.index,
+            span: self.span,
+            phase: self.phase,
+            all,
+            run: self.run.clone(),
+            steal_ns: self.steal_ns.clone(),
+            throttled_ns: self.throttled_ns,
+            lateness_p99_ns: lateness.and_then(|h| h.quantile(0.99)),
+        }
+    }
+}
+
+/// The run-wide figures of one interval, kept for every interval of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Which, from 0.
+    pub index: u64,
+    /// Start and end, in nanoseconds from the start of the test.
+    pub span: (u64, u64),
+    /// The phase at its start.
+    pub phase: u32,
+    /// Counters of all requests, without the tallies.
+    pub all: Counters,
+    /// Run-wide figures.
+    pub run: RunPart,
+    /// See [`HostSample`].
+    pub steal_ns: Vec<u64>,
+    /// See [`HostSample`].
+    pub throttled_ns: u64,
+    /// 99th percentile of the lateness of what was due in the interval.
+    pub lateness_p99_ns: Option<u64>,
+}
+
+impl Row {
+    /// Adds another process's row of the same interval.
+    pub(super) fn add(&mut self, other: &Row) {
+        self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
+        self.all.add(&other.all);
+        join(&mut self.run, &other.run);
+        self.steal_ns.extend(&other.steal_ns);
+        self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
+        self.lateness_p99_ns = self.lateness_p99_ns.max(other.lateness_p99_ns);
+    }
+
+    /// Requests that ended in the interval without a complete answer, of one class.
+    #[must_use]
+    pub fn none(&self, class: NoAnswer) -> u64 {
+        self.all.none[class as usize]
+    }
+}
+
+/// Adds another process's figures of the same interval.
+fn join(mine: &mut RunPart, run: &RunPart) {
+    mine.due += run.due;
+    mine.started += run.started;
+    mine.skipped += run.skipped;
+    mine.opened += run.opened;
+    mine.connections += run.connections;
+    mine.lines_lost += run.lines_lost;
+    mine.stall_ns = mine.stall_ns.max(run.stall_ns);
+    mine.last_end_ns = mine.last_end_ns.max(run.last_end_ns);
+    mine.in_flight.join(run.in_flight);
+    mine.users.join(run.users);
+    mine.cpu_ns.extend(&run.cpu_ns);
+    mine.spin_ns.extend(&run.spin_ns);
+    mine.waiting_ns.extend(&run.waiting_ns);
+}

@@ -1,0 +1,56 @@
+//! A run's finished intervals in order, those of several processes added up: for whoever writes every interval down again. It
+//! holds one interval per process at a time, however long the run was.
+
+use std::{collections::BTreeMap, iter::Peekable};
+
+use measure::LabelId;
+
+use super::{Frame, Reader};
+
+/// Streams a run's finished intervals.
+#[derive(Default)]
+pub struct Frames {
+    processes: Vec<Process>,
+}
+
+/// What one process wrote.
+struct Process {
+    reader: Peekable<Reader>,
+    /// By the process's own number of a label, the run's.
+    ids: BTreeMap<LabelId, LabelId>,
+}
+
+impl Frames {
+    /// Another process of the same run.
+    pub(super) fn join(&mut self, reader: Reader, ids: BTreeMap<LabelId, LabelId>) {
+        let reader = reader.peekable();
+        self.processes.push(Process { reader, ids });
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Frame;
+
+    fn next(&mut self) -> Option<Frame> {
+        let heads = self.processes.iter_mut();
+        let index = heads
+            .filter_map(|process| process.reader.peek().map(|frame| frame.index))
+            .min()?;
+        let mut sum: Option<Frame> = None;
+        for process in &mut self.processes {
+            let Some(mut frame) = process.reader.next_if(|frame| frame.index == index) else {
+                continue;
+            };
+            let id = |id: LabelId| process.ids.get(&id).copied().unwrap_or(id);
+            let parts = std::mem::take(&mut frame.parts).into_iter();
+            frame.parts = parts
+                .map(|((label, phase), part)| ((id(label), phase), part))
+                .collect();
+            match &mut sum {
+                Some(sum) => sum.add(&frame),
+                None => sum = Some(frame),
+            }
+        }
+        sum
+    }
+}

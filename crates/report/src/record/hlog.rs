@@ -1,0 +1,277 @@
+//! `intervals.hlog`: HdrHistogram's interval log in version 2 of its encoding. Any HdrHistogram tool can read it; comment
+//! lines `#end N` tell our reader that interval N's histograms are all there. Exact sums are beside it, in the counters.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use flate2::{Compress, Compression, FlushCompress};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use measure::{Histogram, Kind, LabelId, Outcome, histogram::MAX_VALUE};
+
+use super::{counters, frame::Frame};
+
+const DIGITS: u8 = 3;
+/// Begins a compressed histogram in version 2 of the encoding.
+const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+
+/// What stands at the head of the file.
+pub(super) fn header(wall_start_ns: u64) -> String {
+    let seconds = wall_start_ns as f64 / 1e9;
+    format!(
+        "#[Histogram log format version 1.3]\n#[Loadline run record: values in nanoseconds; Tag=LABEL.KIND.OUTCOME[.PHASE]]\n\
+         #[BaseTime: {seconds:.3} (seconds since epoch)]\n#[StartTime: {seconds:.3} (seconds since epoch)]\n\
+         \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
+    )
+}
+
+/// Encodes the histograms of intervals.
+pub(super) struct Encoder {
+    serializer: V2Serializer,
+    compress: Compress,
+    /// HdrHistogram's own form of the histogram at hand; made once, because it is large.
+    scratch: hdrhistogram::Histogram<u64>,
+    plain: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+impl Encoder {
+    /// None when the library refuses our layout, which it does not.
+    pub(super) fn new() -> Option<Encoder> {
+        let scratch = hdrhistogram::Histogram::new_with_bounds(1, MAX_VALUE, DIGITS).ok()?;
+        Some(Encoder {
+            serializer: V2Serializer::new(),
+            compress: Compress::new(Compression::fast(), true),
+            scratch,
+            plain: Vec::new(),
+            compressed: Vec::new(),
+        })
+    }
+
+    /// Appends the lines of an interval.
+    pub(super) fn write(&mut self, frame: &Frame, out: &mut String) {
+        let (start, end) = frame.span;
+        for ((label, phase), part) in &frame.parts {
+            for (kind, outcome, histogram) in part.slot.histograms() {
+                let tag = counters::tag(kind, outcome);
+                let stray = if *phase == frame.phase {
+                    String::new()
+                } else {
+                    format!(".{phase}")
+                };
+                let encoded = self.encode(histogram);
+                let max = histogram.max().unwrap_or(0);
+                out.push_str(&format!(
+                    "Tag={label}.{tag}{stray},{},{},{max}.0,{encoded}\n",
+                    seconds(start),
+                    seconds(end - start)
+                ));
+            }
+        }
+        out.push_str(&format!("#end {}\n", frame.index));
+    }
+
+    fn encode(&mut self, histogram: &Histogram) -> String {
+        self.scratch.reset();
+        for (low, _, n) in histogram.cells() {
+            self.scratch.saturating_record_n(low, n);
+        }
+        self.plain.clear();
+        // Writing into memory fails only for counts beyond 2^63.
+        let _ = self.serializer.serialize(&self.scratch, &mut self.plain);
+        // The library's own compressing serialiser makes a new compressor each time, which costs more than the rest.
+        self.compress.reset();
+        self.compressed.clear();
+        self.compressed.extend(COMPRESSED_COOKIE.to_be_bytes());
+        self.compressed.extend([0; 4]);
+        // More than deflate can add to what it cannot compress, so that one call finishes it.
+        self.compressed
+            .reserve(self.plain.len() + self.plain.len() / 8 + 128);
+        let _ =
+            self.compress
+                .compress_vec(&self.plain, &mut self.compressed, FlushCompress::Finish);
+        let length = (self.compressed.len() - 8) as u32;
+        self.compressed[4..8].copy_from_slice(&length.to_be_bytes());
+        STANDARD.encode(&self.compressed)
+    }
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// A line of the log.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LogLine<'a> {
+    /// All histograms of an interval have been read.
+    End(u64),
+    /// A histogram.
+    Histogram {
+        label: LabelId,
+        kind: Kind,
+        outcome: Outcome,
+        /// Of the intended start, where it is not the interval's.
+        phase: Option<u32>,
+        encoded: &'a str,
+    },
+    /// Nothing to us.
+    Other,
+}
+
+/// Reads a line; none if it is damaged.
+pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
+    if let Some(index) = line.strip_prefix("#end ") {
+        return Some(LogLine::End(index.parse().ok()?));
+    }
+    let Some(rest) = line.strip_prefix("Tag=") else {
+        return (line.starts_with('#') || line.starts_with('"')).then_some(LogLine::Other);
+    };
+    let mut fields = rest.split(',');
+    let mut tag = fields.next()?.splitn(4, '.');
+    let label = tag.next()?.parse().ok()?;
+    let kind = Kind::named(tag.next()?)?;
+    let outcome = Outcome::named(tag.next()?)?;
+    let phase = tag.next().map(str::parse).transpose().ok()?;
+    let encoded = fields.nth(3)?;
+    Some(LogLine::Histogram {
+        label,
+        kind,
+        outcome,
+        phase,
+        encoded,
+    })
+}
+
+/// Decodes histograms.
+pub(super) struct Decoder {
+    deserializer: Deserializer,
+}
+
+impl Decoder {
+    pub(super) fn new() -> Decoder {
+        Decoder {
+            deserializer: Deserializer::new(),
+        }
+    }
+
+    /// The histogram, its exact figures restored; none if it is damaged or does not hold so many values.
+    pub(super) fn decode(&mut self, encoded: &str, exact: counters::Exact) -> Option<Histogram> {
+        let bytes = STANDARD.decode(encoded.trim_end()).ok()?;
+        let decoded: hdrhistogram::Histogram<u64> =
+            self.deserializer.deserialize(&mut bytes.as_slice()).ok()?;
+        let mut histogram = Histogram::default();
+        for cell in decoded.iter_recorded() {
+            histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
+        }
+        let (count, sum, min, max) = exact;
+        // A least above the greatest is damage that no figure could be taken from.
+        if histogram.count() != count || min > max {
+            return None;
+        }
+        histogram.set_exact(sum, min, max);
+        Some(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    use measure::label;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frame(values: &[u64]) -> Frame {
+        let mut frame = Frame {
+            index: 7,
+            span: (500_000_000, 1_500_000_000),
+            phase: 1,
+            ..Frame::default()
+        };
+        for phase in [0, 1] {
+            let part = frame.parts.entry((label::ALL, phase)).or_default();
+            values
+                .iter()
+                .for_each(|value| part.slot.record(Kind::Service, Outcome::Ok, *value));
+        }
+        frame
+    }
+
+    fn log_of(frame: &Frame) -> String {
+        let mut log = header(1_795_180_500_300_000_000);
+        Encoder::new().unwrap().write(frame, &mut log);
+        log
+    }
+
+    #[test]
+    fn other_tools_can_read_it() {
+        let log = log_of(&frame(&[1_000, 2_000, 2_000, 3_600_000_000_000]));
+        let entries: Vec<LogEntry> = IntervalLogIterator::new(log.as_bytes())
+            .map(Result::unwrap)
+            .collect();
+        let histograms: Vec<_> = entries
+            .iter()
+            .filter_map(|entry| match entry {
+                LogEntry::Interval(histogram) => Some(histogram),
+                _ => None,
+            })
+            .collect();
+        let tags: Vec<_> = histograms
+            .iter()
+            .filter_map(|h| h.tag())
+            .map(|tag| tag.as_str().to_owned())
+            .collect();
+        assert_eq!(tags, ["0.service.ok.0", "0.service.ok"]);
+        assert_eq!(histograms[0].start_timestamp().as_millis(), 500);
+        assert_eq!(histograms[0].duration().as_secs(), 1);
+        let bytes = STANDARD.decode(histograms[0].encoded_histogram()).unwrap();
+        let decoded: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .unwrap();
+        assert_eq!((decoded.len(), decoded.value_at_quantile(0.5)), (4, 2_000));
+        assert!(log.ends_with("#end 7\n"));
+    }
+
+    #[test]
+    fn damaged_lines_are_none() {
+        assert_eq!(parse("#end 12"), Some(LogLine::End(12)));
+        assert_eq!(
+            parse("#[BaseTime: 1.000 (seconds since epoch)]"),
+            Some(LogLine::Other)
+        );
+        for line in [
+            "",
+            "#end x",
+            "Tag=0.service.ok",
+            "Tag=0.service.ok,1.0,1.0,5.0",
+            "Tag=0.nap.ok,1.0,1.0,5.0,AA",
+            "HISTFAAA",
+        ] {
+            assert_eq!(parse(line), None, "{line}");
+        }
+        assert!(Decoder::new().decode("AAAA", (1, 1, 1, 1)).is_none());
+    }
+
+    #[test]
+    fn figures_that_no_values_can_have_are_none() {
+        let log = log_of(&frame(&[1_000, 2_000]));
+        let line = log.lines().find(|line| line.starts_with("Tag=")).unwrap();
+        let encoded = line.rsplit(',').next().unwrap();
+        let mut decoder = Decoder::new();
+        assert!(decoder.decode(encoded, (2, 3_000, 1_000, 2_000)).is_some());
+        assert!(decoder.decode(encoded, (3, 3_000, 1_000, 2_000)).is_none());
+        assert!(decoder.decode(encoded, (2, 3_000, 2_000, 1_000)).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost(values in prop::collection::vec(0..2 * MAX_VALUE, 1..400)) {
+            let frame = frame(&values);
+            let log = log_of(&frame);
+            let written = frame.parts[&(label::ALL, 0)].slot.histogram(Kind::Service, Outcome::Ok).unwrap();
+            let exact = (written.count(), written.sum(), written.min().unwrap(), written.max().unwrap());
+            let Some(LogLine::Histogram { phase, encoded, .. }) = log.lines().filter(|l| l.starts_with("Tag")).find_map(parse) else { panic!() };
+            let read = Decoder::new().decode(encoded, exact).unwrap();
+            prop_assert_eq!(phase, Some(0));
+            prop_assert_eq!(read.cells().collect::<Vec<_>>(), written.cells().collect::<Vec<_>>());
+            prop_assert_eq!((read.sum(), read.min(), read.max()), (written.sum(), written.min(), written.max()));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! `manifest.json`: what the run was, written first and rewritten at the end. Everything a reader needs beside the counts
+//! stands here, so that no reader has to understand the plan again. How it comes about is `begin`'s job.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Host;
+use crate::redact::Redactor;
+
+/// What the run was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the record's format.
+    pub schema: u32,
+    /// Whether it came to its end.
+    pub state: State,
+    /// What wrote it.
+    pub tool: Tool,
+    /// The process that wrote it.
+    pub pid: u32,
+    /// The command line, redacted.
+    pub command: Vec<String>,
+    /// The front door: run, artillery, mqtt, wrk, locust.
+    pub door: String,
+    /// What the run is called in titles.
+    pub name: String,
+    /// The base URL.
+    pub target: String,
+    /// The load.
+    pub load: LoadFacts,
+    /// Its phases, in order.
+    pub phases: Vec<PhaseFacts>,
+    /// What virtual users do, in the plan's order; empty where the load has no scenarios.
+    #[serde(default)]
+    pub scenarios: Vec<ScenarioFacts>,
+    /// What is judged at the end, as written.
+    pub criteria: Vec<String>,
+    /// What ends the run, as written.
+    pub stop: Vec<String>,
+    /// What the plan's reader had to say.
+    pub notes: Vec<String>,
+    /// What an Artillery script asks of its plugins, for that door's rendering.
+    #[serde(default)]
+    pub plugins: plan::plugins::Plugins,
+    /// Worker threads.
+    pub workers: usize,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// The zero of all times, on both clocks.
+    pub start: Start,
+    /// How it ended; none while it runs, or when it was killed.
+    pub end: Option<End>,
+    /// The files it was read from.
+    pub files: Vec<FileFacts>,
+    /// Revision of the git repository in which it was started.
+    pub git: Option<String>,
+    /// The machine that generated the load.
+    pub host: Host,
+    /// The layout of all histograms.
+    pub histograms: Layout,
+}
+
+/// Whether a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It is under way, or was killed.
+    Running,
+    /// It came to its planned end.
+    Complete,
+    /// A signal or a stop rule ended it earlier.
+    Interrupted,
+}
+
+/// What wrote a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `loadline`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadFacts {
+    /// The model.
+    pub model: Model,
+    /// In words.
+    pub text: String,
+    /// Arrivals planned; none in a closed loop.
+    pub planned: Option<u64>,
+    /// Virtual users of a closed loop.
+    pub users: Option<u32>,
+    /// When the last phase ends, in nanoseconds from the start.
+    pub end_ns: u64,
+}
+
+/// The model of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// Arrivals come by the schedule, whatever the answers do.
+    Open,
+    /// So many virtual users, each waiting for its answers.
+    Closed,
+    /// One iteration.
+    Once,
+}
+
+/// A phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFacts {
+    /// As the file names it.
+    pub name: Option<String>,
+    /// In words.
+    pub text: String,
+    /// The duration as the file wrote it; empty when it wrote none.
+    pub duration_text: String,
+    /// Start, in nanoseconds from the start of the test.
+    pub start_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// Arrivals planned.
+    pub planned: u64,
+}
+
+/// A scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioFacts {
+    /// Its name, or its place in the plan from 0: the label of its iterations.
+    pub name: String,
+    /// Its share of the arrivals, in proportion to the sum of all weights.
+    pub weight: u32,
+}
+
+/// The start of the test on both clocks, which is the zero of all other times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// Nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    pub monotonic_ns: u64,
+    /// The wall time for people.
+    pub utc: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// When, in nanoseconds from the start.
+    pub ns: u64,
+    /// Why it ended before its time: the signal, or the stop rule that fired.
+    pub reason: Option<String>,
+    /// The record lacks what came after this moment, because it could no longer be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_ends_ns: Option<u64>,
+}
+
+/// A file that the run was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// As the user named it.
+    pub path: String,
+    /// Of its content; none if it could not be read.
+    pub sha256: Option<String>,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The layout of all histograms: HdrHistogram's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// `ns`.
+    pub unit: String,
+    /// Lowest value told apart from zero.
+    pub lowest: u64,
+    /// Highest value with a cell of its own.
+    pub highest: u64,
+    /// Digits kept.
+    pub significant_digits: u8,
+}
+
+impl Manifest {
+    /// A copy without secrets. What a reader must understand again (names of states, times, hashes) cannot hold any.
+    #[must_use]
+    pub fn redacted(&self, redactor: &Redactor) -> Manifest {
+        let mut manifest = self.clone();
+        let hide = |text: &mut String| *text = redactor.text(text);
+        manifest.command = redactor.command(&self.command);
+        [
+            &mut manifest.name,
+            &mut manifest.target,
+            &mut manifest.load.text,
+        ]
+        .into_iter()
+        .for_each(hide);
+        for list in [
+            &mut manifest.criteria,
+            &mut manifest.stop,
+            &mut manifest.notes,
+        ] {
+            list.iter_mut().for_each(hide);
+        }
+        for phase in &mut manifest.phases {
+            phase
+                .name
+                .iter_mut()
+                .chain([&mut phase.text, &mut phase.duration_text])
+                .for_each(hide);
+        }
+        manifest
+            .files
+            .iter_mut()
+            .map(|file| &mut file.path)
+            .for_each(hide);
+        manifest
+            .end
+            .iter_mut()
+            .filter_map(|end| end.reason.as_mut())
+            .for_each(hide);
+        manifest
+    }
+
+    /// The phase of a name: the one it was given, or its number from 1.
+    pub fn phases_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
+        let number = name.parse::<usize>().ok();
+        let fits = move |(i, phase): &(usize, &PhaseFacts)| {
+            phase
+                .name
+                .as_deref()
+                .map_or(number == Some(i + 1), |own| own == name)
+        };
+        self.phases
+            .iter()
+            .enumerate()
+            .filter(fits)
+            .map(|(i, _)| i as u32)
+    }
+}

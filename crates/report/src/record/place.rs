@@ -1,0 +1,176 @@
+//! Where runs are kept: the runs folder, a folder per run, `last`, `.gitignore`, and which of them are deleted. It deletes
+//! nothing that is not a finished run of ours.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{Manifest, RecordError, State, begin};
+
+/// So many runs are kept.
+const KEPT: usize = 50;
+/// Where runs are kept when nobody says otherwise.
+const DEFAULT: &str = ".loadline/runs";
+
+/// Where a run is to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The runs folder.
+    pub runs: PathBuf,
+    /// The four hex digits at the end of the run's name.
+    pub suffix: u16,
+}
+
+impl Place {
+    /// The place that a flag or the environment names, else `.loadline/runs`.
+    #[must_use]
+    pub fn new(named: Option<PathBuf>, suffix: u16) -> Place {
+        Place {
+            runs: named.unwrap_or_else(|| DEFAULT.into()),
+            suffix,
+        }
+    }
+
+    /// Makes the folder of a run that starts at this wall-clock time.
+    pub(super) fn make(&self, wall_ns: u64) -> Result<PathBuf, RecordError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| RecordError::NotWritable { path, source }
+        };
+        let is_new = !self.runs.exists();
+        fs::create_dir_all(&self.runs).map_err(failed(&self.runs))?;
+        if is_new || self.is_default() {
+            self.ignore_in_git();
+        }
+        let time = begin::utc(wall_ns, "%Y%m%dT%H%M%SZ");
+        let mut suffix = self.suffix;
+        loop {
+            let run = self.runs.join(format!("{time}-{suffix:04x}"));
+            match fs::create_dir(&run) {
+                Ok(()) => return Ok(run),
+                // Two runs of the same seed in the same second.
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists
+                        && suffix.wrapping_add(1) != self.suffix =>
+                {
+                    suffix = suffix.wrapping_add(1);
+                }
+                Err(source) => return Err(failed(&run)(source)),
+            }
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        self.runs.ends_with(DEFAULT)
+    }
+
+    /// A record is no part of the user's sources. A folder that was there before us keeps its own rules.
+    fn ignore_in_git(&self) {
+        let folder = if self.is_default() {
+            self.runs.parent()
+        } else {
+            Some(self.runs.as_path())
+        };
+        if let Some(file) = folder
+            .map(|folder| folder.join(".gitignore"))
+            .filter(|file| !file.exists())
+        {
+            // A convenience: a run is not worth less without it.
+            let _ = fs::write(file, "*\n");
+        }
+    }
+
+    /// Points `last` to a run and deletes the oldest beyond those kept. Neither is worth a word when it fails.
+    pub(super) fn settle(&self, run: &Path) {
+        let Some(name) = run.file_name() else { return };
+        let link = self.runs.join(format!(".last-{}", name.to_string_lossy()));
+        if std::os::unix::fs::symlink(name, &link).is_ok()
+            && fs::rename(&link, self.runs.join("last")).is_err()
+        {
+            let _ = fs::remove_file(&link);
+        }
+        let mut runs = list(&self.runs);
+        runs.retain(|known| known.as_os_str() != name);
+        let excess = (runs.len() + 1).saturating_sub(KEPT);
+        for old in runs.iter().take(excess).map(|old| self.runs.join(old)) {
+            if !is_under_way(&old) {
+                let _ = fs::remove_dir_all(&old);
+            }
+        }
+    }
+}
+
+/// The names of the runs in a folder, oldest first.
+fn list(runs: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        // Links are followed by nobody here: only real folders with a run's name and a manifest.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder
+            && is_run_name(&entry.file_name().to_string_lossy())
+            && entry.path().join("manifest.json").is_file()
+    });
+    let mut names: Vec<PathBuf> = ours.map(|entry| entry.file_name().into()).collect();
+    names.sort();
+    names
+}
+
+fn is_run_name(name: &str) -> bool {
+    let pattern = "ddddddddTddddddZ-hhhh";
+    name.len() == pattern.len()
+        && name.chars().zip(pattern.chars()).all(|(c, p)| match p {
+            'd' => c.is_ascii_digit(),
+            'h' => c.is_ascii_hexdigit(),
+            _ => c == p,
+        })
+}
+
+/// Whether the process that writes a run still lives.
+fn is_under_way(run: &Path) -> bool {
+    let manifest = fs::read(run.join("manifest.json"))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());
+    manifest.is_some_and(|manifest| {
+        manifest.state == State::Running && Path::new(&format!("/proc/{}", manifest.pid)).exists()
+    })
+}
+
+/// The folder of a run by `last`, its name, the beginning of its name, or its path.
+///
+/// # Errors
+/// When there is no such run, or several.
+pub fn find(runs: &Path, wanted: &str) -> Result<PathBuf, RecordError> {
+    let is_run = |folder: &Path| folder.join("manifest.json").is_file();
+    let named = runs.join(wanted);
+    if !wanted.is_empty() && is_run(&named) {
+        // A link is followed, but only by one name: a path that the user gave relative stays relative.
+        return Ok(fs::read_link(&named).map_or(named, |to| runs.join(to)));
+    }
+    if is_run(Path::new(wanted)) {
+        return Ok(PathBuf::from(wanted));
+    }
+    let known = list(runs);
+    // `last` may be missing where links cannot be made.
+    if wanted == "last"
+        && let Some(newest) = known.last()
+    {
+        return Ok(runs.join(newest));
+    }
+    let begin: Vec<String> = known
+        .iter()
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(wanted))
+        .collect();
+    match begin.as_slice() {
+        [one] if !wanted.is_empty() => Ok(runs.join(one)),
+        [] => Err(RecordError::NotFound {
+            wanted: wanted.into(),
+            runs: runs.into(),
+        }),
+        _ => Err(RecordError::Ambiguous {
+            wanted: wanted.into(),
+            found: begin.into_iter().rev().take(5).collect(),
+        }),
+    }
+}

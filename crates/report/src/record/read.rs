@@ -1,0 +1,133 @@
+//! The reader: finished intervals, one after the other, whatever state the files were left in. An interval counts when its
+//! end line is there and every histogram that its counters name can be read; with the first that does not, the record ends.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+use super::{
+    counters::{self, Line},
+    frame::Frame,
+    hlog::{self, Decoder, LogLine},
+};
+
+/// Streams the finished intervals of one folder.
+pub struct Reader {
+    counters: Lines,
+    log: Lines,
+    decoder: Decoder,
+}
+
+impl Reader {
+    /// A reader of the folder's files; files that are missing have no intervals.
+    #[must_use]
+    pub fn open(dir: &Path) -> Reader {
+        Reader {
+            counters: Lines::open(&dir.join("counters.jsonl")),
+            log: Lines::open(&dir.join("intervals.hlog")),
+            decoder: Decoder::new(),
+        }
+    }
+
+    fn read(&mut self) -> Option<Frame> {
+        let lines = self.counter_lines()?;
+        let mut frame = Frame {
+            index: lines.first()?.i,
+            ..Frame::default()
+        };
+        lines.first()?.run.as_ref()?.fill(&mut frame);
+        for line in &lines {
+            let key = (line.label?, line.phase.unwrap_or(frame.phase));
+            frame.parts.insert(key, line.part());
+        }
+        self.histograms(&mut frame, &lines)?;
+        // Label 0 has a line even when nothing was counted; the interval it came from had no such slot.
+        frame
+            .parts
+            .retain(|_, part| !part.slot.is_empty() || !part.failures.is_empty());
+        Some(frame)
+    }
+
+    /// The lines of the next interval, without its end line.
+    fn counter_lines(&mut self) -> Option<Vec<Line>> {
+        let mut lines: Vec<Line> = Vec::new();
+        loop {
+            let line: Line = serde_json::from_str(self.counters.next()?).ok()?;
+            if lines.first().is_some_and(|first| first.i != line.i) {
+                return None;
+            }
+            if line.end {
+                return Some(lines);
+            }
+            lines.push(line);
+        }
+    }
+
+    fn histograms(&mut self, frame: &mut Frame, lines: &[Line]) -> Option<()> {
+        let mut missing: usize = lines.iter().map(|line| line.times.len()).sum();
+        loop {
+            match hlog::parse(self.log.next()?)? {
+                LogLine::Other => {}
+                LogLine::End(index) => return (index == frame.index && missing == 0).then_some(()),
+                LogLine::Histogram {
+                    label,
+                    kind,
+                    outcome,
+                    phase,
+                    encoded,
+                } => {
+                    let phase_key = phase.unwrap_or(frame.phase);
+                    let line = lines.iter().find(|line| {
+                        line.label == Some(label) && line.phase.unwrap_or(frame.phase) == phase_key
+                    })?;
+                    let exact = *line.times.get(&counters::tag(kind, outcome))?;
+                    let histogram = self.decoder.decode(encoded, exact)?;
+                    *frame
+                        .parts
+                        .get_mut(&(label, phase_key))?
+                        .slot
+                        .histogram_mut(kind, outcome) = histogram;
+                    missing = missing.checked_sub(1)?;
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Frame;
+
+    fn next(&mut self) -> Option<Frame> {
+        let frame = self.read();
+        if frame.is_none() {
+            self.counters.file = None;
+        }
+        frame
+    }
+}
+
+/// Whole lines of a file; a torn last one is none.
+pub(super) struct Lines {
+    file: Option<BufReader<File>>,
+    buffer: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path) -> Lines {
+        Lines {
+            file: File::open(path).ok().map(BufReader::new),
+            buffer: Vec::new(),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<&str> {
+        self.buffer.clear();
+        self.file
+            .as_mut()?
+            .read_until(b'\n', &mut self.buffer)
+            .ok()?;
+        std::str::from_utf8(self.buffer.strip_suffix(b"\n")?).ok()
+    }
+}

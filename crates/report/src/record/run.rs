@@ -1,0 +1,341 @@
+//! A whole run, read from its record: manifest, labels, events, totals by label and phase, and a light row per interval.
+//! Records of several processes (`parts/<n>/`) are added. Everything that tells of a run starts here.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use measure::{
+    Kind, Label, LabelId, Labels, Outcome,
+    confidence::Windows,
+    door::DoorPart,
+    label::{self, Group},
+    summary::Times,
+};
+use serde::de::DeserializeOwned;
+
+use crate::history::History;
+
+use super::{
+    Event, Frame, Frames, Manifest, Part, Reader, RecordError, Row, SCHEMA, State, door::DoorLine,
+    place, read::Lines,
+};
+
+/// A run as its record has it.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Its folder; none when it could not be written.
+    pub dir: Option<PathBuf>,
+    /// What it was.
+    pub manifest: Manifest,
+    /// Labels that counted anything.
+    pub labels: Vec<Label>,
+    /// What was counted.
+    pub totals: Totals,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+/// What was counted in a run's finished intervals.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// By (label, phase of the intended start).
+    pub parts: BTreeMap<(LabelId, u32), Part>,
+    /// By interval.
+    pub rows: BTreeMap<u64, Row>,
+    /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
+    /// Of several processes, one after the other.
+    pub windows: BTreeMap<(LabelId, Kind), Windows>,
+    /// The run over time.
+    pub history: History,
+    /// By reason of an error, the end of the last interval in which it came.
+    pub last_seen: BTreeMap<String, u64>,
+    /// Response times of each interval, for the sin of averaging percentiles.
+    #[cfg(feature = "mutants")]
+    pub responses: Vec<measure::Histogram>,
+}
+
+impl Totals {
+    /// Totals of nothing yet, of a run that starts at this moment of the wall clock.
+    #[must_use]
+    pub fn since(zero_wall_ns: u64) -> Totals {
+        Totals {
+            history: History::new(zero_wall_ns),
+            ..Totals::default()
+        }
+    }
+
+    /// Adds an interval; `labels` are those of the run so far.
+    pub fn add(&mut self, frame: &Frame, labels: &[Label]) {
+        self.history.add(frame, labels);
+        for (key, part) in &frame.parts {
+            self.parts.entry(*key).or_default().add(part);
+            for reason in part.reasons() {
+                let last = self.last_seen.entry(reason).or_default();
+                *last = (*last).max(frame.span.1);
+            }
+        }
+        #[cfg(feature = "mutants")]
+        if let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase)) {
+            let times = measure::summary::Times::of(&part.slot, measure::Kind::Response);
+            self.responses.push(times.answered);
+        }
+        self.add_windows(frame);
+        let row = frame.row();
+        self.rows
+            .entry(frame.index)
+            .and_modify(|known| known.add(&row))
+            .or_insert(row);
+    }
+
+    fn add_windows(&mut self, frame: &Frame) {
+        let mut interval: BTreeMap<(LabelId, Kind), measure::Histogram> = BTreeMap::new();
+        for ((id, _), part) in &frame.parts {
+            for (kind, outcome, histogram) in part.slot.histograms() {
+                let of_all = *id == label::ALL && matches!(kind, Kind::Response | Kind::Service);
+                let answered = outcome != Outcome::None;
+                if answered && (of_all || kind == Kind::Iteration) {
+                    interval.entry((*id, kind)).or_default().add(histogram);
+                }
+            }
+        }
+        for (key, histogram) in interval {
+            self.windows.entry(key).or_default().push(&histogram);
+        }
+    }
+
+    /// By how much samples of a kind hang together, for judging the quantile `q` against a bound; 1: not at all. Of all
+    /// requests, or of the scenario whose iterations hang together most.
+    #[must_use]
+    pub fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
+        let of_kind = self.windows.iter().filter(|((_, known), _)| *known == kind);
+        let inflation = |((id, _), windows): (&(LabelId, Kind), &Windows)| {
+            let times = Times::of(&self.label(*id).slot, kind);
+            let x = times.answered.quantile(q)?;
+            let samples = (&times.answered, times.unanswered.count());
+            Some(windows.doubted_inflation(samples, x, bound))
+        };
+        of_kind.filter_map(inflation).fold(1.0, f64::max)
+    }
+
+    /// Everything of the labels and phases that are wanted, in one.
+    #[must_use]
+    pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
+        let mut sum = Part::default();
+        for (_, part) in self
+            .parts
+            .iter()
+            .filter(|((label, phase), _)| wanted(*label, *phase))
+        {
+            sum.add(part);
+        }
+        sum
+    }
+
+    /// Everything of one label.
+    #[must_use]
+    pub fn label(&self, id: LabelId) -> Part {
+        self.sum(|label, _| label == id)
+    }
+
+    /// The end of the last finished interval, in nanoseconds from the start.
+    #[must_use]
+    pub fn last_end_ns(&self) -> u64 {
+        self.rows.values().map(|row| row.span.1).max().unwrap_or(0)
+    }
+}
+
+impl Run {
+    /// A run before it has begun: what is known of it, and nothing measured.
+    #[must_use]
+    pub fn planned(manifest: Manifest, labels: Vec<Label>) -> Run {
+        Run {
+            dir: None,
+            manifest,
+            labels,
+            totals: Totals::default(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Reads a run's folder. Of a run that was killed, every finished interval is there.
+    ///
+    /// # Errors
+    /// When the folder has no readable manifest, or a newer version wrote it.
+    pub fn open(dir: &Path) -> Result<Run, RecordError> {
+        let manifest = read_manifest(dir)?;
+        let wall_ns = manifest.start.wall_ns;
+        let mut run = Run {
+            dir: Some(dir.to_owned()),
+            manifest,
+            labels: Vec::new(),
+            totals: Totals::since(wall_ns),
+            events: Vec::new(),
+        };
+        run.take(dir);
+        for part in part_dirs(dir) {
+            run.take(&part);
+            // A run is over when all its processes are.
+            if read_manifest(&part).is_ok_and(|part| part.state == State::Interrupted)
+                && run.manifest.state == State::Complete
+            {
+                run.manifest.state = State::Interrupted;
+            }
+        }
+        run.events.sort_by_key(|event| event.at_ns);
+        Ok(run)
+    }
+
+    /// Finds a run by `last`, its name, the beginning of its name, or its path, and reads it.
+    ///
+    /// # Errors
+    /// As [`super::find`] and [`Run::open`].
+    pub fn find(runs: &Path, wanted: &str) -> Result<Run, RecordError> {
+        Run::open(&place::find(runs, wanted)?)
+    }
+
+    /// The label of a number.
+    #[must_use]
+    pub fn label(&self, id: LabelId) -> Option<&Label> {
+        self.labels.iter().find(|label| label.id == id)
+    }
+
+    /// The numbers of a group's labels.
+    pub fn labels_of(&self, group: Group) -> impl Iterator<Item = &Label> {
+        self.labels.iter().filter(move |label| label.group == group)
+    }
+
+    /// The front door's own figures, by interval; only finished intervals.
+    #[must_use]
+    pub fn door_parts(&self) -> BTreeMap<u64, DoorPart> {
+        let mut parts: BTreeMap<u64, DoorPart> = BTreeMap::new();
+        let Some(dir) = &self.dir else { return parts };
+        for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
+            for line in json_lines::<DoorLine>(&dir.join("door.jsonl")) {
+                if self.totals.rows.contains_key(&line.i) {
+                    parts.entry(line.i).or_default().merge(line.part());
+                }
+            }
+        }
+        parts
+    }
+
+    /// Its finished intervals once more, one after the other, those of several processes added up; none when it has no folder.
+    #[must_use]
+    pub fn frames(&self) -> Option<Frames> {
+        let dir = self.dir.as_ref()?;
+        let mut frames = Frames::default();
+        let mut labels = Run::planned(self.manifest.clone(), Vec::new());
+        for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
+            let ids = labels.add_labels(json_lines(&dir.join("labels.jsonl")));
+            frames.join(Reader::open(&dir), ids);
+        }
+        Some(frames)
+    }
+
+    /// Adds what one process wrote.
+    fn take(&mut self, dir: &Path) {
+        let ids = self.add_labels(json_lines(&dir.join("labels.jsonl")));
+        let id = |id: LabelId| ids.get(&id).copied().unwrap_or(id);
+        for mut frame in Reader::open(dir) {
+            let parts = std::mem::take(&mut frame.parts);
+            frame.parts = parts
+                .into_iter()
+                .map(|((label, phase), part)| ((id(label), phase), part))
+                .collect();
+            self.totals.add(&frame, &self.labels);
+        }
+        let events = json_lines::<Event>(&dir.join("events.jsonl")).map(|mut event| {
+            if let Some(error) = &mut event.error {
+                error.label = id(error.label);
+            }
+            event
+        });
+        for event in events {
+            if !self.events.contains(&event) {
+                self.events.push(event);
+            }
+        }
+    }
+
+    /// Adds labels of one process; says which number each has here.
+    fn add_labels(&mut self, labels: impl Iterator<Item = Label>) -> BTreeMap<LabelId, LabelId> {
+        let mut ids = BTreeMap::new();
+        for label in labels {
+            let same = |known: &&Label| {
+                known.group == label.group
+                    && known.method == label.method
+                    && known.name == label.name
+            };
+            let id = match self.labels.iter().find(same) {
+                Some(known) => known.id,
+                None => {
+                    let taken = self.labels.iter().any(|known| known.id == label.id);
+                    let id = if taken {
+                        self.labels
+                            .iter()
+                            .map(|known| known.id + 1)
+                            .max()
+                            .unwrap_or(label.id)
+                    } else {
+                        label.id
+                    };
+                    self.labels.push(Label {
+                        id,
+                        ..label.clone()
+                    });
+                    id
+                }
+            };
+            ids.insert(label.id, id);
+        }
+        if self.labels.is_empty() {
+            self.labels.extend(Labels::default().all().first().cloned());
+        }
+        ids
+    }
+}
+
+fn read_manifest(dir: &Path) -> Result<Manifest, RecordError> {
+    let damaged = |reason: String| RecordError::NoManifest {
+        path: dir.to_owned(),
+        reason,
+    };
+    let bytes = fs::read(dir.join("manifest.json"))
+        .map_err(|error| damaged(format!("manifest.json: {error}")))?;
+    // The version first: a newer manifest need not have this one's fields.
+    let value: serde_json::Value = serde_json::from_slice(&bytes)
+        .map_err(|error| damaged(format!("manifest.json: {error}")))?;
+    let schema = value
+        .get("schema")
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or(0);
+    if schema > u64::from(SCHEMA) {
+        return Err(RecordError::Newer {
+            path: dir.to_owned(),
+            schema: u32::try_from(schema).unwrap_or(u32::MAX),
+        });
+    }
+    serde_json::from_value(value).map_err(|error| damaged(format!("manifest.json: {error}")))
+}
+
+/// The folders of the processes that wrote a run together, in order.
+fn part_dirs(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir.join("parts"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut numbered: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .collect();
+    numbered.sort();
+    numbered.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The readable lines of a file.
+fn json_lines<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> + use<T> {
+    let mut lines = Lines::open(path);
+    std::iter::from_fn(move || serde_json::from_str(lines.next()?).ok())
+}

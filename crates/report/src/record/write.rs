@@ -1,0 +1,245 @@
+//! The writer: one write per file and interval, histograms first, the counters with their end line last, nothing synced. A
+//! run is never ended by its record: when writing fails, the caller is told once and the totals go on in memory.
+
+use std::{collections::BTreeSet, io, path::Path};
+
+use measure::{Interval, Label, LabelId, label};
+use plan::Plan;
+
+use super::{
+    End, Event, EventKind, FirstError, Frame, HostSample, Manifest, Place, RecordError, Run, State,
+    door::DoorLine,
+    files::{Files, replace},
+    run::Totals,
+};
+use crate::redact::Redactor;
+
+/// Writes the record of one run, and keeps its totals.
+pub struct Writer {
+    redactor: Redactor,
+    /// Every label that may come, without secrets.
+    labels: Vec<Label>,
+    /// What the record holds so far.
+    run: Run,
+    files: Option<Files>,
+    /// The end of the last interval that was written, once writing has failed.
+    lost_from_ns: Option<u64>,
+    /// Errors whose first sample has been kept.
+    seen: BTreeSet<(LabelId, String)>,
+}
+
+impl Writer {
+    /// Makes the run's folder and writes what is known before the first request.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written; [`Writer::in_memory`] then lets the run go on.
+    pub fn create(
+        place: &Place,
+        manifest: &Manifest,
+        plan: &Plan,
+        labels: &[Label],
+        redactor: Redactor,
+    ) -> Result<Writer, RecordError> {
+        let dir = place.make(manifest.start.wall_ns)?;
+        let mut writer = Writer::in_memory(manifest, labels, redactor);
+        writer
+            .begin(&dir, plan)
+            .map_err(|source| RecordError::NotWritable {
+                path: dir.clone(),
+                source,
+            })?;
+        place.settle(&dir);
+        writer.run.dir = Some(dir);
+        Ok(writer)
+    }
+
+    /// A writer that writes nothing and keeps the totals.
+    #[must_use]
+    pub fn in_memory(manifest: &Manifest, labels: &[Label], redactor: Redactor) -> Writer {
+        let manifest = manifest.redacted(&redactor);
+        let events: Vec<Event> = manifest
+            .notes
+            .iter()
+            .map(|note| Event::new(0, EventKind::Warning, note))
+            .collect();
+        let wall_ns = manifest.start.wall_ns;
+        let run = Run {
+            dir: None,
+            manifest,
+            labels: Vec::new(),
+            totals: Totals::since(wall_ns),
+            events,
+        };
+        let mut writer = Writer {
+            redactor,
+            labels: Vec::new(),
+            run,
+            files: None,
+            lost_from_ns: None,
+            seen: BTreeSet::new(),
+        };
+        writer.add_labels(labels);
+        writer
+    }
+
+    /// The run's folder; none when nothing is written.
+    #[must_use]
+    pub fn dir(&self) -> Option<&Path> {
+        self.run.dir.as_deref()
+    }
+
+    /// What the record holds so far, for what is shown while the run goes on.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Labels that came into being after the start.
+    pub fn add_labels(&mut self, labels: &[Label]) {
+        let hide = |label: &Label| Label {
+            name: self.redactor.text(&label.name),
+            text: self.redactor.text(&label.text),
+            ..label.clone()
+        };
+        let new: Vec<Label> = labels
+            .iter()
+            .filter(|label| self.labels.iter().all(|known| known.id != label.id))
+            .map(hide)
+            .collect();
+        self.labels.extend(new);
+    }
+
+    /// Adds an interval. Returns a warning at most once in a run: from then on nothing more is written.
+    pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
+        let frame = Frame::of(interval, host);
+        let labels = self.new_labels(&frame);
+        let events = self.events_of(interval);
+        let door = (!interval.door.is_empty())
+            .then(|| DoorLine::of(interval.index, &interval.door, &self.redactor));
+        let written = match &mut self.files {
+            Some(files) => files.interval(&frame, &labels, door.as_ref(), &events),
+            None => Ok(()),
+        };
+        let before = self.run.totals.last_end_ns();
+        self.run.labels.extend(labels);
+        self.run.events.extend(events);
+        self.run.totals.add(&frame, &self.run.labels);
+        written.err().map(|source| self.failed(source, before))
+    }
+
+    /// Adds an event. Returns a warning as [`Writer::interval`] does.
+    pub fn event(&mut self, event: &Event) -> Option<RecordError> {
+        let event = event.redacted(&self.redactor);
+        let written = match &mut self.files {
+            Some(files) => files.events(std::slice::from_ref(&event)),
+            None => Ok(()),
+        };
+        let at = event.at_ns;
+        self.run.events.push(event);
+        written.err().map(|source| self.failed(source, at))
+    }
+
+    /// Ends the record and gives it back as it would be read.
+    pub fn finish(mut self, state: State, end: End) -> (Run, Option<RecordError>) {
+        let end = End {
+            record_ends_ns: self.lost_from_ns,
+            reason: end.reason.map(|reason| self.redactor.text(&reason)),
+            ..end
+        };
+        self.run.manifest.state = state;
+        self.run.manifest.end = Some(end);
+        self.run.events.sort_by_key(|event| event.at_ns);
+        let written = match &self.run.dir {
+            Some(dir) => replace(&dir.join("manifest.json"), &self.run.manifest),
+            None => Ok(()),
+        };
+        let lost_before = self.lost_from_ns.is_some();
+        let at = self.run.totals.last_end_ns();
+        let warning = written
+            .err()
+            .map(|source| self.failed(source, at))
+            .filter(|_| !lost_before);
+        (self.run, warning)
+    }
+
+    fn begin(&mut self, dir: &Path, plan: &Plan) -> io::Result<()> {
+        replace(&dir.join("manifest.json"), &self.run.manifest)?;
+        let plan = serde_json::to_value(plan).map_err(io::Error::other)?;
+        replace(&dir.join("plan.json"), &self.redactor.json(&plan))?;
+        let mut files = Files::begin(dir, self.run.manifest.start.wall_ns)?;
+        files.events(&self.run.events)?;
+        self.files = Some(files);
+        Ok(())
+    }
+
+    /// Labels that this interval counts for the first time; label 0 is there from the first.
+    fn new_labels(&self, frame: &Frame) -> Vec<Label> {
+        let ids: BTreeSet<LabelId> = frame
+            .parts
+            .keys()
+            .map(|(id, _)| *id)
+            .chain([label::ALL])
+            .collect();
+        let new = ids
+            .into_iter()
+            .filter(|id| self.run.labels.iter().all(|known| known.id != *id));
+        new.filter_map(|id| self.labels.iter().find(|label| label.id == id).cloned())
+            .collect()
+    }
+
+    fn events_of(&mut self, interval: &Interval) -> Vec<Event> {
+        let (from, to) = interval.span;
+        let mut events = Vec::new();
+        for (i, phase) in self.run.manifest.phases.iter().enumerate() {
+            let mut add = |at_ns, event, word: &str| {
+                let name = phase.name.clone().unwrap_or_else(|| (i + 1).to_string());
+                events.push(Event {
+                    phase: Some(i as u32),
+                    ..Event::new(at_ns, event, format!("phase {name} {word}: {}", phase.text))
+                });
+            };
+            if (from..to).contains(&phase.start_ns) {
+                add(phase.start_ns, EventKind::PhaseStarted, "started");
+            }
+            if from < phase.end_ns && phase.end_ns <= to {
+                add(phase.end_ns, EventKind::PhaseCompleted, "completed");
+            }
+        }
+        let mut firsts: Vec<FirstError> = interval
+            .firsts
+            .iter()
+            .map(|first| FirstError::of(first, &self.redactor))
+            .collect();
+        firsts.sort_by_key(|first| first.done_ns);
+        // Every worker reports its own first; one is enough.
+        firsts.retain(|first| self.seen.insert((first.label, first.reason.clone())));
+        for first in firsts {
+            let text = if first.detail.is_empty() {
+                first.reason.clone()
+            } else {
+                format!("{}: {}", first.reason, first.detail)
+            };
+            events.push(Event {
+                error: Some(first.clone()),
+                ..Event::new(first.done_ns, EventKind::FirstError, text)
+            });
+        }
+        events.sort_by_key(|event| event.at_ns);
+        events
+    }
+
+    fn failed(&mut self, source: io::Error, at_ns: u64) -> RecordError {
+        self.lost_from_ns.get_or_insert(at_ns);
+        let path = self
+            .files
+            .take()
+            .map(|files| files.dir)
+            .or_else(|| self.run.dir.clone())
+            .unwrap_or_default();
+        RecordError::Stopped {
+            path,
+            source,
+            at_ns,
+        }
+    }
+}

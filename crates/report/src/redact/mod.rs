@@ -1,0 +1,135 @@
+//! Keeps secrets out of everything that is written: values known to be secret wherever they occur, and whatever stands under
+//! a name like `Authorization` or `token`. A secret is shown as `‹redacted:6 hex›` of its SHA-256, so that two runs with
+//! different credentials can be told apart. This module decides what is hidden; it writes nothing.
+
+mod scan;
+mod tree;
+mod values;
+
+use plan::Plan;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use values::Values;
+
+/// Hides secrets in texts, command lines and JSON.
+#[derive(Debug, Default)]
+pub struct Redactor {
+    names: Names,
+    values: Values,
+}
+
+impl Redactor {
+    /// Knows the plan's secrets, whatever the plan holds under secret names, and names that the user added.
+    #[must_use]
+    pub fn new(plan: &Plan, extra_names: &[String]) -> Redactor {
+        let names = Names {
+            extra: extra_names.iter().map(|name| name.to_lowercase()).collect(),
+        };
+        let mut found = plan.secrets.clone();
+        if let Ok(tree) = serde_json::to_value(plan) {
+            tree::collect(&tree, &names, &mut found);
+        }
+        scan::collect(&plan.target, &names, &mut found);
+        collect_columns(plan, &names, &mut found);
+        Redactor {
+            values: Values::new(&found),
+            names,
+        }
+    }
+
+    /// A text without its secrets.
+    #[must_use]
+    pub fn text(&self, text: &str) -> String {
+        scan::hide(&self.values.hide(text), &self.names)
+    }
+
+    /// A command line without its secrets: `--token X`, `--token=X`, and what any text may hold.
+    #[must_use]
+    pub fn command(&self, arguments: &[String]) -> Vec<String> {
+        let mut hide_next = false;
+        let hide = |argument: &String| {
+            let flag = argument
+                .starts_with('-')
+                .then(|| argument.trim_start_matches('-'));
+            if std::mem::take(&mut hide_next) && flag.is_none() {
+                return hidden(argument);
+            }
+            if let Some((name, value)) = flag.and_then(|flag| flag.split_once('=')) {
+                let is_secret = self.names.is_secret_flag(name);
+                let dashes = &argument[..argument.len() - name.len() - value.len() - 1];
+                return if is_secret {
+                    format!("{dashes}{name}={}", hidden(value))
+                } else {
+                    self.text(argument)
+                };
+            }
+            hide_next = flag.is_some_and(|name| self.names.is_secret_flag(name));
+            self.text(argument)
+        };
+        arguments.iter().map(hide).collect()
+    }
+
+    /// A JSON tree without its secrets, in keys and values.
+    #[must_use]
+    pub fn json(&self, value: &Value) -> Value {
+        tree::hide(self, value, false)
+    }
+
+    /// Whether what stands under a name is secret.
+    #[must_use]
+    pub fn is_secret_name(&self, name: &str) -> bool {
+        self.names.is_secret(name)
+    }
+}
+
+/// So many values of a table's secret columns are looked for everywhere, each in all its forms: a hundredth of a second and
+/// some megabytes per hundred. Beyond that, names alone protect.
+const MAX_COLUMN_VALUES: usize = 1_000;
+
+fn collect_columns(plan: &Plan, names: &Names, found: &mut Vec<String>) {
+    for payload in &plan.payloads {
+        for (column, name) in payload.fields.iter().enumerate() {
+            if names.is_secret(name) {
+                let cells = payload
+                    .rows
+                    .iter()
+                    .filter_map(|row| row.get(column))
+                    .take(MAX_COLUMN_VALUES);
+                found.extend(cells.map(|cell| plan::value::text(Some(cell))));
+            }
+        }
+    }
+}
+
+/// The names whose values are secret.
+#[derive(Debug, Default)]
+struct Names {
+    /// In lower case.
+    extra: Vec<String>,
+}
+
+impl Names {
+    fn is_secret(&self, name: &str) -> bool {
+        plan::is_secret_name(name) || self.extra.contains(&name.to_lowercase())
+    }
+
+    /// `--secret NAME` takes a name, which is no secret itself.
+    fn is_secret_flag(&self, name: &str) -> bool {
+        name != "secret" && self.is_secret(name)
+    }
+}
+
+/// How a secret is shown.
+fn hidden(secret: &str) -> String {
+    if secret.is_empty() || secret.starts_with(MARK) {
+        return secret.to_owned();
+    }
+    let digest = Sha256::digest(secret.as_bytes());
+    format!("{MARK}{:02x}{:02x}{:02x}›", digest[0], digest[1], digest[2])
+}
+
+const MARK: &str = "‹redacted:";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Secrets in free text, found by the name before them: `token=…` in queries and flags, `Authorization: …` in headers,
+//! `"password":"…"` in JSON, `user:password@` in URLs, `Bearer …`. Templates (`{{ token }}`) are no secrets and stay.
+
+use super::{MARK, Names, hidden};
+
+/// A text without the secrets that names give away.
+pub(super) fn hide(text: &str, names: &Names) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (from, to) in spans(text, names) {
+        out.push_str(&text[done..from]);
+        out.push_str(&hidden(&text[from..to]));
+        done = to;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// The secrets that names give away.
+pub(super) fn collect(text: &str, names: &Names, found: &mut Vec<String>) {
+    found.extend(
+        spans(text, names)
+            .into_iter()
+            .map(|(from, to)| text[from..to].to_owned()),
+    );
+}
+
+/// Where the secrets stand, in order and without overlaps.
+fn spans(text: &str, names: &Names) -> Vec<(usize, usize)> {
+    let mut spans = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find(is_word).map(|found| at + found) {
+        let end = text[start..]
+            .find(|c| !is_word(c))
+            .map_or(text.len(), |found| start + found);
+        let word = &text[start..end];
+        let span = if word.eq_ignore_ascii_case("bearer") && text[end..].starts_with(' ') {
+            Some(bare_value(text, end + 1))
+        } else if text[end..].starts_with("://") {
+            password_in_url(text, end + 3)
+        } else if names.is_secret(word) {
+            value_after(text, end, word)
+        } else {
+            None
+        };
+        at = end;
+        if let Some((from, to)) = span.filter(|(from, to)| is_secret_value(&text[*from..*to])) {
+            spans.push((from, to));
+            at = to;
+        }
+    }
+    spans
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.[]%$".contains(c)
+}
+
+fn is_secret_value(value: &str) -> bool {
+    !value.is_empty() && !value.starts_with(MARK) && !value.contains("{{")
+}
+
+/// `user:password@` behind `://`.
+fn password_in_url(text: &str, at: usize) -> Option<(usize, usize)> {
+    let end = text[at..]
+        .find(|c: char| c.is_whitespace() || "/?#\"'".contains(c))
+        .map_or(text.len(), |found| at + found);
+    let userinfo = at + text[at..end].rfind('@')?;
+    let colon = at + text[at..userinfo].find(':')?;
+    Some((colon + 1, userinfo))
+}
+
+/// The value that follows a secret name, if one does.
+fn value_after(text: &str, end: usize, name: &str) -> Option<(usize, usize)> {
+    let unquoted = text[end..].trim_start_matches(['"', '\'', '\\']);
+    let was_quoted = unquoted.len() < text.len() - end;
+    let rest = unquoted.trim_start_matches(' ');
+    let separator = rest.chars().next()?;
+    // `unknown key: foo` is a sentence; `x-api-key: foo` and `"key": "foo"` are not.
+    let is_header = name.contains(['-', '_'])
+        || ["authorization", "cookie"]
+            .iter()
+            .any(|header| name.eq_ignore_ascii_case(header));
+    if separator != '=' && !(separator == ':' && (was_quoted || is_header)) {
+        return None;
+    }
+    let from = text.len() - rest[1..].trim_start_matches(' ').len();
+    if let Some(span) = quoted_value(text, from) {
+        return Some(span);
+    }
+    if separator == ':' && is_header && !was_quoted {
+        return Some(header_value(text, from));
+    }
+    Some(bare_value(text, from))
+}
+
+/// A value in quotes. The quotes may be escaped, as in JSON that stands in a JSON string: it ends at the next quote that is
+/// escaped as often as the first.
+fn quoted_value(text: &str, from: usize) -> Option<(usize, usize)> {
+    let escapes = text[from..]
+        .bytes()
+        .take_while(|byte| *byte == b'\\')
+        .count();
+    let quote = text[from + escapes..]
+        .chars()
+        .next()
+        .filter(|c| "\"'".contains(*c))?;
+    let begin = from + escapes + 1;
+    let closes = |at: &usize| {
+        let before = text[begin..*at]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
+        before <= escapes || (escapes == 0 && before % 2 == 0)
+    };
+    let end = text[begin..]
+        .match_indices(quote)
+        .map(|(at, _)| begin + at)
+        .find(closes);
+    Some(end.map_or((begin, text.len()), |end| {
+        (begin, end - escapes.min(end - begin))
+    }))
+}
+
+/// The rest of the line, without the scheme of an Authorization header.
+fn header_value(text: &str, from: usize) -> (usize, usize) {
+    let to = text[from..]
+        .find(['\n', '\r', '"'])
+        .map_or(text.len(), |found| from + found);
+    let line = &text[from..to];
+    let scheme = ["Bearer ", "Basic ", "Digest ", "Token "]
+        .iter()
+        .find(|scheme| {
+            line.get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
+    (from + scheme.map_or(0, |scheme| scheme.len()), to)
+}
+
+fn bare_value(text: &str, from: usize) -> (usize, usize) {
+    if text[from..].starts_with("{{") {
+        let to = text[from..]
+            .find("}}")
+            .map_or(text.len(), |found| from + found + 2);
+        return (from, to);
+    }
+    let ends = |c: char| c.is_whitespace() || "&;,\"'<>#)}]|".contains(c);
+    (
+        from,
+        text[from..]
+            .find(ends)
+            .map_or(text.len(), |found| from + found),
+    )
+}

@@ -1,0 +1,135 @@
+use plan::{FirstArrival, Format, Load, Plan};
+use serde_json::json;
+
+use super::*;
+
+fn plan(secrets: &[&str]) -> Plan {
+    let load = Load::Open {
+        phases: Vec::new(),
+        first: FirstArrival::AtStart,
+    };
+    let target = "http://user:in-the-url@host.test".into();
+    let mut plan = Plan::new(String::new(), Format::Native, target, load, Vec::new());
+    plan.payloads = vec![plan::Payload {
+        source: "users.csv".into(),
+        fields: vec!["name".into(), "password".into()],
+        rows: vec![vec![json!("ada"), json!("lovelace-1815")]],
+        order: plan::RowOrder::Random,
+        all_as: None,
+    }];
+    plan.secrets = secrets.iter().map(|secret| (*secret).to_owned()).collect();
+    plan
+}
+
+fn redactor() -> Redactor {
+    Redactor::new(&plan(&["s3cr3t value/+", "abc123abc123"]), &["pin".into()])
+}
+
+#[test]
+fn known_values_in_every_form() {
+    let redactor = redactor();
+    for text in [
+        "x s3cr3t value/+ y",
+        "?q=s3cr3t%20value%2F%2B",
+        "?q=s3cr3t+value%2f%2b",
+        "lovelace-1815",
+        "in-the-url",
+        "YWJjMTIzYWJjMTIz",
+        "dXNlcjphYmMxMjNhYmMxMjM=",
+    ] {
+        let shown = redactor.text(text);
+        assert!(shown.contains("‹redacted:"), "{text}: {shown}");
+        assert!(
+            !shown.contains("YWJjMTIzYWJj") && !shown.contains("NhYmMxMjM"),
+            "{shown}"
+        );
+    }
+    assert_eq!(redactor.text("nothing to hide"), "nothing to hide");
+    // printf %s abc123abc123 | sha256sum
+    assert_eq!(redactor.text("abc123abc123"), "‹redacted:943efe›");
+}
+
+#[test]
+fn names_in_free_text() {
+    let redactor = redactor();
+    for (text, shown) in [
+        ("GET /a?token=xyz&b=1", "GET /a?token=#&b=1"),
+        (
+            "GET /a?token={{ token }}&b=1",
+            "GET /a?token={{ token }}&b=1",
+        ),
+        ("Authorization: Bearer xyz", "Authorization: Bearer #"),
+        (
+            "authorization: Basic eHl6\r\nAccept: */*",
+            "authorization: Basic #\r\nAccept: */*",
+        ),
+        ("Cookie: a=1; b=2\nX: y", "Cookie: #\nX: y"),
+        (
+            "{\"password\": \"x\\\"y\", \"n\": 1}",
+            "{\"password\": \"#\", \"n\": 1}",
+        ),
+        ("{\\\"apiKey\\\":\\\"xyz\\\"}", "{\\\"apiKey\\\":\\\"#\\\"}"),
+        ("{'pin': '1234'}", "{'pin': '#'}"),
+        ("unknown key: foo", "unknown key: foo"),
+        ("http://u:pw@h.test/x", "http://u:#@h.test/x"),
+        ("http://h.test:80/x?a=b@c", "http://h.test:80/x?a=b@c"),
+        ("x-api-key: xyz", "x-api-key: #"),
+        ("sent Bearer xyz.abc", "sent Bearer #"),
+    ] {
+        let got = redactor.text(text);
+        let mut plain = String::new();
+        let mut rest = got.as_str();
+        while let Some((before, after)) = rest.split_once("‹redacted:") {
+            plain.push_str(before);
+            plain.push('#');
+            rest = &after[6 + '›'.len_utf8()..];
+        }
+        plain.push_str(rest);
+        assert_eq!(plain, shown, "{text}: {got}");
+    }
+}
+
+#[test]
+fn command_lines() {
+    let arguments = [
+        "loadline",
+        "run",
+        "--token",
+        "xyz",
+        "--token=xyz",
+        "--secret",
+        "pin",
+        "--rate",
+        "10/s",
+    ]
+    .map(str::to_owned);
+    let shown = redactor().command(&arguments).join(" ");
+    assert!(!shown.contains("xyz"), "{shown}");
+    assert!(shown.ends_with("--secret pin --rate 10/s"), "{shown}");
+}
+
+#[test]
+fn plans_keep_their_templates() {
+    let tree = json!({
+        "headers": [["Authorization", {"literal": "Bearer xyz"}], ["X-Token", {"variable": ["token"]}], ["Accept", {"literal": "a/b"}]],
+        "basic_auth": [{"literal": "ada"}, {"literal": "pw"}],
+        "body": {"json": {"map": [[{"literal": "password"}, {"literal": "xyz"}]]}},
+        "cookies": [["session", {"literal": "xyz"}]],
+        "variables": [["api_key", {"constant": 12345}]],
+        "http": {"cookie_jar": true},
+    });
+    let shown = redactor().json(&tree);
+    let text = shown.to_string();
+    assert!(
+        !text.contains("xyz") && !text.contains("12345") && !text.contains("\"pw\""),
+        "{text}"
+    );
+    assert_eq!(shown["headers"][1], tree["headers"][1]);
+    assert_eq!(shown["headers"][2], tree["headers"][2]);
+    assert_eq!(shown["basic_auth"][0], tree["basic_auth"][0]);
+    assert_eq!(
+        (&shown["cookies"][0][0], &shown["http"]),
+        (&tree["cookies"][0][0], &tree["http"])
+    );
+    assert!(text.contains("Bearer ‹redacted:"));
+}

@@ -1,0 +1,56 @@
+//! Where the latency of answers lies over time: counts by column of time and row of latency. Rows are a tenth of a decade high.
+
+use std::collections::BTreeMap;
+
+use measure::Kind;
+use serde::Serialize;
+
+use super::{moments::Moment, shape::Grid};
+
+/// Columns of a heat map; more would be narrower than a pixel on paper.
+const COLUMNS: usize = 240;
+/// Rows per decade.
+const GRID: Grid = Grid(10.0);
+
+/// A heat map.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Heat {
+    /// What it is of: `response`, `iteration` or `service`.
+    pub time: String,
+    /// So many points make a column.
+    pub every: usize,
+    /// A row goes from its bound up to the next.
+    pub bounds_ns: Vec<u64>,
+    /// By column: row, count, row, count, …; only rows that hold something.
+    pub columns: Vec<Vec<u64>>,
+}
+
+pub fn of(moments: &[Moment<'_>], time: Kind) -> Heat {
+    let every = moments.len().div_ceil(COLUMNS).max(1);
+    let column = |moments: &[Moment<'_>]| {
+        let mut rows = BTreeMap::new();
+        for moment in moments {
+            GRID.count(moment.part(time), time, &mut rows);
+        }
+        rows
+    };
+    let columns: Vec<_> = moments.chunks(every).map(column).collect();
+    let used = || columns.iter().flat_map(BTreeMap::keys).copied();
+    let (Some(least), Some(most)) = (used().min(), used().max()) else {
+        return Heat {
+            time: time.name().to_owned(),
+            every,
+            ..Heat::default()
+        };
+    };
+    let flat = |rows: &BTreeMap<i32, u64>| {
+        let pairs = rows.iter().map(|(row, n)| [(row - least) as u64, *n]);
+        pairs.flatten().collect()
+    };
+    Heat {
+        time: time.name().to_owned(),
+        every,
+        bounds_ns: (least..=most + 1).map(|row| GRID.bound_ns(row)).collect(),
+        columns: columns.iter().map(flat).collect(),
+    }
+}

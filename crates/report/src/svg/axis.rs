@@ -1,0 +1,197 @@
+//! Axes: from values to pixels, and where the ticks stand. Arithmetic only.
+
+use crate::units;
+
+/// How values are spread over an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly, from zero on.
+    Linear,
+    /// By powers of ten.
+    Log,
+}
+
+/// What the values are, which decides how a tick is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Plain numbers.
+    Number,
+    /// A share of all, as 1/(1 − share).
+    Nines,
+}
+
+/// An axis of so many pixels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    scale: Scale,
+    unit: Unit,
+    low: f64,
+    high: f64,
+    pixels: f64,
+}
+
+impl Axis {
+    /// An axis that holds all of these values.
+    #[must_use]
+    pub fn over(values: impl Iterator<Item = f64>, scale: Scale, unit: Unit, pixels: f64) -> Axis {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in
+            values.filter(|value| value.is_finite() && (scale == Scale::Linear || *value > 0.0))
+        {
+            low = low.min(value);
+            high = high.max(value);
+        }
+        if low > high {
+            (low, high) = (1.0, 10.0);
+        }
+        match scale {
+            Scale::Linear => {
+                low = low.min(0.0);
+                high = if high <= low { low + 1.0 } else { high };
+                let step = step(high - low, unit);
+                high = (high / step).ceil() * step;
+            }
+            Scale::Log => {
+                low = 10f64.powf(low.log10().floor());
+                high = 10f64.powf(high.log10().ceil()).max(low * 10.0);
+            }
+        }
+        Axis {
+            scale,
+            unit,
+            low,
+            high,
+            pixels,
+        }
+    }
+
+    /// An axis from exactly here to there.
+    #[must_use]
+    pub fn exactly(low: f64, high: f64, unit: Unit, pixels: f64) -> Axis {
+        let high = if high <= low { low + 1.0 } else { high };
+        Axis {
+            scale: Scale::Linear,
+            unit,
+            low,
+            high,
+            pixels,
+        }
+    }
+
+    /// Where a value lies, in pixels from the axis' beginning; values beyond its ends lie on them.
+    #[must_use]
+    pub fn at(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log => {
+                let value = value.max(self.low);
+                (value / self.low).log10() / (self.high / self.low).log10()
+            }
+        };
+        share.clamp(0.0, 1.0) * self.pixels
+    }
+
+    /// Ticks in order: the value and its text.
+    #[must_use]
+    pub fn ticks(&self) -> Vec<(f64, String)> {
+        let values: Vec<f64> = match self.scale {
+            Scale::Linear => {
+                let step = step(self.high - self.low, self.unit);
+                let first = (self.low / step).ceil() as i64;
+                let last = (self.high / step + 1e-9).floor() as i64;
+                (first..=last).map(|i| i as f64 * step).collect()
+            }
+            Scale::Log => {
+                let decades = (self.high / self.low).log10().round() as i32;
+                (0..=decades).map(|i| self.low * 10f64.powi(i)).collect()
+            }
+        };
+        values
+            .into_iter()
+            .map(|value| (value, self.text(value)))
+            .collect()
+    }
+
+    fn text(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Time => units::duration(value.round() as u64),
+            Unit::Number if value >= 1000.0 => units::count(value.round() as u64),
+            Unit::Number => units::decimal(value),
+            Unit::Nines if value <= 1.0 => "0 %".into(),
+            Unit::Nines => format!("{} %", units::decimal(100.0 * (1.0 - 1.0 / value))),
+        }
+    }
+}
+
+/// A round step that makes four to eight ticks: 1, 2 or 5 of a power of ten; of times, what people count seconds and minutes in.
+fn step(range: f64, unit: Unit) -> f64 {
+    const SECOND: f64 = 1e9;
+    let rough = range / 7.0;
+    if unit == Unit::Time && rough > 10.0 * SECOND {
+        let people = [
+            15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0,
+        ];
+        if let Some(step) = people.iter().find(|step| **step * SECOND >= rough) {
+            return step * SECOND;
+        }
+    }
+    let power = 10f64.powf(rough.log10().floor());
+    let round = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|n| n * power >= rough);
+    round.unwrap_or(10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis) -> Vec<String> {
+        axis.ticks().into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        let rate = Axis::over(
+            [3.0, 1_180.0].into_iter(),
+            Scale::Linear,
+            Unit::Number,
+            100.0,
+        );
+        assert_eq!(
+            texts(&rate),
+            ["0", "200", "400", "600", "800", "1,000", "1,200"]
+        );
+        let time = Axis::over([80_000.0, 2.1e9].into_iter(), Scale::Log, Unit::Time, 100.0);
+        assert_eq!(
+            texts(&time),
+            ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]
+        );
+        let run = Axis::exactly(0.0, 315e9, Unit::Time, 100.0);
+        assert_eq!(
+            texts(&run),
+            ["0 s", "1 min", "2 min", "3 min", "4 min", "5 min"]
+        );
+        let short = Axis::exactly(0.0, 2e9, Unit::Time, 100.0);
+        assert_eq!(texts(&short), ["0 s", "500 ms", "1 s", "1.5 s", "2 s"]);
+        let nines = Axis::over([1.0, 1_000.0].into_iter(), Scale::Log, Unit::Nines, 100.0);
+        assert_eq!(texts(&nines), ["0 %", "90 %", "99 %", "99.9 %"]);
+    }
+
+    #[test]
+    fn values_find_their_place_whatever_they_are() {
+        let axis = Axis::over([1e6, 1e8].into_iter(), Scale::Log, Unit::Time, 100.0);
+        assert_eq!(
+            [1e6, 1e7, 1e8, 0.0, 1e12].map(|v| axis.at(v).round()),
+            [0.0, 50.0, 100.0, 0.0, 100.0]
+        );
+        for scale in [Scale::Linear, Scale::Log] {
+            let empty = Axis::over(std::iter::empty(), scale, Unit::Number, 100.0);
+            assert!(empty.at(5.0).is_finite() && !empty.ticks().is_empty());
+            let one = Axis::over([0.0].into_iter(), scale, Unit::Number, 100.0);
+            assert!(one.at(0.0).is_finite() && one.ticks().len() < 20);
+        }
+    }
+}

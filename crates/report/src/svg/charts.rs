@@ -1,0 +1,270 @@
+//! Which charts stand beside a report in Markdown, and what is in them.
+
+use measure::Kind;
+
+use super::{Axis, Chart, Curve, File, Scale, Shade, Unit, plot_height, plot_width};
+use crate::{
+    conclusions::headline_name,
+    series::{Columns, Series, Times},
+    summary::Summary,
+};
+
+const BLUE: &str = "#0072b2";
+const SKY: &str = "#56b4e9";
+const GREEN: &str = "#009e73";
+const ORANGE: &str = "#e69f00";
+const RED: &str = "#d55e00";
+const BLACK: &str = "#333333";
+
+/// Figures from this many columns of whole numbers.
+type Count = fn(&Columns) -> &Vec<u64>;
+
+/// The charts of a run; none of a run without a point.
+#[must_use]
+pub fn of(summary: &Summary, series: &Series) -> Vec<File> {
+    if series.points.from_ns.is_empty() || summary.requests.issued == 0 {
+        return Vec::new();
+    }
+    let charts = [
+        Some(throughput(summary, series)),
+        Some(latency(summary, series)),
+        percentiles(series),
+        summary
+            .run
+            .imported_from
+            .is_none()
+            .then(|| concurrency(summary, series)),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// A chart over time, with phases and the generator's bad moments.
+fn over_time(
+    summary: &Summary,
+    series: &Series,
+    title: String,
+    y_title: &'static str,
+    y: (Scale, Unit),
+    curves: Vec<Curve>,
+) -> Chart {
+    let end = series.points.to_ns.last().copied().unwrap_or(1);
+    let values = curves
+        .iter()
+        .flat_map(|curve| curve.points.iter().filter_map(|(_, y)| *y));
+    let late = summary.measurement.iter().flat_map(|m| &m.late_ns);
+    let marks = summary.phases.iter().filter(|_| summary.phases.len() > 1);
+    Chart {
+        title,
+        y_title,
+        x_title: "time since the start",
+        x: Axis::exactly(0.0, end as f64, Unit::Time, plot_width()),
+        y: Axis::over(values, y.0, y.1, plot_height()),
+        shades: late
+            .map(|(from, to)| Shade {
+                from: *from as f64,
+                to: *to as f64,
+            })
+            .collect(),
+        marks: marks
+            .map(|phase| (phase.start_ns as f64, phase.name.clone()))
+            .collect(),
+        curves,
+    }
+}
+
+/// The middle of each point.
+fn moments(points: &Columns) -> impl Iterator<Item = (f64, f64)> + '_ {
+    points
+        .from_ns
+        .iter()
+        .zip(&points.to_ns)
+        .map(|(from, to)| (from.midpoint(*to) as f64, (to - from).max(1) as f64 / 1e9))
+}
+
+fn per_second(points: &Columns, counts: &[Count]) -> Vec<(f64, Option<f64>)> {
+    let sum = |i: usize| counts.iter().map(|count| count(points)[i]).sum::<u64>() as f64;
+    let places = moments(points).enumerate();
+    places
+        .map(|(i, (x, seconds))| (x, Some(sum(i) / seconds)))
+        .collect()
+}
+
+fn throughput(summary: &Summary, series: &Series) -> File {
+    let points = &series.points;
+    let line = |name, colour, dashes, filled, counts: &[Count]| Curve {
+        name,
+        colour,
+        dashes,
+        filled,
+        points: per_second(points, counts),
+    };
+    let mut curves = vec![
+        line("sent", SKY, "", true, &[|p| &p.issued]),
+        line("answered well", GREEN, "", false, &[|p| &p.ok]),
+        line(
+            "failed or unanswered",
+            RED,
+            "5 3",
+            false,
+            &[|p| &p.failed, |p| &p.none],
+        ),
+    ];
+    if summary
+        .arrivals
+        .as_ref()
+        .is_some_and(|arrivals| arrivals.planned.is_some())
+    {
+        curves.insert(
+            0,
+            line("arrivals planned", BLACK, "2 3", false, &[|p| &p.due]),
+        );
+    }
+    let chart = over_time(
+        summary,
+        series,
+        "Requests per second".into(),
+        "per second",
+        (Scale::Linear, Unit::Number),
+        curves,
+    );
+    File {
+        name: "throughput.svg",
+        description: "Requests sent, answered and failed per second over the run".into(),
+        text: chart.draw(),
+    }
+}
+
+fn times(points: &Columns, kind: Kind) -> &Times {
+    match kind {
+        Kind::Response => &points.response,
+        Kind::Iteration => &points.iteration,
+        _ => &points.service,
+    }
+}
+
+fn latency(summary: &Summary, series: &Series) -> File {
+    let points = &series.points;
+    let headline = summary.headline();
+    let curve = |name, colour, dashes, column: &Vec<Option<u64>>| Curve {
+        name,
+        colour,
+        dashes,
+        filled: false,
+        points: moments(points)
+            .zip(column)
+            .map(|((x, _), ns)| (x, ns.map(|ns| ns as f64)))
+            .collect(),
+    };
+    let shown = times(points, headline);
+    let mut curves = vec![
+        curve("p50", BLUE, "", &shown.p50),
+        curve("p95", ORANGE, "", &shown.p95),
+        curve("p99", RED, "", &shown.p99),
+        curve("max", BLACK, "", &shown.max),
+    ];
+    if headline != Kind::Service {
+        curves.push(curve("p99 service", RED, "2 3", &points.service.p99));
+    }
+    let name = headline_name(summary);
+    let title = format!("{}{} over time", name[..1].to_uppercase(), &name[1..]);
+    let chart = over_time(
+        summary,
+        series,
+        title,
+        "log scale",
+        (Scale::Log, Unit::Time),
+        curves,
+    );
+    File {
+        name: "latency.svg",
+        description: format!("Percentiles of the {name} over the run, on a logarithmic axis"),
+        text: chart.draw(),
+    }
+}
+
+fn percentiles(series: &Series) -> Option<File> {
+    let colours = [(BLUE, ""), (ORANGE, "5 3")];
+    let curves: Vec<Curve> = series
+        .distribution
+        .iter()
+        .zip(colours)
+        .map(|(distribution, (colour, dashes))| Curve {
+            name: match distribution.time.as_str() {
+                "response" => "response",
+                "iteration" => "iteration",
+                _ => "service",
+            },
+            colour,
+            dashes,
+            filled: false,
+            points: distribution
+                .curve
+                .iter()
+                .filter(|(q, _)| *q < 1.0)
+                .map(|(q, ns)| (1.0 / (1.0 - q), Some(*ns as f64)))
+                .collect(),
+        })
+        .filter(|curve| curve.points.len() > 1)
+        .collect();
+    if curves.is_empty() {
+        return None;
+    }
+    let all = || curves.iter().flat_map(|curve| &curve.points);
+    let chart = Chart {
+        title: "Latency by percentile".into(),
+        y_title: "log scale",
+        x_title: "share of requests that were at least as fast",
+        x: Axis::over(
+            all().map(|(x, _)| *x),
+            Scale::Log,
+            Unit::Nines,
+            plot_width(),
+        ),
+        y: Axis::over(
+            all().filter_map(|(_, y)| *y),
+            Scale::Log,
+            Unit::Time,
+            plot_height(),
+        ),
+        shades: Vec::new(),
+        marks: Vec::new(),
+        curves,
+    };
+    Some(File {
+        name: "percentiles.svg",
+        description: "Latency by percentile over the whole run".into(),
+        text: chart.draw(),
+    })
+}
+
+fn concurrency(summary: &Summary, series: &Series) -> File {
+    let points = &series.points;
+    let curve = |name, colour, dashes, filled, column: &Vec<Option<f64>>| Curve {
+        name,
+        colour,
+        dashes,
+        filled,
+        points: moments(points)
+            .zip(column)
+            .map(|((x, _), y)| (x, *y))
+            .collect(),
+    };
+    let curves = vec![
+        curve("requests under way", SKY, "", true, &points.in_flight),
+        curve("largest sample", BLUE, "", false, &points.in_flight_max),
+        curve("by Little's law", BLACK, "2 3", false, &points.littles_law),
+    ];
+    let chart = over_time(
+        summary,
+        series,
+        "Concurrency".into(),
+        "requests",
+        (Scale::Linear, Unit::Number),
+        curves,
+    );
+    File {
+        name: "concurrency.svg",
+        description: "Requests under way, sampled and by Little's law".into(),
+        text: chart.draw(),
+    }
+}

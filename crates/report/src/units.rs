@@ -1,0 +1,195 @@
+//! Numbers for people: times with three significant digits and a unit, counts with thousands separators. Every rendering
+//! shows numbers through these functions, so that the same figure looks the same everywhere.
+
+use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
+
+/// A time with three significant digits and its unit: `412 µs`, `1.23 ms`, `2.05 s`.
+#[must_use]
+pub fn time(ns: u64) -> String {
+    // Each unit ends where three digits of it would round up to the next: 999.6 µs is 1.00 ms.
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..999_500 => format!("{} µs", three_digits(ns as f64 / MICROSECOND as f64)),
+        999_500..999_500_000 => format!("{} ms", three_digits(ns as f64 / MILLISECOND as f64)),
+        _ if ns < 10 * MINUTE => format!("{} s", three_digits(ns as f64 / SECOND as f64)),
+        _ => duration(ns),
+    }
+}
+
+/// A length of time as one would say it: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`.
+#[must_use]
+pub fn duration(ns: u64) -> String {
+    if ns < MINUTE {
+        return match ns {
+            0 => "0 s".into(),
+            _ if ns < MICROSECOND => format!("{ns} ns"),
+            _ if ns < MILLISECOND => format!("{} µs", decimal(ns as f64 / MICROSECOND as f64)),
+            _ if ns < SECOND => format!("{} ms", decimal(ns as f64 / MILLISECOND as f64)),
+            _ => format!("{} s", decimal(ns as f64 / SECOND as f64)),
+        };
+    }
+    let seconds = (ns + SECOND / 2) / SECOND;
+    let parts = [
+        (seconds / (HOUR / SECOND), "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ];
+    let shown: Vec<String> = parts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, unit)| format!("{n} {unit}"))
+        .collect();
+    shown.join(" ")
+}
+
+/// A moment of a run, to the millisecond.
+#[must_use]
+pub fn moment(ns: u64) -> String {
+    duration(ns / MILLISECOND * MILLISECOND)
+}
+
+/// A count with thousands separators: `12,345`.
+#[must_use]
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number without needless digits, at most three behind the point: `200`, `0.5`, `1.667`.
+#[must_use]
+pub fn decimal(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A rate: three significant digits below a thousand, whole numbers with separators above.
+#[must_use]
+pub fn rate(per_second: f64) -> String {
+    if per_second == 0.0 {
+        "0".into()
+    } else if per_second < 999.5 {
+        three_digits(per_second)
+    } else {
+        count(per_second.round() as u64)
+    }
+}
+
+/// A share in per cent: `0 %`, `0.012 %`, `12.3 %`, `100 %`. Shares that are neither none nor all never look so.
+#[must_use]
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || percent == 100.0 {
+        return format!("{percent:.0} %");
+    }
+    if percent > 99.9 {
+        return format!("{} %", decimal((percent * 1000.0).floor() / 1000.0));
+    }
+    if percent < 0.001 {
+        return "<0.001 %".into();
+    }
+    if percent < 1.0 {
+        format!("{} %", decimal(percent))
+    } else {
+        format!("{} %", three_digits(percent))
+    }
+}
+
+/// Bytes: `812 B`, `1.2 MB`.
+#[must_use]
+pub fn bytes(n: u64) -> String {
+    let units = ["kB", "MB", "GB", "TB", "PB"];
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{} {}", three_digits(value), units[unit])
+}
+
+fn three_digits(value: f64) -> String {
+    // Decide by the rounded value: 9.996 is 10.0, not 10.00.
+    if value < 9.995 {
+        format!("{value:.2}")
+    } else if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        for (ns, shown) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (9_996, "10.0 µs"),
+            (412_300, "412 µs"),
+            (999_499, "999 µs"),
+            (999_600, "1.00 ms"),
+            (1_234_567, "1.23 ms"),
+            (99_960_000, "100 ms"),
+            (2_050_000_000, "2.05 s"),
+            (60_000_000_000, "60.0 s"),
+            (599_000_000_000, "599 s"),
+            (3_600_000_000_000, "1 h"),
+        ] {
+            assert_eq!(time(ns), shown);
+        }
+    }
+
+    #[test]
+    fn durations_counts_rates_and_shares() {
+        let durations = [
+            10 * SECOND,
+            150 * SECOND,
+            HOUR,
+            1_500_000_000,
+            200 * MILLISECOND,
+            0,
+        ]
+        .map(duration);
+        assert_eq!(
+            durations,
+            ["10 s", "2 min 30 s", "1 h", "1.5 s", "200 ms", "0 s"]
+        );
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(count),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 0.5, 9.999, 123.4, 999.6, 54_321.0].map(rate),
+            ["0", "0.50", "10.0", "123", "1,000", "54,321"]
+        );
+        let shares = [0.0, 0.000_000_1, 0.000_12, 0.0123, 0.5, 0.999_999_9, 1.0].map(share);
+        assert_eq!(
+            shares,
+            [
+                "0 %", "<0.001 %", "0.012 %", "1.23 %", "50.0 %", "99.999 %", "100 %"
+            ]
+        );
+        assert_eq!(
+            [0, 999, 1_234, 5_600_000_000].map(bytes),
+            ["0 B", "999 B", "1.23 kB", "5.60 GB"]
+        );
+        assert_eq!(
+            [200.0, 0.5, 5.0 / 3.0].map(decimal),
+            ["200", "0.5", "1.667"]
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! Whether the measurement can be trusted. Only effects decide: being late, not sending what was planned, running out of
+//! descriptors or ports, a closed loop at a busy core. CPU, steal, throttling and stalls are the reasons that are named.
+
+use measure::{
+    Fault, Kind, label,
+    summary::{Figure, Times},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    record::{Model, Row, Run},
+    summary::{Arrivals, Requests},
+    units,
+};
+
+/// Whether the measurement can be trusted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// VALID, DEGRADED or INVALID.
+    pub verdict: String,
+    /// Why, in words; the figures of a valid one.
+    pub reasons: Vec<String>,
+    /// The stretches of time in which the generator was late, in nanoseconds from the start.
+    pub late_ns: Vec<(u64, u64)>,
+    /// The beginning of the first of them.
+    pub first_bad_ns: Option<u64>,
+    /// 99th percentile of lateness, in nanoseconds; none where nothing was due at a moment (closed loops).
+    pub lateness_p99_ns: Option<u64>,
+    /// Share of the plan that was sent; none in a closed loop.
+    pub sent: Option<f64>,
+    /// The busiest worker's share of a core, time spent spinning left out.
+    pub cpu: f64,
+    /// Of the worker that lacked it most: the share of the time for which it was ready to run and waited for a CPU.
+    #[serde(default)]
+    pub waiting: f64,
+    /// How far requests under way, sampled by a clock of their own, are from rate × time, as a share. None where there were
+    /// too few to tell.
+    pub littles_law: Option<f64>,
+}
+
+impl Measurement {
+    /// The line that ends every run.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("measurement {}  {}", self.verdict, self.reasons.join(" · "))
+    }
+}
+
+/// Lateness below this is never held against a run.
+const LATE_NS: u64 = 1_000_000;
+/// Nor is lateness below this share of the reported 99th percentile.
+const LATE_SHARE: f64 = 0.05;
+/// More of the plan than this must not be missing.
+const UNSENT_SHARE: f64 = 0.005;
+/// A core of which more than this is used is busy.
+const BUSY: f64 = 0.85;
+/// A worker of a closed loop that waits for a CPU for more of its time than this measures its neighbours too.
+const CROWDED: f64 = 0.25;
+/// More steal than this is worth naming.
+const STEAL: f64 = 0.02;
+/// Fewer sightings of a request under way than this, and chance alone puts the two figures a per cent or more apart.
+const SEEN: u64 = 10_000;
+
+/// Judges the measurement; none when there was nothing to measure.
+#[must_use]
+pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measurement> {
+    if requests.issued == 0 {
+        return None;
+    }
+    let all = run.totals.label(label::ALL);
+    let lateness = all
+        .slot
+        .histogram(Kind::Lateness, measure::Outcome::Ok)
+        .and_then(|h| h.quantile(0.99));
+    let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
+        Figure::Ns(ns) | Figure::NoAnswer(ns) => ns,
+        Figure::Empty => 0,
+    };
+    let bound = LATE_NS.max((reported as f64 * LATE_SHARE) as u64);
+    let mut m = Measurement {
+        verdict: "VALID".into(),
+        reasons: Vec::new(),
+        late_ns: late_stretches(run, bound),
+        first_bad_ns: None,
+        lateness_p99_ns: lateness,
+        sent: sent(arrivals),
+        cpu: busiest(run.totals.rows.values()),
+        waiting: most_waiting(run.totals.rows.values()),
+        littles_law: littles_law(run),
+    };
+    m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
+    let mut invalid = Vec::new();
+    if let Some(p99) = lateness.filter(|p99| *p99 > bound) {
+        invalid.push(format!(
+            "{}: lateness p99 {}",
+            late_because(run, &m.late_ns),
+            units::time(p99)
+        ));
+    }
+    if let Some(sent) = m.sent.filter(|sent| 1.0 - sent > UNSENT_SHARE) {
+        invalid.push(format!(
+            "{} of the plan was never sent",
+            units::share(1.0 - sent)
+        ));
+    }
+    for (fault, name) in [
+        (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
+        (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
+    ] {
+        let n = all
+            .slot
+            .counters
+            .faults
+            .0
+            .iter()
+            .filter(|(f, _)| *f == fault)
+            .map(|(_, n)| n)
+            .sum::<u64>();
+        if n > 0 {
+            invalid.push(format!("{name} for {} requests", units::count(n)));
+        }
+    }
+    if !invalid.is_empty() {
+        m.verdict = "INVALID".into();
+        m.reasons = invalid;
+    } else if run.manifest.load.model == Model::Closed && m.cpu > BUSY {
+        m.verdict = "DEGRADED".into();
+        m.reasons = vec![format!(
+            "generator-bound: throughput is a lower bound (generator CPU {})",
+            units::share(m.cpu)
+        )];
+    } else if run.manifest.load.model == Model::Closed && m.waiting > CROWDED {
+        m.verdict = "DEGRADED".into();
+        m.reasons = vec![format!(
+            "generator-bound: throughput is a lower bound (its workers waited for a CPU for {} of the time: fewer of them, or more cores)",
+            percent(m.waiting)
+        )];
+    } else {
+        m.reasons = figures(&m);
+    }
+    Some(m)
+}
+
+/// What a valid measurement says for itself.
+fn figures(m: &Measurement) -> Vec<String> {
+    let mut figures = Vec::new();
+    figures.extend(
+        m.lateness_p99_ns
+            .map(|ns| format!("lateness p99 {}", units::time(ns))),
+    );
+    figures.extend(m.sent.map(|sent| format!("{} of plan sent", percent(sent))));
+    figures.push(format!("generator CPU {}", percent(m.cpu)));
+    figures.extend(
+        m.littles_law
+            .map(|off| format!("Little's law within {}", units::share(off.max(0.001)))),
+    );
+    figures
+}
+
+/// A share that is close to one keeps the digits that tell it from one.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if (99.0..100.0).contains(&p) => format!("{p:.2} %"),
+        p if p >= 10.0 => format!("{p:.0} %"),
+        _ => units::share(share),
+    }
+}
+
+fn sent(arrivals: &Arrivals) -> Option<f64> {
+    let planned = arrivals.planned.filter(|planned| *planned > 0)?;
+    Some(1.0 - arrivals.unsent.unwrap_or(0) as f64 / planned as f64)
+}
+
+/// The intervals whose own lateness is beyond the bound, neighbours joined.
+fn late_stretches(run: &Run, bound: u64) -> Vec<(u64, u64)> {
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for row in run
+        .totals
+        .rows
+        .values()
+        .filter(|row| row.lateness_p99_ns.is_some_and(|p99| p99 > bound))
+    {
+        match stretches.last_mut() {
+            // One interval without an arrival between two late ones is no recovery.
+            Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
+            _ => stretches.push(row.span),
+        }
+    }
+    stretches
+}
+
+/// The busiest worker's share of a core over some intervals.
+fn busiest<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+    let mut time = 0;
+    let mut work: Vec<u64> = Vec::new();
+    for row in rows {
+        time += row.span.1 - row.span.0;
+        work.resize(work.len().max(row.run.cpu_ns.len()), 0);
+        for (i, cpu) in row.run.cpu_ns.iter().enumerate() {
+            work[i] += cpu.saturating_sub(row.run.spin_ns.get(i).copied().unwrap_or(0));
+        }
+    }
+    work.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
+}
+
+/// The largest share of the time for which a worker was ready to run and did not.
+fn most_waiting<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+    let mut time = 0;
+    let mut waiting: Vec<u64> = Vec::new();
+    for row in rows {
+        time += row.span.1 - row.span.0;
+        waiting.resize(waiting.len().max(row.run.waiting_ns.len()), 0);
+        for (sum, ns) in waiting.iter_mut().zip(&row.run.waiting_ns) {
+            *sum += ns;
+        }
+    }
+    waiting.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
+}
+
+/// Why the generator was late, and when.
+fn late_because(run: &Run, stretches: &[(u64, u64)]) -> String {
+    let inside = |row: &&Row| {
+        stretches
+            .iter()
+            .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
+    };
+    let rows: Vec<&Row> = run.totals.rows.values().filter(inside).collect();
+    let time: u64 = rows.iter().map(|row| row.span.1 - row.span.0).sum();
+    let share = |ns: u64| ns as f64 / time.max(1) as f64;
+    let steal = share(
+        rows.iter()
+            .map(|row| row.steal_ns.iter().max().copied().unwrap_or(0))
+            .sum(),
+    );
+    let throttled = share(rows.iter().map(|row| row.throttled_ns).sum());
+    let stall = rows.iter().map(|row| row.run.stall_ns).max().unwrap_or(0);
+    let cause = if busiest(rows.iter().copied()) > BUSY {
+        "generator CPU-bound".to_owned()
+    } else if throttled > 0.0 {
+        format!(
+            "generator throttled by its control group ({} of the time)",
+            units::share(throttled)
+        )
+    } else if steal > STEAL {
+        format!("the hypervisor took {} of the CPU", units::share(steal))
+    } else if stall > LATE_NS {
+        format!(
+            "generator held up, without the CPU for up to {}",
+            units::time(stall)
+        )
+    } else {
+        "generator late".to_owned()
+    };
+    format!("{cause}{}", ranges(stretches))
+}
+
+fn ranges(stretches: &[(u64, u64)]) -> String {
+    const SHOWN: usize = 3;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let text = |(from, to): &(u64, u64)| format!("{:.1}-{:.1}", seconds(*from), seconds(*to));
+    let shown: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
+    match stretches.len() {
+        0 => String::new(),
+        n if n > SHOWN => format!(" {} s and {} times more", shown.join(", "), n - SHOWN),
+        _ => format!(" {} s", shown.join(", ")),
+    }
+}
+
+/// |sampled − rate × time| / sampled, where time is what a request is under way for: wait and service.
+fn littles_law(run: &Run) -> Option<f64> {
+    let (mut sum, mut samples, mut elapsed) = (0u64, 0u64, 0u64);
+    for row in run.totals.rows.values() {
+        sum += row.run.in_flight.sum;
+        samples += row.run.in_flight.samples;
+        elapsed += row.span.1 - row.span.0;
+    }
+    if sum < SEEN {
+        return None;
+    }
+    let sampled = sum as f64 / samples as f64;
+    let all = run.totals.label(label::ALL);
+    let total = |kind| {
+        measure::Outcome::ALL
+            .into_iter()
+            .filter_map(|outcome| all.slot.histogram(kind, outcome))
+            .map(measure::Histogram::sum)
+            .sum::<u128>()
+    };
+    let expected = (total(Kind::Wait) + total(Kind::Service)) as f64 / elapsed.max(1) as f64;
+    Some((sampled - expected).abs() / sampled)
+}

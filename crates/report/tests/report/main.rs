@@ -1,0 +1,15 @@
+//! The crate from outside: runs are made by hand, written, read back and told of.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod artillery;
+mod export;
+mod page;
+mod record;
+mod screen;
+mod secrets;
+mod series;
+mod story;
+mod support;
+mod tell;
+mod worlds;
+mod wrk;

@@ -1,0 +1,49 @@
+//! The page's data, and what of it is told once more.
+
+use report::page;
+use serde_json::Value;
+
+use crate::support::{Folder, plan, write};
+
+/// All lists of figures in a value, with where they stand.
+fn columns(value: &Value, at: &str, found: &mut Vec<(String, Vec<Value>)>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                columns(value, &format!("{at}.{name}"), found);
+            }
+        }
+        Value::Array(items) if items.iter().any(Value::is_array) => {
+            for (i, item) in items.iter().enumerate() {
+                columns(item, &format!("{at}.{i}"), found);
+            }
+        }
+        Value::Array(items) => found.push((at.to_owned(), items.clone())),
+        _ => panic!("{at} is no column"),
+    }
+}
+
+#[test]
+fn a_tick_holds_what_is_new_of_every_column() {
+    let folder = Folder::new();
+    let run = write(&folder.0, &plan(&["p95 < 1s", "errors < 1%"]));
+    let page = page::of(&run);
+    let (_, points) = page.extent();
+    assert!(points >= 3);
+    let whole = serde_json::to_value(&page).unwrap();
+    let tick = serde_json::to_value(page::tick(&page, points - 1).unwrap()).unwrap();
+    assert_eq!(tick["from"], points - 1);
+    assert_eq!(tick["summary"], whole["summary"]);
+    assert_eq!(tick["series"]["heat"], whole["series"]["heat"]);
+    assert_eq!(tick["series"]["labels"], whole["series"]["labels"]);
+    for name in ["points", "lanes"] {
+        let (mut all, mut new) = (Vec::new(), Vec::new());
+        columns(&whole["series"][name], name, &mut all);
+        columns(&tick["series"][name], name, &mut new);
+        assert_eq!(all.len(), new.len());
+        for ((at, all), (_, new)) in all.iter().zip(&new) {
+            assert_eq!(all.len(), points, "{at}");
+            assert_eq!(all[points - 1..], new[..], "{at}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The terminal's view of a running test, line by line, at two widths.
+
+use measure::Interval;
+use plan::Plan;
+use report::{
+    console::{Scene, plain, screen},
+    record::{HostSample, Manifest, Run, Writer},
+    redact::Redactor,
+};
+
+use crate::support::{intervals, labels, plan, started};
+
+/// The hand-made run up to the end of an interval, and that interval.
+fn run_until(plan: &Plan, index: u64) -> (Run, Interval) {
+    let manifest = Manifest::new(plan, started());
+    let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::new(plan, &[]));
+    for interval in intervals() {
+        writer.interval(&interval, &HostSample::default());
+        if interval.index == index {
+            return (writer.run().clone(), interval);
+        }
+    }
+    panic!("no such interval");
+}
+
+fn shown(scene: &Scene, width: usize) -> String {
+    let lines: Vec<String> = screen(scene, width).iter().map(plain).collect();
+    format!("\n{}\n", lines.join("\n"))
+}
+
+#[test]
+fn before_the_start_it_shows_the_plan() {
+    let plan = plan(&["p95 < 1s"]);
+    let run = Run::planned(Manifest::new(&plan, started()), Vec::new());
+    let text = "
+shop.yml → http://shop.example.test:8080 · open, 10/s even fo… 20/s even for 1 s
+0 s of 3 s          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+Arrivals   40 planned · 0 due · 0 started · 0 users under way
+Requests   0 sent · 0 in flight · 0/s
+Service    now  p50 –           p95 –           p99 –           max –
+           run  p50 –           p95 –           p99 –           max –
+Errors     0
+Generator  nothing sent yet
+";
+    assert_eq!(shown(&Scene::of(&run, None), 80), text);
+}
+
+#[test]
+fn in_eighty_columns() {
+    let (run, interval) = run_until(&plan(&["errors < 1%", "p50 < 10s"]), 3);
+    let text = "
+shop.yml → http://shop.example.test:8080 · open, 10/s even fo… 20/s even for 1 s
+3 s of 3 s          █████████████████████████████████████████░░░░  peak (2 of 2)
+Arrivals   40 planned · 34 due · 34 started · 0 users under way
+Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
+Iteration  now  p50 3.36 ms     p95 ≥ 101 ms    p99 ≥ 101 ms    max ≥ 101 ms
+           run  p50 3.27 ms     p95 –           p99 –           max ≥ 101 ms
+Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
+Label                                  requests    now /s    errors service p95
+GET /cart                                    34      20.0         0           –
+POST /order                                  34      20.0         4           –
+Generator  VALID so far · lateness p99 20.0 µs · CPU <0.001 %
+Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
+";
+    assert_eq!(shown(&Scene::of(&run, Some(&interval)), 80), text);
+}
+
+#[test]
+fn in_a_hundred_and_twenty_columns() {
+    let (run, interval) = run_until(&plan(&[]), 3);
+    let text = "
+shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s even for 1 s
+3 s of 3 s          █████████████████████████████████████████████████████████████████████████████░░░░░░░░  peak (2 of 2)
+Arrivals   40 planned · 34 due · 34 started · 0 users under way
+Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
+Iteration  now  p50 3.36 ms     p95 ≥ 101 ms    p99 ≥ 101 ms    max ≥ 101 ms
+           run  p50 3.27 ms     p95 –           p99 –           max ≥ 101 ms
+Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
+Label                                                                          requests    now /s    errors service p95
+GET /cart                                                                            34      20.0         0           –
+POST /order                                                                          34      20.0         4           –
+Generator  VALID so far · lateness p99 20.0 µs · CPU <0.001 %
+";
+    assert_eq!(shown(&Scene::of(&run, Some(&interval)), 120), text);
+    // A wider terminal gets no more.
+    assert_eq!(shown(&Scene::of(&run, Some(&interval)), 300), text);
+}

@@ -1,0 +1,179 @@
+//! What a report says of a run: four different runs, four different conclusions, and nothing that is not in the summary.
+
+use std::collections::BTreeSet;
+
+use report::{markdown, page, summary};
+
+use super::worlds::{World, run};
+
+const FOUR: [World; 4] = [
+    World::Healthy,
+    World::Overloaded,
+    World::Erring,
+    World::Starved,
+];
+
+fn sentences(world: World) -> (Vec<String>, Vec<String>) {
+    let summary = summary::of(&run(world, &[]));
+    let kinds = summary.conclusions.iter().map(|c| c.kind.clone()).collect();
+    (
+        kinds,
+        summary.conclusions.into_iter().map(|c| c.text).collect(),
+    )
+}
+
+#[test]
+fn four_runs_four_conclusions() {
+    let first = FOUR.map(|world| sentences(world).0.first().cloned().unwrap());
+    assert_eq!(first, ["healthy", "overload", "errors", "generator"]);
+    let all: Vec<String> = FOUR
+        .into_iter()
+        .flat_map(|world| sentences(world).1)
+        .collect();
+    let different: BTreeSet<&String> = all.iter().collect();
+    assert_eq!(
+        all.len(),
+        different.len(),
+        "no sentence is true of two of them: {all:#?}"
+    );
+    assert!(
+        all.iter()
+            .all(|text| text.chars().any(|c| c.is_ascii_digit())),
+        "{all:#?}"
+    );
+}
+
+#[test]
+fn every_figure_of_a_conclusion_is_where_it_says() {
+    for world in FOUR.into_iter().chain([
+        World::Empty,
+        World::Once,
+        World::NeverAnswered,
+        World::Killed,
+    ]) {
+        let summary = summary::of(&run(world, &["p99 < 10ms"]));
+        let json = serde_json::to_value(&summary).unwrap();
+        for conclusion in &summary.conclusions {
+            assert!(!conclusion.figures.is_empty(), "{}", conclusion.text);
+            for path in &conclusion.figures {
+                let pointer = format!("/{}", path.replace('.', "/"));
+                let found = json.pointer(&pointer);
+                assert!(
+                    found.is_some_and(|value| !value.is_null()),
+                    "{world:?}: {path}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_strip_says_what_decided() {
+    let strip = |world, criteria: &[&str]| summary::of(&run(world, criteria)).verdict;
+    let sentence = |world, criteria: &[&str]| strip(world, criteria).sentence;
+    assert_eq!(
+        sentence(World::Healthy, &["p99 < 100ms", "errors < 1%"]),
+        "All 2 criteria held; closest was p99 < 100ms, measured 2.01 ms, with 98.0 % to spare."
+    );
+    assert_eq!(
+        sentence(World::Erring, &["p99 < 100ms", "errors < 1%"]),
+        "1 of 2 criteria failed: errors < 1%, measured 20.0 % (800 of 4,000)."
+    );
+    let failed = strip(World::Erring, &["p99 < 100ms", "errors < 1%"]);
+    assert_eq!(failed.figures.len(), 3);
+    assert_eq!(
+        (
+            failed.figures[0].name.as_str(),
+            failed.figures[0].value.as_str()
+        ),
+        ("errors", "20.0 % (800 of 4,000)")
+    );
+    assert!(sentence(World::Starved, &["p99 < 100ms"]).starts_with("The measurement is invalid"));
+    assert_eq!(
+        sentence(World::NeverAnswered, &[]),
+        "None of 4,000 requests was ever answered."
+    );
+    assert_eq!(
+        sentence(World::Empty, &[]),
+        "Nothing was sent: there is nothing to judge."
+    );
+    assert!(
+        sentence(World::Healthy, &[])
+            .starts_with("No criteria were set: 4,000 requests at 100/s, none failed")
+    );
+}
+
+#[test]
+fn markdown_of_any_run_has_its_tables_and_its_charts() {
+    for world in FOUR.into_iter().chain([
+        World::Empty,
+        World::Once,
+        World::NeverAnswered,
+        World::Killed,
+    ]) {
+        let document = markdown::of(&page::of(&run(world, &["p99 < 10ms"])));
+        let text = &document.text;
+        assert!(text.starts_with("# Load test: shop.yml\n\n"), "{text}");
+        for chart in &document.charts {
+            assert!(
+                text.contains(&format!("](charts/{})", chart.name)),
+                "{}",
+                chart.name
+            );
+            assert!(chart.text.starts_with("<svg ") && chart.text.ends_with("</svg>\n"));
+            assert!(
+                !chart.text.contains("NaN") && !chart.text.contains("inf"),
+                "{world:?} {}",
+                chart.name
+            );
+        }
+        assert_eq!(
+            document.charts.is_empty(),
+            world == World::Empty,
+            "{world:?}"
+        );
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            assert!(line.ends_with('|'), "{line}");
+        }
+    }
+}
+
+#[test]
+fn published_tables_have_their_heads() {
+    let summary = summary::of(&run(World::Healthy, &[]));
+    let head = |which| {
+        markdown::published(&summary, which)
+            .lines()
+            .next()
+            .unwrap()
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .filter(|cell| !cell.is_empty())
+            .collect::<Vec<_>>()
+            .join(" | ")
+    };
+    assert_eq!(
+        head(markdown::Published::Requests),
+        "Endpoint | # Requests | # Failures | Avg response (ms) | Requests / s"
+    );
+    assert_eq!(
+        head(markdown::Published::Percentiles),
+        "Name | 50% | 66% | 75% | 80% | 90% | 95% | 98% | 99% | 99.9% | 99.99% | 100% | # reqs"
+    );
+    assert_eq!(head(markdown::Published::Rates), "endpoint | RPS");
+}
+
+/// The published schema is the one that the code has; `UPDATE_DOCS=1` writes it.
+#[test]
+fn the_published_schema_is_true() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/summary.schema.json"
+    );
+    let text = summary::schema() + "\n";
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let same = std::fs::read_to_string(path).unwrap() == text;
+    assert!(same, "run again with UPDATE_DOCS=1");
+}

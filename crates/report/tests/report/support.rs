@@ -1,0 +1,227 @@
+//! A run made by hand: a plan, labels, and intervals from the real recorder.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use measure::{
+    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample, cuts::Cuts,
+    door::ArtilleryDoor, door::DoorEvent, interval::Snapshot, label::Group, sample::Ended,
+};
+use plan::{FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, criteria::parse_criterion};
+use report::{
+    record::{End, HostSample, Manifest, Place, Run, Started, State, Writer},
+    redact::Redactor,
+};
+
+pub const SECOND: u64 = 1_000_000_000;
+pub const MS: u64 = 1_000_000;
+/// 20 November 2026, 13:15:00.3 UTC.
+pub const WALL: u64 = 1_795_180_500_300_000_000;
+
+/// A folder of its own for a test, removed when the test is over.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("loadline-report-{}-{n}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// 10/s for 2 s, then 20/s for 1 s.
+pub fn plan(criteria: &[&str]) -> Plan {
+    let mut warm = Phase::new(2 * SECOND, Shape::Rate(Rate::per_second(10)));
+    warm.name = Some("warm".into());
+    let peak = Phase {
+        name: Some("peak".into()),
+        ..Phase::new(SECOND, Shape::Rate(Rate::per_second(20)))
+    };
+    let load = Load::Open {
+        phases: vec![warm, peak],
+        first: FirstArrival::AtStart,
+    };
+    let target = "http://shop.example.test:8080".into();
+    let mut plan = Plan::new("shop.yml".into(), Format::Native, target, load, Vec::new());
+    plan.criteria = criteria
+        .iter()
+        .map(|text| parse_criterion(text).unwrap())
+        .collect();
+    plan.notes = vec![Note {
+        at: None,
+        text: "`think: 0.5` is half a second".into(),
+    }];
+    plan
+}
+
+pub fn labels() -> Labels {
+    let mut labels = Labels::default();
+    labels.id(Group::Request, "GET", "/cart");
+    labels.id(Group::Request, "POST", "/order");
+    labels.id(Group::Iteration, "", "checkout");
+    labels
+}
+
+pub fn started() -> Started {
+    Started {
+        version: "0.1.0".into(),
+        command: vec!["loadline".into(), "run".into(), "shop.yml".into()],
+        door: "run".into(),
+        workers: 1,
+        seed: 1,
+        wall_ns: WALL,
+        monotonic_ns: 5 * SECOND,
+    }
+}
+
+pub fn sample(
+    label: u16,
+    intended: Intended,
+    service_ns: u64,
+    ended: Ended,
+    status: Option<u16>,
+) -> Sample {
+    let taken_up_ns = intended.ns() + 20_000;
+    Sample {
+        label,
+        intended,
+        taken_up_ns,
+        first_write_ns: Some(taken_up_ns + 30_000),
+        first_read_ns: status.map(|_| taken_up_ns + 30_000 + service_ns / 2),
+        done_ns: taken_up_ns + 30_000 + service_ns,
+        ended,
+        status,
+        bytes_out: 100,
+        bytes_in: 500,
+    }
+}
+
+/// What one of several workers counts in a run of this plan.
+pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
+    let schedule = plan(&[]).schedule(1);
+    let cuts = Cuts::new(WALL, schedule.phase_ends());
+    let door = ArtilleryDoor::new(
+        vec!["checkout".into()],
+        vec![
+            String::new(),
+            String::new(),
+            "/cart".into(),
+            "/order".into(),
+        ],
+        None,
+    );
+    let mut recorder = Recorder::new(
+        worker as usize,
+        cuts,
+        labels().all().len(),
+        Some(Box::new(door)),
+    );
+    for arrival in schedule.shard(worker, of) {
+        let at = arrival.intended_ns;
+        recorder.advance(at);
+        recorder.run.due += 1;
+        recorder.run.started += 1;
+        recorder.run.in_flight.sample(1 + arrival.number % 3);
+        recorder.run.cpu_ns = vec![1000];
+        recorder.run.stall_ns = arrival.number;
+        recorder.door(at, &DoorEvent::UserStarted { scenario: 0 });
+        let first = sample(
+            2,
+            Intended::scheduled(at),
+            MS + arrival.number * 10_000,
+            Ended::Ok,
+            Some(200),
+        );
+        recorder.issued(at, 2, Intended::scheduled(at));
+        recorder.door(first.first_write_ns.unwrap(), &DoorEvent::RequestSent);
+        recorder.sample(&first);
+        let sent_wall_ns = WALL + first.first_write_ns.unwrap();
+        recorder.door(
+            first.done_ns,
+            &DoorEvent::Head {
+                step: 2,
+                status: 200,
+                sent_wall_ns,
+                last: true,
+                endpoint: None,
+                server_ms: None,
+            },
+        );
+        let intended = Intended::after_previous(first.done_ns, 0);
+        let (ended, status) = match arrival.number % 20 {
+            3 => (Ended::Failed(Failure::Status(500)), Some(500)),
+            7 => (Ended::None(Fault::ResponseTimeout), None),
+            _ => (Ended::Ok, Some(201)),
+        };
+        let second = sample(
+            3,
+            intended,
+            if status.is_none() { 100 * MS } else { 2 * MS },
+            ended,
+            status,
+        );
+        recorder.issued(intended.ns(), 3, intended);
+        if recorder.is_first(3, ended) {
+            recorder.first(&second, "POST http://shop.example.test:8080/order".into());
+        }
+        recorder.sample(&second);
+        recorder.iteration(second.done_ns, 4, Intended::scheduled(at), ended);
+    }
+    recorder.finish(3 * SECOND + 10 * MS);
+    recorder.take_full()
+}
+
+/// The intervals of a whole run.
+pub fn intervals() -> Vec<Interval> {
+    let is_request = |id: u16| id == 2 || id == 3;
+    snapshots(0, 1)
+        .into_iter()
+        .map(|snapshot| Interval::merge(vec![snapshot], 1, is_request))
+        .collect()
+}
+
+pub fn end() -> End {
+    End {
+        ns: 3 * SECOND + 10 * MS,
+        reason: None,
+        record_ends_ns: None,
+    }
+}
+
+/// Writes a whole run.
+pub fn write(runs: &Path, plan: &Plan) -> Run {
+    let mut writer = writer(runs, plan, labels().all());
+    for interval in intervals() {
+        assert!(
+            writer
+                .interval(
+                    &interval,
+                    &HostSample {
+                        steal_ns: vec![7],
+                        throttled_ns: 3
+                    }
+                )
+                .is_none()
+        );
+    }
+    let (run, warning) = writer.finish(State::Complete, end());
+    assert!(warning.is_none());
+    run
+}
+
+pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {
+    let place = Place::new(Some(runs.to_owned()), 0xbeef);
+    let manifest = Manifest::new(plan, started());
+    Writer::create(&place, &manifest, plan, labels, Redactor::new(plan, &[])).unwrap()
+}

@@ -1,0 +1,176 @@
+//! Four runs that are alike but for what happened: a healthy one, an overloaded one, one full of errors, and one whose generator
+//! was starved. 100 arrivals a second for 40 s, one request each.
+
+use measure::{
+    Failure, Fault, Intended, Recorder, Sample, cuts::Cuts, label::Group, sample::Ended,
+};
+use plan::{FirstArrival, Format, Load, Phase, Plan, Rate, Shape, criteria::parse_criterion};
+use report::{
+    record::{End, HostSample, Manifest, Run, State, Writer},
+    redact::Redactor,
+};
+
+use super::support::{MS, SECOND, WALL, started};
+
+/// How long the load goes on.
+pub const SECONDS: u64 = 40;
+/// Arrivals per second.
+pub const RATE: u64 = 100;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum World {
+    Healthy,
+    Overloaded,
+    Erring,
+    Starved,
+    Empty,
+    Once,
+    NeverAnswered,
+    Killed,
+}
+
+/// One answer: how late the generator was, how long the request waited and took, and how it ended.
+struct Answer {
+    late_ns: u64,
+    wait_ns: u64,
+    service_ns: u64,
+    ended: Ended,
+}
+
+fn answer(world: World, k: u64) -> Answer {
+    let quick = MS + (k * 7919 % 1000) * 1_000;
+    let (mut late_ns, mut wait_ns, mut service_ns, mut ended) = (5_000, 20_000, quick, Ended::Ok);
+    match world {
+        World::Healthy | World::Once | World::Killed | World::Empty => {}
+        // A queue that grows by a quarter of what arrives.
+        World::Overloaded => wait_ns = k * SECOND / RATE / 4,
+        World::Erring if k.is_multiple_of(5) => ended = Ended::Failed(Failure::Status(503)),
+        World::Erring => {}
+        World::Starved => late_ns = 30 * MS + (k % 50) * MS,
+        World::NeverAnswered => {
+            service_ns = 0;
+            ended = Ended::None(Fault::Refused);
+        }
+    }
+    Answer {
+        late_ns,
+        wait_ns,
+        service_ns,
+        ended,
+    }
+}
+
+fn plan(world: World, criteria: &[&str]) -> Plan {
+    let load = match world {
+        World::Once => Load::Once,
+        _ => Load::Open {
+            phases: vec![Phase::new(
+                SECONDS * SECOND,
+                Shape::Rate(Rate::per_second(RATE)),
+            )],
+            first: FirstArrival::AtStart,
+        },
+    };
+    let target = "http://127.0.0.1:8080".into();
+    let mut plan = Plan::new("shop.yml".into(), Format::Native, target, load, Vec::new());
+    plan.criteria = criteria
+        .iter()
+        .map(|text| parse_criterion(text).unwrap())
+        .collect();
+    plan
+}
+
+/// When each request ends, and how.
+fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
+    let mut ends: Vec<(u64, Sample)> = (0..arrivals)
+        .map(|k| {
+            let intended = k * SECOND / RATE;
+            let what = answer(world, k);
+            let taken_up_ns = intended + what.late_ns;
+            let first_write_ns = taken_up_ns + what.wait_ns;
+            let done_ns = first_write_ns + what.service_ns;
+            let answered = !matches!(what.ended, Ended::None(_));
+            let sample = Sample {
+                label: 2,
+                intended: Intended::scheduled(intended),
+                taken_up_ns,
+                first_write_ns: answered.then_some(first_write_ns),
+                first_read_ns: answered.then_some(done_ns),
+                done_ns,
+                ended: what.ended,
+                status: answered.then_some(if what.ended == Ended::Ok { 200 } else { 503 }),
+                bytes_out: 100,
+                bytes_in: 500,
+            };
+            (done_ns, sample)
+        })
+        .collect();
+    ends.sort_by_key(|(done_ns, _)| *done_ns);
+    ends
+}
+
+/// The run of a world.
+pub fn run(world: World, criteria: &[&str]) -> Run {
+    let plan = plan(world, criteria);
+    let mut labels = measure::Labels::default();
+    labels.id(Group::Request, "GET", "/cart");
+    labels.id(Group::Iteration, "", "checkout");
+    let manifest = Manifest::new(&plan, started());
+    let redactor = || Redactor::new(&plan, &[]);
+    let mut writer = Writer::in_memory(&manifest, labels.all(), redactor());
+    let cuts = Cuts::new(WALL, plan.schedule(1).phase_ends());
+    let mut recorder = Recorder::new(0, cuts, labels.all().len(), None);
+    let arrivals = match world {
+        World::Empty => 0,
+        World::Once => 1,
+        World::Killed => RATE * 12,
+        _ => RATE * SECONDS,
+    };
+    let ends = ends(world, arrivals);
+    let last = ends
+        .last()
+        .map_or(SECONDS * SECOND, |(done_ns, _)| *done_ns);
+    // Events in the order of time: arrivals, ends, and a look at the requests under way each 10 ms.
+    let (mut next_arrival, mut next_end, mut under_way) = (0u64, 0usize, 0u64);
+    let mut at = 0;
+    while at < last + 10 * MS {
+        while next_arrival < arrivals && next_arrival * SECOND / RATE <= at {
+            let intended = next_arrival * SECOND / RATE;
+            recorder.advance(intended);
+            recorder.run.due += 1;
+            recorder.run.started += 1;
+            recorder.issued(intended, 2, Intended::scheduled(intended));
+            under_way += 1;
+            next_arrival += 1;
+        }
+        while let Some((done_ns, sample)) = ends.get(next_end).filter(|(done_ns, _)| *done_ns <= at)
+        {
+            recorder.advance(*done_ns);
+            recorder.sample(sample);
+            recorder.iteration(*done_ns, 3, sample.intended, sample.ended);
+            under_way -= 1;
+            next_end += 1;
+        }
+        recorder.advance(at);
+        recorder.run.in_flight.sample(under_way);
+        let busy = if world == World::Starved { 9 } else { 1 };
+        recorder.run.cpu_ns = vec![recorder.run.cpu_ns.first().unwrap_or(&0) + busy * MS];
+        at += 10 * MS;
+    }
+    let last = at;
+    recorder.finish(last);
+    for snapshot in recorder.take_full() {
+        let interval = measure::Interval::merge(vec![snapshot], 1, |id| id == 2);
+        assert!(writer.interval(&interval, &HostSample::default()).is_none());
+    }
+    if world == World::Killed {
+        return writer.run().clone();
+    }
+    let end = End {
+        ns: last,
+        reason: None,
+        record_ends_ns: None,
+    };
+    writer.finish(State::Complete, end).0
+}

@@ -1,0 +1,285 @@
+//! The requests in the bytes that a script answers: how many there are, and which of them are HEAD. Checked strictly once, before
+//! the run; counted quickly ever after.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
+
+/// The end of a head, looked for in every batch.
+static HEAD_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
+
+/// What a batch's bytes hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// How many.
+    pub count: u32,
+    /// Those with HEAD, by number from 0.
+    pub heads: Vec<u32>,
+}
+
+/// What keeps bytes from being whole requests, and where; lines and columns count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    reason: &'static str,
+    line: usize,
+    column: usize,
+}
+
+impl std::fmt::Display for Flaw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {}:{}", self.reason, self.line, self.column)
+    }
+}
+
+fn flaw(bytes: &[u8], at: usize, reason: &'static str) -> Flaw {
+    let before = &bytes[..at.min(bytes.len())];
+    let line_begin = before
+        .iter()
+        .rposition(|b| *b == b'\n')
+        .map_or(0, |n| n + 1);
+    Flaw {
+        reason,
+        line: before.iter().filter(|b| **b == b'\n').count() + 1,
+        column: before.len() - line_begin + 1,
+    }
+}
+
+/// Takes bytes apart and looks at every line.
+pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
+    let mut found = Requests::default();
+    let mut at = 0;
+    while at < bytes.len() || found.count == 0 {
+        let head_end = check_head(bytes, at)?;
+        let request = &bytes[at..head_end];
+        if request.starts_with(b"HEAD ") {
+            found.heads.push(found.count);
+        }
+        let end = match body(request) {
+            Body::Length(length) => head_end.checked_add(length),
+            Body::Chunked => chunks(&bytes[head_end..]).map(|n| head_end + n),
+        };
+        at = end
+            .filter(|end| *end <= bytes.len())
+            .ok_or_else(|| flaw(bytes, bytes.len(), "incomplete request"))?;
+        found.count += 1;
+    }
+    Ok(found)
+}
+
+/// Counts requests without looking closely. None: they do not end where the bytes end.
+#[inline]
+pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
+    found.count = 0;
+    found.heads.clear();
+    let head_end = &*HEAD_END;
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let head = head_end.find(rest)? + 4;
+        if rest.starts_with(b"HEAD ") {
+            found.heads.push(found.count);
+        }
+        // What ends with its head has no body, whatever the head says: the next one begins there.
+        at += match body(&rest[..head]) {
+            _ if head == rest.len() => head,
+            Body::Length(length) => head.checked_add(length)?,
+            Body::Chunked => head + chunks(&rest[head..])?,
+        };
+        found.count += 1;
+    }
+    (at == bytes.len() && found.count > 0).then_some(())
+}
+
+enum Body {
+    Length(usize),
+    Chunked,
+}
+
+/// How a head says that its body is delimited.
+fn body(head: &[u8]) -> Body {
+    let mut found = Body::Length(0);
+    let mut rest = head;
+    while let Some(end) = memchr::memchr(b'\n', rest) {
+        let line = &rest[..end];
+        rest = &rest[end + 1..];
+        // Told apart by one byte first: most lines are neither.
+        match line.first() {
+            Some(b'c' | b'C') => {
+                if let Some(value) = value_of(line, b"content-length:") {
+                    let digits = std::str::from_utf8(value).ok();
+                    let length = digits.and_then(|digits| digits.parse().ok());
+                    found = Body::Length(length.unwrap_or(0));
+                }
+            }
+            Some(b't' | b'T') => {
+                if let Some(value) = value_of(line, b"transfer-encoding:")
+                    && value.to_ascii_lowercase().ends_with(b"chunked")
+                {
+                    return Body::Chunked;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (begin, value) = line.split_at_checked(name.len())?;
+    begin.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
+}
+
+/// The length of a chunked body; none: it does not end.
+fn chunks(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let line_end = at + memmem::find(&bytes[at..], b"\r\n")?;
+        let line = std::str::from_utf8(&bytes[at..line_end]).ok()?;
+        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
+        at = line_end + 2;
+        if size == 0 {
+            // Trailers, up to an empty line.
+            loop {
+                let line = memmem::find(bytes.get(at..)?, b"\r\n")?;
+                at += line + 2;
+                if line == 0 {
+                    return Some(at);
+                }
+            }
+        }
+        at = at.checked_add(size)?.checked_add(2)?;
+        if at > bytes.len() {
+            return None;
+        }
+    }
+}
+
+/// The end of the head that begins at `begin`, every line of it looked at.
+fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
+    let mut at = begin;
+    let mut first = true;
+    loop {
+        let line_end = memchr::memchr(b'\n', &bytes[at..]).map(|n| at + n);
+        let line = &bytes[at..line_end.unwrap_or(bytes.len())];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let wrong = if first {
+            check_request_line(line, line_end.is_some())
+        } else {
+            check_header(line, line_end.is_some())
+        };
+        if let Some((offset, reason)) = wrong {
+            return Err(flaw(bytes, at + offset, reason));
+        }
+        let Some(line_end) = line_end else {
+            return Err(flaw(bytes, bytes.len(), "incomplete request"));
+        };
+        at = line_end + 1;
+        if line.is_empty() && !first {
+            return Ok(at);
+        }
+        first = false;
+    }
+}
+
+type Wrong = Option<(usize, &'static str)>;
+
+fn check_request_line(line: &[u8], whole: bool) -> Wrong {
+    let method = line
+        .iter()
+        .take_while(|b| b.is_ascii_uppercase() || **b == b'-')
+        .count();
+    let behind = line.get(method);
+    if behind.is_some_and(|b| *b != b' ') || (method == 0 && whole) {
+        return Some((0, "invalid HTTP method"));
+    }
+    let Some(target) = line.get(method + 1..) else {
+        return whole.then_some((method, "invalid HTTP method"));
+    };
+    let Some(space) = memchr::memrchr(b' ', target) else {
+        return whole.then_some((line.len(), "invalid HTTP version"));
+    };
+    let version = method + 1 + space + 1;
+    let known = line[version..].strip_prefix(b"HTTP/");
+    let is_version = known
+        .is_some_and(|v| matches!(v, [a, b'.', b] if a.is_ascii_digit() && b.is_ascii_digit()));
+    (whole && !is_version).then_some((version, "invalid HTTP version"))
+}
+
+fn check_header(line: &[u8], whole: bool) -> Wrong {
+    let token = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
+    let name = line.iter().take_while(|b| token(b)).count();
+    let folded = matches!(line.first(), Some(b' ' | b'\t'));
+    let fits = line.is_empty() || folded || (name > 0 && line.get(name) == Some(&b':'));
+    let cut = !whole && name == line.len();
+    (!fits && !cut).then_some((name, "invalid character in header"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_requests_are_counted() {
+        for (text, number, heads) in [
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1, &[][..]),
+            (
+                "GET / HTTP/1.1\r\n\r\nHEAD /a HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n",
+                3,
+                &[1],
+            ),
+            (
+                "POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nabcdeGET / HTTP/1.1\r\n\r\n",
+                2,
+                &[],
+            ),
+            (
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nT: x\r\n\r\nHEAD / HTTP/1.1\r\n\r\n",
+                2,
+                &[1],
+            ),
+            ("GET http://other/a HTTP/1.1\r\nX: a\r\n b\r\n\r\n", 1, &[]),
+        ] {
+            let wanted = Requests {
+                count: number,
+                heads: heads.to_vec(),
+            };
+            assert_eq!(check(text.as_bytes()).as_ref(), Ok(&wanted), "{text:?}");
+            let mut quickly = Requests::default();
+            assert_eq!(count(text.as_bytes(), &mut quickly), Some(()), "{text:?}");
+            assert_eq!(quickly, wanted);
+        }
+    }
+
+    #[test]
+    fn flaws_are_told_with_their_place() {
+        for (text, message) in [
+            ("", "incomplete request at 1:1"),
+            ("garbage", "invalid HTTP method at 1:1"),
+            ("5", "invalid HTTP method at 1:1"),
+            ("GET / HTTP/1.1\r\n", "incomplete request at 2:1"),
+            (
+                "GET / HTTP/1.1\r\nHost x\r\n\r\n",
+                "invalid character in header at 2:5",
+            ),
+            (
+                "GET / HTTX/1.1\r\nHost: x\r\n\r\n",
+                "invalid HTTP version at 1:7",
+            ),
+            (
+                "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab",
+                "incomplete request at 4:3",
+            ),
+        ] {
+            let flaw = check(text.as_bytes()).expect_err(text);
+            assert_eq!(flaw.to_string(), message);
+        }
+        let mut quickly = Requests::default();
+        for text in [
+            "",
+            "GET / HTTP/1.1\r\n",
+            "GET / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab",
+        ] {
+            assert_eq!(count(text.as_bytes(), &mut quickly), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A thread's requests, from its state: the hot path between the batch driver and a script. Builds for `response` only what its
+//! parameters can see.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use engine::{
+    driver::batch::{Batch, Source},
+    http::reply::{Keep, Reply},
+};
+
+use super::{
+    Hooks, Machine,
+    ffi::Value,
+    host::{Shared, lock},
+    requests::{self, Requests},
+};
+
+const MS: f64 = 1_000_000.0;
+
+/// The source of one thread.
+pub struct LuaSource {
+    shared: Arc<Shared>,
+    thread: usize,
+    /// None only where the state could not be had.
+    machine: Option<Machine>,
+    hooks: Hooks,
+    /// What is expected of bytes that cannot be counted.
+    usual: Requests,
+    found: Requests,
+    /// The request that never changes.
+    fixed: Vec<u8>,
+    /// The `response` that was last looked at, and what it wants.
+    looked_at: (usize, Keep),
+}
+
+impl LuaSource {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        thread: usize,
+        hooks: Hooks,
+        usual: Requests,
+    ) -> LuaSource {
+        let machine = shared
+            .threads
+            .get(thread)
+            .and_then(|thread| lock(&thread.machine).take());
+        let mut source = LuaSource {
+            shared: Arc::clone(shared),
+            thread,
+            machine,
+            hooks,
+            usual,
+            found: Requests::default(),
+            fixed: Vec::new(),
+            looked_at: (0, Keep::Nothing),
+        };
+        if !hooks.request {
+            source.found.clone_from(&source.usual);
+            let mut fixed = Vec::new();
+            source.ask(&mut fixed);
+            if requests::count(&fixed, &mut source.found).is_none() {
+                source.found.clone_from(&source.usual);
+            }
+            source.fixed = fixed;
+        }
+        source
+    }
+
+    /// Asks the script for a request; false: it has failed.
+    #[inline]
+    fn ask(&self, bytes: &mut Vec<u8>) -> bool {
+        let Some(machine) = &self.machine else {
+            return false;
+        };
+        let asked = machine
+            .state
+            .bytes(machine.request, machine.usual_request, bytes);
+        self.went_well(asked)
+    }
+
+    #[inline]
+    fn went_well<T>(&self, result: Result<T, String>) -> bool {
+        match result {
+            Ok(_) => true,
+            Err(why) => {
+                let fatal = lock(&self.shared.fatal).clone();
+                self.shared.fail(fatal.unwrap_or(why));
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn is_stopped(&self) -> bool {
+        self.shared.threads[self.thread]
+            .stopped
+            .load(Ordering::Relaxed)
+    }
+
+    /// What of an answer the script's `response` can see.
+    #[inline]
+    fn wanted(&mut self) -> Keep {
+        let Some(machine) = self.machine.as_ref().filter(|_| self.hooks.response) else {
+            return Keep::Nothing;
+        };
+        let Some(identity) = machine.state.identity(machine.response) else {
+            return Keep::Nothing;
+        };
+        if self.looked_at.0 != identity {
+            let parameters = machine.state.call(machine.calls, c"parameters", &[], 1);
+            let keep = match parameters.as_deref() {
+                Ok([Value::Number(n)]) if (0.0..=1.0).contains(n) => Keep::Status,
+                Ok([Value::Number(n)]) if *n == 2.0 => Keep::Head,
+                _ => Keep::Body,
+            };
+            self.looked_at = (identity, keep);
+        }
+        self.looked_at.1
+    }
+}
+
+impl Source for LuaSource {
+    fn next(&mut self, _: usize, batch: &mut Batch) -> bool {
+        if self.is_stopped() {
+            return false;
+        }
+        if self.hooks.request {
+            if !self.ask(&mut batch.bytes) {
+                return false;
+            }
+            let counted = requests::count(&batch.bytes, &mut self.found);
+            let found = if counted.is_some() {
+                &self.found
+            } else {
+                &self.usual
+            };
+            batch.answers = found.count;
+            if !(found.heads.is_empty() && batch.heads.is_empty()) {
+                batch.heads.clone_from(&found.heads);
+            }
+        } else if batch.bytes.is_empty() {
+            if self.fixed.is_empty() {
+                return false;
+            }
+            batch.bytes.clone_from(&self.fixed);
+            batch.answers = self.found.count;
+            batch.heads.clone_from(&self.found.heads);
+        }
+        batch.keep = self.wanted();
+        true
+    }
+
+    fn pause_ns(&mut self, _: usize) -> Option<u64> {
+        let machine = self.machine.as_ref().filter(|_| self.hooks.delay)?;
+        match machine.state.number(machine.delay) {
+            Ok(ms) => Some((ms.trunc().max(0.0) * MS) as u64),
+            Err(why) => {
+                self.shared.fail(why);
+                None
+            }
+        }
+    }
+
+    fn answered(&mut self, _: usize, reply: &Reply) -> bool {
+        let keep = self.wanted();
+        if let Some(machine) = self.machine.as_ref().filter(|_| keep > Keep::Nothing) {
+            let mut headers = headers_of(&reply.head);
+            let told = machine.state.tell(
+                machine.response,
+                reply.status,
+                (keep >= Keep::Head).then_some(&mut headers),
+                (keep == Keep::Body).then_some(&reply.body),
+            );
+            if !self.went_well(told) {
+                return false;
+            }
+        }
+        !self.is_stopped()
+    }
+}
+
+impl Drop for LuaSource {
+    fn drop(&mut self) {
+        // Back to its place, for `done` to look at its globals.
+        if let Some(thread) = self.shared.threads.get(self.thread) {
+            *lock(&thread.machine) = self.machine.take();
+        }
+    }
+}
+
+/// The header lines of a head, names as they were sent.
+fn headers_of(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = head.split(|b| *b == b'\n').skip(1);
+    lines.filter_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_keep_their_case_and_lose_their_blanks() {
+        let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-b:  two words \r\nEmpty:\r\n\r\n";
+        let found: Vec<(&[u8], &[u8])> = headers_of(head).collect();
+        let wanted: [(&[u8], &[u8]); 3] = [(b"X-A", b"1"), (b"x-b", b"two words"), (b"Empty", b"")];
+        assert_eq!(found, wanted);
+    }
+}

@@ -1,0 +1,8 @@
+-- Two random numbers, asked for their sum: every request is a different one.
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+
+function request()
+  local a, b = math.random(100), math.random(100)
+  return wrk.format(nil, "/api/sum", nil, string.format('{"a":%d,"b":%d}', a, b))
+end

@@ -1,0 +1,12 @@
+//! Any text as another tool's output: figures or a refusal, never a panic or a hang; and what was read can be audited.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(import) = report::import::read(text) {
+        let audit = report::audit::of(&import);
+        assert!(audit.figures > 0);
+        let _ = audit.text();
+    }
+});

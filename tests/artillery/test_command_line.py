@@ -1,0 +1,266 @@
+"""The command line of the door: every flag, the other commands, suffixes, exit codes, and what a signal leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+
+import peers
+import pytest
+from conftest import Loadline, until
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+class Server(peers.Peer):
+    """Answers 200 to everything and keeps the request lines."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        super().__init__(self._answer)
+
+    def _answer(self, connection) -> None:
+        while request := connection.recv(65536).decode():
+            self.asked.append(request.split(" HTTP/")[0])
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        connection.close()
+
+
+@pytest.fixture
+def server():
+    with Server() as server:
+        yield server
+
+
+def write(loadline: Loadline, server: Server, name: str = "s.yml", url: str = "/", more: str = "") -> Path:
+    return loadline.write(
+        name, f"config: {{ target: '{server.url}', {more} }}\nscenarios: [ {{ flow: [ {{ get: {{ url: '{url}' }} }} ] }} ]\n"
+    )
+
+
+def test_dotenv(loadline, server):
+    script = write(loadline, server, url="/{{ $env.A }}/{{ $processEnvironment.B }}/{{ $env.C }}")
+    loadline.write("my.env", "# comment\nexport A='from file'\nB=file\nC=\"x#y\"  # why\n")
+    for flag in ("--dotenv", "--env-file"):
+        assert loadline("artillery", "run", "-q", script, flag, "my.env", env={"B": "from-process"}).returncode == 0
+    assert server.asked == ["GET /from%20file/from-process/x#y".replace("#y", "")] * 2
+    missing = loadline("artillery", "run", "-q", script, "--dotenv", "none.env")
+    assert missing.returncode == 0
+    assert missing.stdout.startswith("WARNING: could not read dotenv file: none.env\nTest run id: t")
+
+
+def test_files_are_merged_in_order(loadline, server):
+    script = write(loadline, server, url="/{{ a }}{{ b }}{{ c }}{{ d }}", more="variables: { a: 1, b: 1, c: 1, d: 1 }")
+    for name, values in {"two.yml": "b: 2, c: 2, d: 2", "three.json": "c: 3, d: 3", "conf.yaml": "d: 4"}.items():
+        text = f"{{ config: {{ variables: {{ {values} }} }} }}"
+        loadline.write(name, re.sub(r"(\w+):", r'"\1":', text) if name.endswith("json") else text)
+    run = loadline("artillery", "run", "-q", script, "two.yml", "-i", "three.json", "--config", "conf.yaml")
+    assert (run.returncode, server.asked) == (0, ["GET /1234"])
+
+
+def test_payload_flag(loadline, server):
+    loadline.write("rows.csv", "red\n")
+    script = write(loadline, server, url="/{{ color }}", more="payload: { fields: [ color ] }")
+    assert loadline("artillery", "run", "-q", script, "-p", "rows.csv").returncode == 0
+    assert server.asked == ["GET /red"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "out", "err"),
+    [
+        (["--platform", "local", "--count", "3"], 0, "", "--count has no effect"),
+        (["--platform", "aws:lambda"], 1, None, "--platform aws:lambda is not supported"),
+        (["--platform", "az:aci"], 1, None, "--platform az:aci is not supported"),
+        (["--platform", "moon"], 2, None, "invalid value 'moon'"),
+        (["--platform-opt", "a=b"], 0, "", "--platform-opt has no effect"),
+        (["--tags", "team:a,stray"], 0, "WARNING: could not parse some tags: stray\n", "tags: team:a,stray"),
+        (["--tags", ",".join(f"t:{i}" for i in range(11))], 1, "A maximum of 10 tags is supported\n", ""),
+        (["--name", "n", "--note", "why not"], 0, "", "note: why not"),
+        (["--record"], 7, None, "Error: API key is required to record test results to Artillery Cloud\n"),
+        (["--record", "--key", "a-key"], 0, "", "--record has no effect: results are not sent anywhere"),
+        (["--overrides", "{bad"], 1, "", "--overrides:1:2: this is not JSON"),
+        (["--variables", "5"], 1, "", "--variables:1:1: `5` is not a JSON object"),
+        (["-e", "nowhere"], 0, "WARNING: environment nowhere is set but is not defined in the script\n", ""),
+        (["--scenario-name", "none"], 11, "", "worker error, id: 1 Scenario none not found in script."),
+        (["--nope"], 2, None, "unexpected argument '--nope'"),
+        (["-d", "5"], 2, None, "unexpected argument '-d'"),
+    ],
+)
+def test_flags(loadline, server, flags, code, out, err):
+    run = loadline("artillery", "run", "-q", write(loadline, server), *flags)
+    assert run.returncode == code, run.stderr
+    assert err in run.stderr
+    if out is not None:
+        assert re.sub(r"Test run id: t\S+\n", "", run.stdout) == out
+    assert bool(server.asked) == (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("s.txt", "s.txt: unknown file type: an Artillery script ends in .yml, .yaml or .json"),
+        ("s", "s: unknown file type"),
+        ("s.js", "s.js: scripts written in JavaScript are not supported yet"),
+        ("s.ts", "s.ts: scripts written in JavaScript are not supported yet"),
+        ("none.yml", "none.yml: No such file"),
+    ],
+)
+def test_suffixes(loadline, server, name, words):
+    if name != "none.yml":
+        write(loadline, server, name)
+    run = loadline("artillery", "run", name)
+    assert (run.returncode, words in run.stderr) == (1, True), run.stderr
+    for suffix in ("YML", "Yaml", "JSON"):
+        assert loadline("artillery", "run", "-q", write_json(loadline, server, f"s.{suffix}")).returncode == 0
+
+
+def write_json(loadline: Loadline, server: Server, name: str) -> Path:
+    return loadline.write(name, json.dumps({"config": {"target": server.url}, "scenarios": [{"flow": [{"get": {"url": "/"}}]}]}))
+
+
+def test_validation_says_where(loadline):
+    script = loadline.write(
+        "s.yml", "config: { target: 'http://x' }\nscenarios:\n  - flow: [ { get: { url: / }, post: { url: / } } ]\n"
+    )
+    run = loadline("artillery", "run", script)
+    assert run.stdout.endswith('Scenario validation error: "scenarios[0].flow[0]" must have 1 key\n')
+    assert f'{script}:3:13: "scenarios[0].flow[0]" must have 1 key (a step does one thing' in run.stderr
+
+
+def test_the_environment_has_plugins_and_disables_checks(loadline, server):
+    script = write(loadline, server, more="plugins: { ensure: {} }, ensure: { max: 0 }")
+    assert loadline("artillery", "run", "-q", script).returncode == 1
+    disabled = loadline("artillery", "run", script, env={"ARTILLERY_DISABLE_ENSURE": "1"})
+    assert (disabled.returncode, "Checks:" in disabled.stdout) == (0, False)
+    plugins = '{"expect": {"expectDefault200": true}}'
+    more = loadline("artillery", "run", "-q", script, env={"ARTILLERY_PLUGINS": plugins, "ARTILLERY_DISABLE_ENSURE": "1"})
+    assert "  ok statusCode 200 \n" in more.stdout
+    broken = loadline("artillery", "run", "-q", script, env={"ARTILLERY_PLUGINS": "{"})
+    assert (broken.returncode, "ARTILLERY_PLUGINS:1:1: this is not JSON" in broken.stderr) == (1, True)
+
+
+def test_quick(loadline, server):
+    run = loadline("artillery", "quick", f"{server.url}/a?b=c", "-c", "2", "-n", "3", "-o", "q.json")
+    assert run.returncode == 0, run.stderr
+    assert server.asked == ["GET /a?b=c"] * 6
+    counters = json.loads((loadline.folder / "q.json").read_text())["aggregate"]["counters"]
+    assert (counters["vusers.created"], counters["http.requests"]) == (2, 6)
+    assert counters["plugins.metrics-by-endpoint./a.codes.200"] == 6
+    assert "Phase started: unnamed (index: 0, duration: 1s)" in run.stdout
+    assert "Log file: q.json\n" in run.stdout
+    server.asked.clear()
+    # No requests at all is one, as in Artillery: a loop without a number would never end.
+    assert loadline("artillery", "quick", server.url, "-c", "2", "-n", "0").returncode == 0
+    assert len(server.asked) == 2
+    quiet = loadline("artillery", "quick", server.url, "-q", "-c", "1", "--num", "1")
+    assert re.fullmatch(r"Test run id: t\S+\n", quiet.stdout)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["ftp://x/"], 1, "Unknown protocol in target: ftp://x/\nSupported protocols: HTTP(S) and WS(S)\n"),
+        (["localhost:80"], 1, "Unknown protocol in target: localhost:80\n"),
+        (["ws://x/"], 1, "ws://x/: the engine ws is not supported yet"),
+        ([], 2, "TARGET"),
+        (["http://x/", "-c", "many"], 2, "invalid value 'many'"),
+        (["http://x/", "-d", "5"], 2, "-d was a flag of Artillery 1"),
+        (["http://x/", "--rate", "5"], 2, "-r was a flag of Artillery 1"),
+    ],
+)
+def test_quick_refuses(loadline, args, code, words):
+    run = loadline("artillery", "quick", *args)
+    assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+
+
+@pytest.mark.parametrize("how", ["--version", "-V", "version"])
+def test_version(loadline, how):
+    run = loadline("artillery", how)
+    assert run.returncode == 0
+    assert re.search(r"VERSION INFO:\n\nArtillery: \d+\.\d+\.\d+ .*Loadline \d.*\nNode.js: .*\nOS:        linux\n", run.stdout)
+
+
+def test_dino(loadline):
+    run = loadline("artillery", "dino", "-m", "hi")
+    assert run.stdout.startswith(" ----\n< hi >\n ----\n")
+
+
+@pytest.mark.parametrize("name", ["loop-capture", "ensure-expect", "refused"])
+def test_a_report_file_is_told_again(loadline, name):
+    """The summary of the original's own file is the one that the original printed, hidden figures shown."""
+    run = loadline("artillery", "report", GOLDEN / f"{name}.json")
+    assert run.returncode == 0, run.stderr
+    printed = (GOLDEN / f"{name}.out.txt").read_text().split("Summary report @ ")[1]
+    wanted = printed[printed.index("\n\n") + 2 :].split("Log file: ")[0].splitlines()
+    ours = run.stdout[run.stdout.index("\n\n") + 2 :].splitlines()
+    assert re.match(r"-{32}\nSummary report @ \d\d:\d\d:\d\d\([+-]\d{4}\)\n-{32}\n\n", run.stdout)
+    if name == "ensure-expect":
+        assert ours == wanted
+    else:
+        missing = [line for line in wanted if line not in ours]
+        assert missing == []
+        assert all("metrics-by-endpoint" in line or line.startswith("  ") for line in ours if line not in wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "r.json: No such file"),
+        ("", "r.json:1:0: this is not JSON"),
+        ('{"aggregate": {', "r.json:1:15: this is not JSON: EOF while parsing an object"),
+        ("[1]", "r.json: this is no report of Artillery's: it is no object"),
+        ('{"a": 1}', "r.json: this is no report of Artillery's: it has no `aggregate`"),
+        ('{"aggregate": {}}', "its `aggregate` has neither `counters` nor `scenariosCreated`"),
+    ],
+)
+def test_what_is_no_report_file(loadline, text, words):
+    if text is not None:
+        loadline.write("r.json", text)
+    run = loadline("artillery", "report", "r.json")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert words in run.stderr
+
+
+def test_a_report_of_artillery_1(loadline):
+    aggregate = {
+        "timestamp": "2020-01-01T10:00:00.000Z",
+        "scenariosCreated": 20,
+        "scenariosCompleted": 19,
+        "requestsCompleted": 200,
+        "latency": {"min": 1.2, "max": 48, "median": 5, "p95": 13.9, "p99": 37.7},
+        "rps": {"count": 200, "mean": 19.98},
+        "scenarioDuration": {"min": 100, "max": 200, "median": 150, "p95": 190, "p99": 199},
+        "scenarioCounts": {"checkout": 20},
+        "errors": {"ETIMEDOUT": 1},
+        "codes": {"200": 199},
+    }
+    loadline.write("old.json", json.dumps({"aggregate": aggregate, "intermediate": []}))
+    run = loadline("artillery", "report", "old.json")
+    figures = dict(re.findall(r"^(\S.*?): \.+ (.*)$", run.stdout, re.M))
+    assert figures == {
+        "errors.ETIMEDOUT": "1",
+        "http.codes.200": "199",
+        "http.request_rate": "20/sec",
+        "http.responses": "200",
+        "vusers.completed": "19",
+        "vusers.created": "20",
+        "vusers.created_by_name.checkout": "20",
+    }
+    assert "http.response_time:\n  min: ......................................................................... 1.2\n" in run.stdout
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_summary_and_a_file(loadline, server, number, code):
+    script = write(loadline, server, more="phases: [ { duration: 60, arrivalRate: 20 } ]")
+    process = loadline.start("artillery", "run", script, "-o", "out.json")
+    until(lambda: server.asked, "a request")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == code, err
+    assert "All VUs finished." in out
+    assert "Summary report @ " in out
+    assert "Log file: out.json\n" in out
+    counters = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
+    assert counters["http.requests"] == len(server.asked)

@@ -1,0 +1,173 @@
+"""The original beside ours: the same scripts, a server that keeps what it was asked, and the two compared in requests, counts,
+metric names, JSON keys and exit codes. Installs artillery@2.0.21 once, into a folder that git ignores."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import peers
+import pytest
+from conftest import ROOT, Loadline
+
+pytestmark = pytest.mark.long
+
+FOLDER = ROOT / "bench/node"
+PINNED = "artillery@2.0.21"
+
+
+@pytest.fixture(scope="module")
+def artillery() -> Path:
+    """The original's command."""
+    command = FOLDER / "node_modules/.bin/artillery"
+    if not command.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        (FOLDER / ".npmrc").write_text("omit-lockfile-registry-resolved=true\n")
+        (FOLDER / "package.json").write_text('{ "private": true }\n')
+        install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", PINNED]
+        try:
+            subprocess.run(install, cwd=FOLDER, check=True, timeout=600, capture_output=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            pytest.skip(f"{PINNED} cannot be installed here: {error}")
+    return command
+
+
+class Recorder(peers.Peer):
+    """Answers by path, and keeps method, path and body of every request."""
+
+    ANSWERS = {
+        "/missing": ("404 Not Found", "", b""),
+        "/broken": ("500 Internal Server Error", "", b"no"),
+        "/redirect": ("302 Found", "Location: /json\r\n", b""),
+        "/cookie": ("200 OK", "Set-Cookie: sid=abc; Path=/\r\n", b""),
+        "/text": ("200 OK", "Content-Type: text/plain\r\n", b"hello"),
+    }
+    JSON = ("200 OK", "Content-Type: application/json\r\nServer-Timing: total;dur=5\r\n", b'{"id":7,"list":[1,2],"name":"x"}')
+
+    def __init__(self) -> None:
+        self.asked: Counter[tuple[str, str, str]] = Counter()
+        super().__init__(self._answer)
+
+    def _answer(self, connection) -> None:
+        while request := connection.recv(65536).decode():
+            head, _, body = request.partition("\r\n\r\n")
+            method, path, _ = head.split("\r\n")[0].split(" ")
+            cookie = re.search(r"(?mi)^cookie: (.*)$", head)
+            self.asked[method, path, body + (f" with {cookie[1].strip()}" if cookie else "")] += 1
+            status, headers, content = self.ANSWERS.get(path.split("?")[0], self.JSON)
+            connection.sendall(f"HTTP/1.1 {status}\r\n{headers}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        connection.close()
+
+
+PHASES = "phases: [ { duration: 1, arrivalCount: 3 } ]"
+SCRIPTS = {
+    "get": (PHASES, "- get: { url: /json }"),
+    "statuses": (PHASES, "- get: { url: /missing }\n- get: { url: /broken }"),
+    "post and capture": (
+        *(
+            "variables: { v: 5 }",
+            "- post: { url: /json, json: { v: '{{ v }}' }, capture: { json: $.id, as: id } }\n- get: { url: '/{{ id }}' }",
+        ),
+    ),
+    "loop": (PHASES, "- loop: [ { get: { url: '/{{ $loopElement }}?{{ $loopCount }}' } } ]\n  over: [ a, b ]\n- think: 0"),
+    "redirect": (PHASES, "- get: { url: /redirect }\n- get: { url: /redirect, followRedirect: false }"),
+    "failed capture": (PHASES, "- get: { url: /json, capture: { json: $.none, as: x } }\n- get: { url: /never }"),
+    "failed match": (PHASES, "- get: { url: /json, match: { json: $.id, value: '7' } }\n- get: { url: /never }"),
+    "lenient captures": (
+        PHASES,
+        "- get: { url: /text, capture: [ { regexp: zzz, as: r, strict: false }, { header: x-none, as: h, strict: false } ] }\n"
+        "- get: { url: '/r{{ r }}h{{ h }}' }",
+    ),
+    "lenient capture": (PHASES, "- get: { url: /json, capture: { json: $.none, as: x, strict: false } }\n- get: { url: '/x{{ x }}' }"),
+    "refused": (PHASES, "- get: { url: 'http://127.0.0.1:1/' }"),
+    "cookies": (PHASES, "- get: { url: /cookie }\n- get: { url: /json }"),
+    "bodies": (
+        PHASES,
+        "- post: { url: /text, form: { a: 1, b: 'x y' } }\n- put: { url: /text, body: plain }\n"
+        "- get: { url: /text, qs: { q: [1, 2] } }",
+    ),
+    "a body on GET": (PHASES, "- get: { url: /json, json: { a: 1 } }"),
+    "phases": (
+        "phases: [ { duration: 1, arrivalRate: 4, name: a }, { pause: 1 }, { duration: 2, arrivalRate: 1, rampTo: 3 } ]",
+        "- get: { url: / }",
+    ),
+    "expect": (
+        f"plugins: {{ expect: {{ outputFormat: silent }} }}, {PHASES}",
+        "- get: { url: /json, expect: { statusCode: 200, contentType: json, hasProperty: nope } }\n"
+        "- get: { url: /text, expect: { hasHeader: x } }",
+    ),
+    "ensure": (
+        f"plugins: {{ ensure: {{}}, apdex: {{}} }}, ensure: {{ thresholds: [ {{ http.requests: 1 }} ] }}, {PHASES}",
+        "- get: { url: / }",
+    ),
+    "ensure holds": (f"plugins: {{ ensure: {{}} }}, ensure: {{ maxErrorRate: 0 }}, {PHASES}", "- get: { url: / }"),
+    "endpoints": (
+        f"plugins: {{ metrics-by-endpoint: {{ useOnlyRequestNames: true }} }}, {PHASES}",
+        "- get: { url: '/json?a={{ $uuid }}' }\n- get: { url: /text, name: named }\n- get: { url: /redirect }",
+    ),
+    "no such scenario key": ("phases: 5", "- get: { url: / }"),
+    "two keys": (PHASES, "- get: { url: / }\n  post: { url: / }"),
+}
+
+
+def both(loadline: Loadline, artillery: Path, name: str) -> list[dict]:
+    """What each of the two did with a script."""
+    config, steps = SCRIPTS[name]
+    flow = "".join(f"      {line}\n" for line in steps.splitlines())
+    results = []
+    for tool in ("theirs", "ours"):
+        with Recorder() as server:
+            text = f"config: {{ target: '{server.url}', {config} }}\nscenarios:\n  - name: s\n    flow:\n{flow}"
+            script = loadline.write(f"{tool}.yml", text)
+            args = ["run", script, "-o", f"{tool}.json"]
+            if tool == "ours":
+                run = loadline("artillery", *args)
+            else:
+                environment = {**os.environ, "ARTILLERY_DISABLE_TELEMETRY": "1"}
+                command = [artillery, *map(str, args)]
+                run = subprocess.run(command, cwd=loadline.folder, capture_output=True, text=True, timeout=120, env=environment)
+        output = loadline.folder / f"{tool}.json"
+        results.append(
+            {
+                "code": run.returncode,
+                "stdout": run.stdout.replace(server.url, "URL"),
+                "asked": {(m, re.sub(r"[0-9a-f-]{36}", "UUID", path), body): n for (m, path, body), n in server.asked.items()},
+                "json": json.loads(output.read_text().replace(server.url, "URL")) if output.exists() else None,
+            }
+        )
+    return results
+
+
+def labels(stdout: str) -> list[str]:
+    """The names of the summary, in order."""
+    summary = stdout.split("Summary report @")[-1] if "Summary report @" in stdout else ""
+    return re.findall(r"(?m)^(\S.*?):(?: \.|$)", summary.split("Log file:")[0])
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_same_as_the_original(loadline, artillery, name):
+    theirs, ours = both(loadline, artillery, name)
+    assert ours["code"] == theirs["code"], ours["stdout"]
+    assert sum(ours["asked"].values()) == sum(theirs["asked"].values())
+    if "$uuid" not in SCRIPTS[name][1]:
+        assert ours["asked"] == theirs["asked"]
+    assert labels(ours["stdout"]) == labels(theirs["stdout"])
+    assert (ours["json"] is None) == (theirs["json"] is None)
+    if theirs["json"] is None:
+        assert re.sub(r"id: \S+", "id", ours["stdout"]) == re.sub(r"id: \S+", "id", theirs["stdout"])
+        return
+    mine, original = ours["json"]["aggregate"], theirs["json"]["aggregate"]
+    assert mine["counters"] == original["counters"]
+    assert set(mine["rates"]) == set(original["rates"])
+    for kind in ("summaries", "histograms"):
+        assert {key: list(value) for key, value in mine[kind].items()} == {key: list(value) for key, value in original[kind].items()}
+        assert {key: value["count"] for key, value in mine[kind].items()} == {
+            key: value["count"] for key, value in original[kind].items()
+        }
+    assert set(mine) == set(original)
+    periods = [set(period) - {"http.request_rate"} for period in theirs["json"]["intermediate"]]
+    assert set().union(*map(set, ours["json"]["intermediate"])) == set().union(*periods)

@@ -1,0 +1,95 @@
+"""docs/artillery.md keeps its word: a script for each of its rows, with every key that the row calls supported, runs."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import peers
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SCRIPTS = Path(__file__).parent / "scripts"
+
+# The page's rows, by the script that uses what they name.
+ROWS = {
+    "The script": "script",
+    "`config`": "config",
+    "`config.http`": "http",
+    "`config.http.defaults`, and the older `config.defaults`": "defaults",
+    "`config.http.cookieJarOptions`": "cookie-jar",
+    "`config.tls`": "tls",
+    "Items of `config.phases`": "phases",
+    "`config.payload`": "payload",
+    "`options` of a payload": "payload",
+    "`config.plugins`": "plugins",
+    "Items of `scenarios`; `before` and `after`": "scenarios",
+    "Steps (beside every HTTP method of IANA's registry)": "steps",
+    "Beside `loop`": "loop",
+    "Beside `parallel`": "parallel",
+    "Beside `think`": "think",
+    "Requests": "requests",
+    "Parts of `formData`": "form-data",
+    "`capture`": "capture",
+    "`match`": "match",
+}
+
+
+def rows() -> dict[str, list[str]]:
+    page = (ROOT / "docs/artillery.md").read_text()
+    table = page.split("<!-- keys -->\n")[1].split("<!-- /keys -->")[0]
+    cells = (line.split(" | ") for line in table.splitlines()[2:])
+    return {row[0].removeprefix("| "): re.findall(r"`([^`]+)`", row[1]) for row in cells}
+
+
+def test_every_row_has_its_script():
+    assert list(rows()) == list(ROWS)
+    assert {path.stem for path in SCRIPTS.glob("*.yml")} == set(ROWS.values())
+
+
+@pytest.mark.parametrize(("row", "name"), ROWS.items())
+def test_the_script_uses_every_key_of_its_row(row, name):
+    text = (SCRIPTS / f"{name}.yml").read_text()
+    for key in rows()[row]:
+        assert re.search(rf"(^|[\s{{\[]){re.escape(key)}: ", text, re.M) or re.search(rf"^\s*-? ?{re.escape(key)}:$", text, re.M), key
+
+
+PAGES = {
+    "/page": ({"content-type": "text/html"}, b"<ul><li class=a>A<li class=b>B</ul>"),
+    "/feed": ({"content-type": "text/xml"}, b'<feed><entry id="e1"/></feed>'),
+    "/cookie": ({"set-cookie": "sid=1; Path=/"}, b"{}"),
+}
+
+
+def reply(request):
+    if request.path in PAGES:
+        return (200, *PAGES[request.path])
+    return peers.echo(request)
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory):
+    """A key and its certificate, for the script that names some."""
+    folder = tmp_path_factory.mktemp("identity")
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "pem.key"]
+    command = ["openssl", "req", "-x509", *key, "-out", "pem.pem", "-subj", "/CN=some.test"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    return {name: (folder / name).read_text() for name in ("pem.key", "pem.pem")}
+
+
+@pytest.mark.parametrize("name", sorted(set(ROWS.values())))
+def test_the_script_runs(loadline, identity, name):
+    loadline.write("users.csv", "user\nada\ngrace\n")
+    for file, text in identity.items():
+        loadline.write(file, text)
+    with peers.Recorder(reply) as peer:
+        script = loadline.write("s.yml", (SCRIPTS / f"{name}.yml").read_text().replace("TARGET", peer.url))
+        flags = ["-e", "here"] if name == "config" else []
+        done = loadline("artillery", "run", script, *flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = done.stdout.split("Summary report")[1]
+    assert "errors." not in summary, done.stdout
+    assert "has no effect" not in done.stderr.replace("`value`", ""), done.stderr
+    created, completed = (re.search(rf"^vusers.{word}: \.+ (\d+)$", summary, re.M)[1] for word in ("created", "completed"))
+    assert created == completed
+    if name == "capture":
+        assert peer.lines[-1] == "GET /end/2/h7/p/b/e1"

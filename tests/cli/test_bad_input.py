@@ -1,0 +1,157 @@
+"""Bad input gets one clear line and the right exit code: never a hang, a stack trace or lost results."""
+
+import resource
+import subprocess
+
+import peers
+import pytest
+from conftest import LOADLINE, exits
+
+SHORT = ("--rate", "10/s", "--duration", "1s")
+
+SCRIPT = """
+config:
+  target: http://127.0.0.1:1
+  phases: [{ duration: 1, arrivalRate: 5 }]
+scenarios:
+  - flow:
+      - get: { url: / }
+"""
+
+
+def one_line(run, code: int, *words: str) -> None:
+    assert run.returncode == code, run.stdout + run.stderr
+    lines = [line for line in run.stderr.splitlines() if line.startswith("loadline: ") and "warning" not in line]
+    assert len(lines) == 1, run.stderr
+    for word in words:
+        assert word in lines[0], lines[0]
+    assert "panicked" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SCRIPT.replace("  target: http://127.0.0.1:1\n", ""), ["target"]),
+        (SCRIPT + "  - [unclosed", ["s.yml:9"]),
+        (SCRIPT.replace("- get:", "- gett:"), ["s.yml:7:9", "gett", "get"]),
+        (SCRIPT.replace("url: /", "url: '/{{ $randomInt(1, 5) }}'"), ["s.yml:7", "$randomInt", "$randomNumber"]),
+        (SCRIPT.replace("phases:", "payload: {path: gone.csv}\n  phases:"), ["s.yml:4", "gone.csv"]),
+        (SCRIPT.replace("arrivalRate: 5", "arrivalRate: -5"), ["s.yml:4", "-5"]),
+        (SCRIPT.replace("duration: 1,", "duration: 1h30m,"), ["s.yml:4", "1h30m"]),
+        (SCRIPT.replace("- get: { url: / }", "- function: nope"), ["s.yml:7", "function"]),
+        ("a: 1\n", ["s.yml", "loadline: 1", "scenarios"]),
+        ("", ["s.yml"]),
+        (
+            "loadline: 1\ntarget: http://127.0.0.1:1\nload: {rate: 5/s, duration: 1s, duraton: 1s}\nsteps: [{get: /}]\n",
+            ["s.yml:3:33", "duraton", "duration"],
+        ),
+        ("loadline: 1\ntarget: http://127.0.0.1:1\nload: {rate: -5/s, duration: 1s}\nsteps: [{get: /}]\n", ["s.yml:3", "-5/s"]),
+        (
+            "loadline: 1\ntarget: http://127.0.0.1:1\nload: {rate: 5/s, duration: 1s}\nsteps: [{get: /}]\ncriteria: ['p99 < 5 %']\n",
+            ["s.yml:5", "5 %"],
+        ),
+    ],
+)
+def test_files(loadline, text, words):
+    one_line(loadline("run", loadline.write("s.yml", text)), 2, *words)
+
+
+def test_flags(loadline):
+    url = "http://127.0.0.1:1"
+    one_line(loadline("run", url, "--rate=-5/s"), 2, "--rate", "negative")
+    one_line(loadline("run", url, "--duration", "10"), 2, "--duration", "unit")
+    one_line(loadline("run", url, "--check", "p99 < "), 2, "--check", "column 7")
+    one_line(loadline("run", url, "--check", "p99x < 1s"), 2, "not a metric")
+    one_line(loadline("run", url, "--stop", "errors > 1%"), 2, "--stop", "for 10s")
+    one_line(loadline("run", "nowhere.yml"), 2, "nowhere.yml")
+    one_line(loadline("run", "ftp://x/"), 2, "ftp://x/")
+    assert loadline("run").returncode == 2
+    assert loadline("run", url, "--no-such-flag").returncode == 2
+    one_line(loadline("lab", "nolab"), 2, "nolab", "sum")
+    one_line(loadline("report", "20200101T000000Z-0000"), 2, "20200101T000000Z-0000")
+
+
+def test_no_request_was_ever_answered(loadline):
+    port = peers.free_port()
+    refused = loadline("run", f"http://127.0.0.1:{port}", *SHORT)
+    assert refused.returncode == 3
+    assert "10 × connection refused" in refused.stdout
+    unresolved = loadline("run", "http://no-such-host.invalid", *SHORT)
+    assert unresolved.returncode == 3
+    assert "dns 10" in unresolved.stdout
+
+
+def test_garbage_answers(loadline):
+    with peers.Peer(peers.garbage) as peer:
+        run = loadline("run", peer.url, *SHORT)
+    assert run.returncode == 3
+    assert "10 × not HTTP" in run.stdout
+
+
+def test_a_target_that_never_answers(loadline):
+    with peers.Peer(peers.never) as peer:
+        run = loadline("run", peer.url, *SHORT, "--drain", "1s")
+    assert run.returncode == 3
+    assert "unfinished 10" in run.stdout
+    assert "≥" in run.stdout
+
+
+def test_descriptors(loadline):
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    run = loadline.start("run", "http://127.0.0.1:1", "--connections", "500", preexec_fn=few)
+    _, err = run.communicate(timeout=20)
+    assert run.returncode == 3
+    assert "500 connections need 532 file descriptors, the limit is 64" in err
+    with peers.Peer(peers.never) as peer:
+        run = loadline.start("run", peer.url, "--rate", "100/s", "--duration", "1s", "--drain", "0s", preexec_fn=few)
+        out, _ = run.communicate(timeout=20)
+    assert "no file descriptors left (EMFILE)" in out
+    assert "generator" in out
+
+
+def test_a_record_that_cannot_be_written_does_not_stop_the_run(loadline):
+    (loadline.folder / "file").write_text("")
+    with peers.Peer(peers.ok()) as peer:
+        run = loadline("run", peer.url, *SHORT, "--runs", "file/runs")
+    assert exits(run, 0)
+    assert run.stderr.count("warning") == 1
+    assert "10 ok" in run.stdout
+
+
+def test_labs_with_impossible_options(loadline):
+    refused = loadline("lab", "truth", "mode=stall", "stall=20s", "every=10s")
+    one_line(refused, 2, "stall=20s", "shorter than every=10s")
+    one_line(loadline("lab", "truth", "mode=nope"), 2, "mode=nope", "constant")
+    as_target = loadline("run", "lab:truth?mode=stall&stall=20s&every=10s", *SHORT)
+    assert as_target.returncode == 2
+    assert "shorter than every=10s" in as_target.stderr
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        ('p99 of "GET /nope" < 1s', 'there is no label like "GET /nope" (there are "GET /'),
+        ('errors in "peak" < 1%', 'there is no phase "peak"'),
+    ],
+)
+def test_a_criterion_of_nothing_is_refused_before_anything_is_sent(loadline, check, why):
+    with peers.Recorder() as peer:
+        run = loadline("run", peer.url, "--duration", "1s", "--check", check)
+    assert (run.returncode, peer.lines) == (2, [])
+    assert "can never be judged" in run.stderr
+    assert why in run.stderr
+
+
+def test_results_that_cannot_be_written_are_no_success(loadline):
+    with peers.Recorder() as peer:
+        run = loadline("run", peer.url, "--duration", "1s", "--json", "nowhere/out.json")
+        assert run.returncode == 3
+        assert "cannot write nowhere/out.json" in run.stderr
+        with open("/dev/full", "w") as full:
+            process = subprocess.run(
+                [LOADLINE, "run", peer.url, "--duration", "1s"], cwd=loadline.folder, stdout=full, stderr=subprocess.PIPE
+            )
+    assert process.returncode in (3, 4)
+    assert b"cannot write to standard output" in process.stderr

@@ -1,0 +1,82 @@
+"""kill -9 at any moment: every finished interval is in the record, and its sums are what the target counted."""
+
+import json
+import random
+import signal
+from pathlib import Path
+
+import pytest
+from conftest import until
+
+PLAN = """
+loadline: 1
+target: http://unused.invalid
+load: {rate: 23/s, duration: 60s, arrivals: poisson}
+steps: [{get: /api/sum?a=1&b=2}]
+"""
+
+# A request this close to a cut may be counted on either side of it, even on a machine that stands still for a moment: of the
+# 23 requests of an interval that is hardly two.
+NEAR_NS = 50_000_000
+
+
+def finished_intervals(record: Path) -> list[tuple[int, int]]:
+    """(end of the interval, requests answered until then), for every interval with its end line."""
+    sums, ends, rows = {}, {}, []
+    for line in (record / "counters.jsonl").read_text().splitlines():
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            break
+        if entry.get("end"):
+            rows.append((ends[entry["i"]], sums.get(entry["i"], 0)))
+        elif entry["label"] == 0:
+            sums[entry["i"]] = sums.get(entry["i"], 0) + entry.get("ok", 0)
+            if "run" in entry:
+                ends[entry["i"]] = entry["run"]["to_ns"]
+    total, finished = 0, []
+    for end, ok in rows:
+        total += ok
+        finished.append((end, total))
+    return finished
+
+
+def killed_run(loadline, start_lab, moment: int) -> None:
+    lab = start_lab("sum", "--log", f"lab-{moment}.jsonl")
+    plan = loadline.write("plan.yml", PLAN)
+    run = loadline.start("run", plan, "--target", lab.url, "--runs", f"runs-{moment}")
+    record = loadline.folder / f"runs-{moment}/last"
+    # The moment of the kill is a number of bytes in the record: anywhere between, or in the middle of, its lines.
+    counters = record / "counters.jsonl"
+    until(lambda: counters.exists() and counters.stat().st_size >= moment, "the moment to kill")
+    run.send_signal(signal.SIGKILL)
+    run.communicate(timeout=10)
+
+    rendered = loadline("report", "last", "--runs", f"runs-{moment}")
+    assert rendered.returncode == 0, rendered.stderr
+    assert "not finished" in " ".join(rendered.stdout.split())
+    finished = finished_intervals(record)
+    assert finished
+    assert f"{finished[-1][1]} ok" in rendered.stdout
+
+    start = json.loads((record / "manifest.json").read_text())["start"]["monotonic_ns"]
+    lab.process.stdin.close()
+    lab.process.wait(timeout=10)
+    log = [json.loads(line) for line in (loadline.folder / f"lab-{moment}.jsonl").read_text().splitlines()]
+    for end, answered in finished:
+        cut = start + end
+        surely = sum(entry["release_ns"] < cut - NEAR_NS for entry in log)
+        perhaps = sum(entry["arrival_ns"] < cut + NEAR_NS for entry in log)
+        assert surely <= answered <= perhaps
+
+
+@pytest.mark.parametrize("moment", [1500, 4000])
+def test_killed(loadline, start_lab, moment):
+    killed_run(loadline, start_lab, moment)
+
+
+@pytest.mark.long
+def test_killed_at_twenty_random_moments(loadline, start_lab):
+    rng = random.Random(20)
+    for _ in range(20):
+        killed_run(loadline, start_lab, rng.randrange(1200, 6000))

@@ -1,0 +1,173 @@
+"""`--ui`: the live view's page, its events, its stop button, and who may not use them."""
+
+import http.client
+import json
+import re
+import signal
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+
+class Live:
+    """A run with a live view."""
+
+    def __init__(self, loadline, url: str, *flags: object) -> None:
+        self.run = loadline.start("run", url, "--rate", "100/s", "--ui", *flags)
+        line = next(line for line in self.run.stderr if line.startswith("live view: "))
+        self.url = re.fullmatch(r"live view: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)\n", line)[1]
+        self.port = int(re.search(r":(\d+)/", self.url)[1])
+        self.token = self.url.split("/")[3]
+
+    def ask(self, method: str, path: str, **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        found = answer.status, answer.read().decode(), answer.headers
+        connection.close()
+        return found
+
+    def listen(self):
+        """The events, each with its name and its data."""
+        with urllib.request.urlopen(f"{self.url}events", timeout=20) as answer:
+            assert answer.headers["content-type"] == "text/event-stream"
+            name, data = None, None
+            for line in answer:
+                line = line.decode().rstrip("\n")
+                if line.startswith("event: "):
+                    name = line.removeprefix("event: ")
+                elif line.startswith("data: "):
+                    data = json.loads(line.removeprefix("data: "))
+                elif not line and name:
+                    yield name, data
+                    name, data = None, None
+
+
+@pytest.fixture
+def live(loadline, start_lab):
+    lab = start_lab("sum")
+    view = Live(loadline, f"{lab.url}/api/sum", "--duration", "60s", "--check", "errors < 1%")
+    view.lab = lab
+    yield view
+    if view.run.poll() is None:
+        view.run.send_signal(signal.SIGINT)
+    view.run.communicate(timeout=20)
+
+
+def tell(page: dict, tick: dict) -> None:
+    """What the page does with what is new."""
+
+    def join(old: object, new: object) -> None:
+        pairs = [(old[key], new[key]) for key in new] if isinstance(new, dict) else list(zip(old, new, strict=True))
+        for before, after in pairs:
+            if isinstance(after, dict) or any(isinstance(item, list) for item in after):
+                join(before, after)
+            else:
+                assert len(before) >= tick["from"]
+                before[tick["from"] :] = after
+
+    join(page["series"]["points"], tick["series"]["points"])
+    join(page["series"]["lanes"], tick["series"]["lanes"])
+    page["summary"] = tick["summary"]
+
+
+def test_a_page_follows_the_run_to_its_end(live, loadline):
+    status, text, headers = live.ask("GET", f"/{live.token}/")
+    assert status == 200
+    assert headers["content-type"].startswith("text/html")
+    assert headers["x-frame-options"] == "DENY"
+    assert '<script type="application/json" id="page">null</script>' in text
+
+    page, names, counts = None, [], []
+    for name, data in live.listen():
+        names.append(name)
+        if name == "page":
+            assert set(data) == {"summary", "series", "manifest"}
+            page = data
+        elif name == "tick":
+            tell(page, data)
+        if name == "end":
+            break
+        points = page["series"]["points"]
+        counts.append(sum(points["ok"]))
+        assert counts[-1] == page["summary"]["requests"]["ok"]
+        assert {len(points["from_ns"])} == {len(points["response"]["p95"]), len(page["series"]["lanes"][0])}
+        if len(counts) == 3:
+            assert live.ask("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
+            # A button that is pressed twice is no hurry.
+            assert live.ask("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
+    assert names[0] == "page"
+    assert names[-1] == "end"
+    assert "tick" in names
+    assert counts == sorted(counts)
+    assert page["summary"]["run"]["state"] == "interrupted"
+    assert page["summary"]["run"]["ended_by"] == "the live view's stop button"
+    assert counts[-1] == live.lab.stats()["answered"]["total"] > 100
+
+    out, _ = live.run.communicate(timeout=10)
+    assert live.run.returncode == 130
+    assert "ended early by the live view's stop button" in " ".join(out.split())
+    summary = loadline.summary()
+    assert summary["requests"] == page["summary"]["requests"]
+    assert summary["all"] == page["summary"]["all"]
+
+
+def test_only_this_machine_under_its_own_name(live):
+    home, own = f"/{live.token}/", f"127.0.0.1:{live.port}"
+    assert live.ask("GET", home, Host=f"localhost:{live.port}")[0] == 200
+    assert live.ask("GET", home, Origin=f"http://{own}")[0] == 200
+    for headers in (
+        {"Host": "rebound.test"},
+        {"Host": f"rebound.test:{live.port}"},
+        {"Host": "127.0.0.1"},
+        {"Origin": "http://rebound.test"},
+        {"Origin": "null"},
+        {"Origin": f"https://{own}"},
+    ):
+        for method, path in (("GET", home), ("GET", f"{home}events"), ("POST", f"{home}stop"), ("GET", "/")):
+            assert live.ask(method, path, **headers)[0] == 403, (headers, method, path)
+    for path in ("/", "/events", f"/{'0' * 32}/", f"/{'0' * 32}/events", "/stop"):
+        assert live.ask("GET", path)[0] == 404
+    assert live.run.poll() is None
+
+
+def test_a_stop_must_be_meant(live):
+    stop = f"/{live.token}/stop"
+    assert live.ask("GET", stop)[0] == 405
+    assert live.ask("POST", stop)[0] == 403
+    assert live.ask("POST", stop, Sec_Fetch_Site="cross-site")[0] == 403
+    assert live.ask("POST", stop, Sec_Fetch_Site="none")[0] == 403
+    assert live.ask("POST", f"/{'0' * 32}/stop", X_Loadline="stop")[0] == 404
+    assert live.run.poll() is None
+    assert live.ask("POST", stop, X_Loadline="stop")[0] == 204
+    live.run.communicate(timeout=10)
+    assert live.run.returncode == 130
+
+
+def test_pages_that_do_not_read_hold_nobody_up(loadline, start_lab):
+    lab = start_lab("sum")
+    view = Live(loadline, f"{lab.url}/api/sum", "--duration", "3s")
+    connections = []
+    for _ in range(16):
+        connection = http.client.HTTPConnection("127.0.0.1", view.port, timeout=10)
+        connection.request("GET", f"/{view.token}/events")
+        assert connection.getresponse().status == 200
+        connections.append(connection)
+    # One more is told so.
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        next(view.listen())
+    began = time.monotonic()
+    out, _ = view.run.communicate(timeout=30)
+    assert time.monotonic() - began < 20
+    assert "300 issued = 300 ok" in out
+    for connection in connections:
+        connection.close()
+
+
+def test_a_page_that_comes_before_the_start_sees_the_plan(live):
+    name, page = next(live.listen())
+    assert name == "page"
+    assert page["summary"]["run"]["state"] == "running"
+    assert page["manifest"]["criteria"] == ["errors < 1%"]

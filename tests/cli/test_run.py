@@ -1,0 +1,197 @@
+"""`loadline run`: from a URL or a file to a summary, a record and an exit code."""
+
+import json
+import signal
+import subprocess
+
+import peers
+from conftest import Loadline, exits, until
+
+
+def test_a_url_runs_and_is_rendered_again_from_its_record(loadline, start_lab):
+    lab = start_lab("sum")
+    run = loadline("run", f"{lab.url}/api/sum", "--rate", "200/s", "--duration", "2s")
+    assert exits(run, 0), run.stderr
+    assert "Arrivals   400 planned = 400 started + 0 skipped + 0 unsent" in run.stdout
+    assert "Requests   400 issued = 400 ok + 0 failed + 0 without an answer" in run.stdout
+    assert lab.stats()["answered"]["by_route"] == {"GET /api/sum": {"200": 400}}
+    again = loadline("report", "last")
+    assert again.returncode == 0
+    assert again.stdout == run.stdout
+
+
+def test_without_flags_a_url_gets_ten_a_second_for_ten_seconds(loadline):
+    with peers.Peer(peers.ok()) as peer:
+        run = loadline("run", peer.url)
+    assert exits(run, 0)
+    assert "100 planned = 100 started" in run.stdout
+    assert "10/s even for 10 s" in run.stdout
+
+
+def test_closed_loop(loadline, start_lab):
+    lab = start_lab("sum")
+    run = loadline("run", f"{lab.url}/api/sum", "--connections", "3", "--duration", "1s")
+    assert exits(run, 0)
+    assert "closed loop, 3 users for 1 s: a stall is seen once per user" in " ".join(run.stdout.split())
+    summary = loadline.summary()
+    assert summary["requests"]["issued"] == lab.stats()["answered"]["total"] > 100
+    assert summary["connections_opened"] == 3
+
+
+def test_criteria_decide_the_exit_code(loadline, start_lab):
+    url = f"{start_lab('sum').url}/api/sum"
+    short = ("--rate", "500/s", "--duration", "1s")
+    assert exits(loadline("run", url, *short, "--check", "p50 < 10s", "--check", "errors < 1%"), 0)
+    failed = loadline("run", url, *short, "--check", "p50 < 1ns")
+    assert exits(failed, 1)
+    assert "FAIL" in failed.stdout
+    few = loadline("run", url, "--rate", "20/s", "--duration", "1s", "--check", "p99.9 < 1s")
+    assert exits(few, 5)
+    assert "INCONCLUSIVE" in few.stdout
+
+
+def test_statuses_of_400_and_above_are_failed_requests(loadline, start_lab):
+    run = loadline("run", f"{start_lab('sum').url}/nowhere", "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%")
+    assert exits(run, 1)
+    assert "20 issued = 0 ok + 20 failed + 0 without an answer" in run.stdout
+    assert "status 404" in run.stdout
+
+
+def test_a_native_plan(loadline, start_lab):
+    lab = start_lab("fhir")
+    plan = loadline.write(
+        "plan.yml",
+        """
+loadline: 1
+target: http://unused.invalid
+load: [{rate: 20/s, duration: 1s, name: warm}, {from: 20/s, to: 40/s, duration: 2s, name: ramp}]
+scenarios:
+  - name: patients
+    steps:
+      - post:
+          url: /fhir/R4/Patient
+          headers: {Authorization: Bearer demo}
+          json: {resourceType: Patient, name: [{family: "{{ $randomString(8) }}"}]}
+          capture: {id: $.id}
+      - get: {url: "/fhir/R4/Patient/{{ id }}", headers: {Authorization: Bearer demo}}
+criteria: [errors < 1%, service p50 in "ramp" < 5s]
+""",
+    )
+    run = loadline("run", plan, "--target", lab.url)
+    assert exits(run, 0), run.stdout + run.stderr
+    summary = loadline.summary()
+    assert summary["arrivals"]["planned"] == 20 + 60
+    assert summary["requests"]["issued"] == 160 == lab.stats()["answered"]["total"]
+    assert [criterion["judgement"] for criterion in summary["criteria"]] == ["PASS", "PASS"]
+
+
+def test_a_lab_as_the_target(loadline):
+    run = loadline("run", "lab:sum", "--rate", "50/s", "--duration", "1s")
+    assert exits(run, 0), run.stderr
+    assert "50 ok" in run.stdout
+
+
+def test_once_and_trace_show_the_exchange_without_secrets(loadline, start_lab):
+    script = loadline.write(
+        "s.yml",
+        """
+config: {target: http://x.invalid, variables: {auth: Bearer top-secret-value}}
+scenarios:
+  - flow:
+      - get: {url: /fhir/R4/Patient, headers: {Authorization: "{{ auth }}"}}
+""",
+    )
+    lab = start_lab("fhir", "--token", "top-secret-value")
+    run = loadline("run", script, "--target", lab.url, "--once", "--trace")
+    assert exits(run, 0), run.stderr
+    assert "> GET /fhir/R4/Patient HTTP/1.1" in run.stdout
+    assert "< 200" in run.stdout
+    assert "top-secret-value" not in run.stdout + run.stderr
+    grep = subprocess.run(["grep", "-r", "top-secret-value", ".loadline"], cwd=loadline.folder, capture_output=True)
+    assert grep.returncode == 1, grep.stdout
+
+
+def test_json_goes_where_it_is_wanted(loadline):
+    with peers.Peer(peers.ok()) as peer:
+        loadline("run", peer.url, "--rate", "10/s", "--duration", "1s", "--json", "out.json")
+    summary = json.loads((loadline.folder / "out.json").read_text())
+    assert summary["requests"]["ok"] == 10
+    assert summary == loadline.summary()
+
+
+def test_an_interrupt_ends_arrivals_and_keeps_the_report(loadline):
+    with peers.Peer(peers.ok()) as peer:
+        run = loadline.start("run", peer.url, "--rate", "100/s", "--duration", "60s")
+        runs = loadline.folder / ".loadline/runs/last/counters.jsonl"
+        until(lambda: runs.exists() and runs.read_text().count('"end":true') >= 2, "the second interval")
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "ended early" in out
+    requests = loadline.summary()["requests"]
+    assert requests["issued"] == requests["ok"] > 50
+    assert loadline.summary()["arrivals"]["adds_up"]
+
+
+def test_a_second_interrupt_gives_up_what_is_under_way(loadline):
+    with peers.Peer(peers.never) as peer:
+        run = loadline.start("run", peer.url, "--rate", "20/s", "--duration", "60s")
+        runs = loadline.folder / ".loadline/runs/last/counters.jsonl"
+        until(lambda: runs.exists() and '"end":true' in runs.read_text(), "the first interval")
+        run.send_signal(signal.SIGTERM)
+        until(lambda: run.poll() is not None or run.send_signal(signal.SIGTERM), "the end of the run")
+        run.communicate(timeout=20)
+    assert run.returncode == 143
+    requests = loadline.summary()["requests"]
+    assert requests["issued"] == requests["none_by_class"]["unfinished"] > 0
+
+
+def test_labs_are_listed(loadline: Loadline):
+    listed = loadline("lab")
+    assert listed.returncode == 0
+    assert {"sum", "fhir"} <= {line.split()[0] for line in listed.stdout.splitlines()}
+
+
+def test_one_signal_ends_an_endless_scenario_behind_artillerys_door(loadline):
+    with peers.Peer(peers.ok()) as peer:
+        text = f"config: {{target: '{peer.url}'}}\nscenarios: [{{flow: [{{loop: [{{get: {{url: /}}}}], count: 0}}]}}]\n"
+        run = loadline.start("artillery", "run", loadline.write("s.yml", text), "-o", "out.json")
+        counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
+        until(lambda: counters.exists() and '"issued":' in counters.read_text(), "the first request in the record")
+        run.send_signal(signal.SIGTERM)
+        out, _ = run.communicate(timeout=30)
+    assert run.returncode == 143
+    assert "Summary report" in out
+    assert json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]["http.requests"] > 0
+
+
+def test_what_was_captured_as_a_secret_is_hidden_too(loadline):
+    secret = "s3cr3t-from-the-answer"
+    plan = """
+loadline: 1
+target: TARGET
+load: {rate: 1/s, duration: 1s}
+steps:
+  - get: {url: /login, capture: {token: $.token}}
+  - get: "/with/{{ token }}"
+  - get: "http://[x/{{ token }}"
+"""
+    with peers.Peer(peers.ok(b'{"token":"%s"}' % secret.encode())) as peer:
+        run = loadline("run", loadline.write("p.yml", plan.replace("TARGET", peer.url)), "--once", "--trace")
+    assert "> GET /with/‹redacted›" in run.stdout
+    assert secret not in run.stdout.split("> GET /with/")[1]
+    grep = subprocess.run(["grep", "-r", secret, ".loadline"], cwd=loadline.folder, capture_output=True)
+    assert grep.returncode == 1, grep.stdout
+
+
+def test_flags_that_contradict_each_other_and_loads_without_arrivals(loadline):
+    url = "http://127.0.0.1:1"
+    for flags, word in [
+        (("--target", url), "--target"),
+        (("--once", "--rate", "5/s"), "--once"),
+        (("--rate", "0/s"), "no arrivals"),
+        (("--rate", "1/s", "--duration", "1ms"), "no arrivals"),
+    ]:
+        run = loadline("run", url, *flags)
+        assert run.returncode == 2, run.stderr
+        assert word in run.stderr

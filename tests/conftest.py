@@ -1,0 +1,114 @@
+"""The installed command and what black-box tests need around it: labs, scripted peers, records."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LOADLINE = Path(os.environ.get("LOADLINE", ROOT / ".venv/bin/loadline"))
+
+
+class Loadline:
+    """The command, run in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *args: object, timeout: float = 60, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [LOADLINE, *map(str, args)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(env or {})},
+        )
+
+    def start(self, *args: object, **options: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [LOADLINE, *map(str, args)],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            **options,
+        )
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def summary(self, run: str = "last") -> dict:
+        return json.loads((self.folder / ".loadline/runs" / run / "summary.json").read_text())
+
+
+@pytest.fixture
+def loadline(tmp_path: Path) -> Loadline:
+    return Loadline(tmp_path)
+
+
+class Lab:
+    """A running lab."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process, self.url = process, url
+
+    def stats(self) -> dict:
+        with urllib.request.urlopen(f"{self.url}/__lab/stats", timeout=5) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def start_lab(tmp_path: Path):
+    running = []
+
+    def start(name: str, *args: object) -> Lab:
+        process = subprocess.Popen(
+            [LOADLINE, "lab", name, "--until-stdin-closes", *map(str, args)],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        url = None
+        for line in process.stdout:
+            if line.startswith("listening on "):
+                url = url or line.removeprefix("listening on ").strip()
+            if line == "ready\n":
+                break
+        assert url, "the lab did not start"
+        return Lab(process, url)
+
+    yield start
+    for process in running:
+        process.stdin.close()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+def exits(run: subprocess.CompletedProcess[str], code: int) -> bool:
+    """Whether a run exits with a code that its figures decide. On a machine that is too busy to measure on, it must say so."""
+    busy = run.returncode == 4 and "measurement INVALID" in run.stdout
+    return run.returncode == code or busy
+
+
+def until(condition, what: str, seconds: float = 20) -> object:
+    """Waits for something that another process does; fails when it never comes."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what} never came")

@@ -1,0 +1,52 @@
+"""The Phoenix example: near capacity, overload, and a guard that bounds the latency of those whom it lets in."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples/phoenix-sum"
+SCRIPT = EXAMPLE / "sum.lua"
+
+
+def seconds(text: str) -> float:
+    number, unit = re.fullmatch(r"([\d.]+) ?(µs|us|ms|s|m)", text).groups()
+    return float(number) * {"µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60}[unit]
+
+
+def test_the_script_asks_for_sums(loadline, start_lab):
+    lab = start_lab("sum")
+    run = loadline("wrk", "-t2", "-c2", "-d1s", "--latency", "-s", SCRIPT, lab.url)
+    assert run.returncode == 0, run.stderr
+    assert "Non-2xx" not in run.stdout
+    stats = lab.stats()
+    assert stats["answered"]["by_route"]["POST /api/sum"] == {"200": stats["received"]["total"]}
+
+
+def test_a_guard_bounds_the_latency_of_accepted_requests(loadline, start_lab):
+    # Twenty connections at a service that takes 20 ms for each request: 400 ms for whoever waits for all others.
+    guarded = start_lab("sum", "work=20ms", "--max-in-flight", "2")
+    run = loadline("wrk", "-t1", "-c20", "-d2s", "-s", SCRIPT, guarded.url)
+    assert run.returncode == 0
+    accepted = re.search(r"answered below status 400: ([\d,]+) \(.*?/s\), p99 ([\d.]+ \S+), max", run.stderr)
+    refused = re.search(r"refused with 400 and above: ([\d,]+) ", run.stderr)
+    number = [int(found[1].replace(",", "")) for found in (accepted, refused)]
+    codes = guarded.stats()["answered"]["by_code"]
+    # Those under way at the end were still answered by the lab.
+    assert 0 <= codes["200"] - number[0] <= 2
+    assert 0 <= codes["503"] - number[1] <= 20
+    assert 50 <= number[0] <= 105
+    assert seconds(accepted[2]) < 0.2
+    waiting = start_lab("sum", "work=20ms")
+    run = loadline("wrk", "-t1", "-c20", "-d2s", "--latency", "-s", SCRIPT, waiting.url)
+    median = re.search(r"50% +(\S+)", run.stdout)[1]
+    assert seconds(median) > 0.3
+
+
+@pytest.mark.parametrize("options", [["-t12", "-c12"], ["-t100", "-c100"]])
+def test_the_published_command_lines(loadline, start_lab, options):
+    lab = start_lab("sum")
+    run = loadline("wrk", *options, "-d1s", "--latency", "-s", SCRIPT, lab.url)
+    assert run.returncode == 0
+    count = options[0].removeprefix("-t")
+    assert f"\n  {count} threads and {count} connections\n" in run.stdout

@@ -1,0 +1,163 @@
+"""Peers that do what servers should not: scripted in a few lines, on threads of the test's own process."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Callable
+
+
+class Peer:
+    """Accepts connections and hands each to a function; ends with its `with` block."""
+
+    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.serve = serve
+        self.open: list[socket.socket] = []
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+
+    def __enter__(self) -> Peer:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # shutdown() wakes the accepting thread, which close() alone does not.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for connection in self.open:
+            connection.close()
+        self.thread.join(timeout=5)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.open.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            self.serve(connection)
+        except OSError:
+            connection.close()
+
+
+def never(connection: socket.socket) -> None:
+    """Reads and never answers."""
+    while connection.recv(65536):
+        pass
+
+
+def garbage(connection: socket.socket) -> None:
+    """Answers with something that is not HTTP."""
+    while connection.recv(65536):
+        connection.sendall(b"220 mail.example.test ESMTP ready\r\n\r\n")
+    connection.close()
+
+
+def answer(text: bytes) -> Callable[[socket.socket], None]:
+    """Gives every request (small enough to come in one piece) the same answer."""
+
+    def serve(connection: socket.socket) -> None:
+        while connection.recv(65536):
+            connection.sendall(text)
+        connection.close()
+
+    return serve
+
+
+def ok(body: bytes = b"{}") -> Callable[[socket.socket], None]:
+    return answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Request:
+    """A request as a recorder saw it."""
+
+    def __init__(self, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
+        self.method, self.path, self.headers, self.body = method, path, headers, body
+
+    def __repr__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Recorder:
+    """An HTTP server that keeps what it was sent, and how many it was sent at the same time."""
+
+    def __init__(self, reply: Callable[[Request], tuple[int, dict[str, str], bytes]] | None = None, tls=None) -> None:
+        recorder = self
+        self.requests: list[Request] = []
+        self.peak = self.current = 0
+        self.lock = threading.Lock()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def serve(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                request = Request(self.command, self.path, headers, self.rfile.read(length))
+                with recorder.lock:
+                    recorder.requests.append(request)
+                    recorder.current += 1
+                    recorder.peak = max(recorder.peak, recorder.current)
+                status, extra, body = (reply or echo)(request)
+                with recorder.lock:
+                    recorder.current -= 1
+                self.send_response_only(status)
+                for name, value in extra.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(body)
+
+            def __getattr__(self, name: str):
+                if name.startswith("do_"):
+                    return self.serve
+                raise AttributeError(name)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256
+
+            def handle_error(self, *_: object) -> None:
+                pass
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    def __enter__(self) -> Recorder:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join(timeout=5)
+
+    @property
+    def lines(self) -> list[str]:
+        return [repr(request) for request in self.requests]
+
+
+def echo(request: Request) -> tuple[int, dict[str, str], bytes]:
+    """Says what it was sent, as JSON."""
+    said = {"id": "p7", "list": [1, 2], "path": request.path, "body": request.body.decode("latin-1")}
+    return 200, {"content-type": "application/json", "x-id": "h7"}, json.dumps(said).encode()

@@ -1,0 +1,99 @@
+"""The built report page in Debian's Chromium: filled with a fixture's data and opened as a file, as users open it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+WEB = Path(__file__).parent.parent.parent / "web"
+RESULTS = WEB / "test-results"
+PLACE = "__LOADLINE_PAGE__"
+# How many charts are shown and have nothing drawn yet.
+UNDRAWN = """[...document.querySelectorAll('.chart:not([hidden])')]
+    .filter(c => !c.closest('[hidden]') && !c.querySelector('canvas')).length"""
+
+
+@pytest.fixture(scope="session")
+def template() -> str:
+    return (WEB / "dist/report.html").read_text()
+
+
+@pytest.fixture(scope="session")
+def fixtures() -> Path:
+    """A JSON file per fixture."""
+    folder = RESULTS / "fixtures"
+    subprocess.run(["npm", "run", "--silent", "fixtures", "--", folder], cwd=WEB, check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page that must stay quiet: no error in its console, no request to anywhere but `allowed`."""
+
+    undrawn = UNDRAWN
+
+    def __init__(self, context: BrowserContext, allowed: str) -> None:
+        self.page: Page = context.new_page()
+        self.errors: list[str] = []
+        self.strays: list[str] = []
+        self.page.on("console", lambda message: message.type in ("error", "warning") and self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+        def gate(route) -> None:
+            if route.request.url.startswith(allowed):
+                return route.continue_()
+            self.strays.append(route.request.url)
+            return route.abort()
+
+        context.route("**/*", gate)
+
+    def charts(self) -> list:
+        """The charts that are shown, all drawn."""
+        self.page.wait_for_function(f"() => {UNDRAWN} === 0")
+        return self.page.locator(".chart:visible").all()
+
+
+OpenReport = Callable[..., Opened]
+
+
+@pytest.fixture
+def open_report(browser: Browser, template: str, fixtures: Path, tmp_path: Path) -> Iterator[OpenReport]:
+    """Opens a fixture's report; `change` may alter its data before."""
+    contexts = []
+
+    def open_(name: str, change: Callable[[dict], None] | None = None, **options) -> Opened:
+        data = json.loads((fixtures / f"{name}.json").read_text())
+        if change:
+            change(data)
+        text = json.dumps(data).replace("<", "\\u003c")
+        path = tmp_path / f"{name}.html"
+        path.write_text(template.replace(PLACE, text))
+        context = browser.new_context(**{"viewport": {"width": 1600, "height": 1000}, **options})
+        contexts.append(context)
+        opened = Opened(context, path.as_uri())
+        opened.page.goto(path.as_uri())
+        opened.page.wait_for_selector("h1")
+        return opened
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def results() -> Path:
+    """Where pictures are kept."""
+    RESULTS.mkdir(exist_ok=True)
+    return RESULTS

@@ -1,0 +1,51 @@
+"""The page served by a real run: it shows the plan, follows, and its button ends the run."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+
+def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results: Path) -> None:
+    lab = start_lab("sum")
+    flags = ("--rate", "200/s", "--duration", "60s", "--check", "errors < 1%", "--ui")
+    run = loadline.start("run", f"{lab.url}/api/sum", *flags)
+    try:
+        line = next(line for line in run.stderr if line.startswith("live view: "))
+        url = line.removeprefix("live view: ").strip()
+        context = browser.new_context(viewport={"width": 1200, "height": 900})
+        page = context.new_page()
+        errors: list[str] = []
+        strays: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: message.type in ("error", "warning") and errors.append(message.text))
+        page.on("request", lambda request: request.url.startswith(url[: url.index("/", 8)]) or strays.append(request.url))
+        page.goto(url)
+        page.get_by_text("live", exact=True).wait_for()
+        page.wait_for_selector("[data-chart=requests] canvas")
+        # It goes on by itself.
+        page.locator("[data-chart=requests] .plot").focus()
+
+        def last_moment() -> float:
+            page.keyboard.press("End")
+            return float(re.search(r"[\d.]+", page.locator("[data-chart=requests] .moment").inner_text())[0])
+
+        first = last_moment()
+        page.wait_for_timeout(100)
+        while last_moment() < first + 2:
+            page.wait_for_timeout(100)
+        page.screenshot(path=results / "live-run.png")
+        page.get_by_role("button", name="Stop the test").click()
+        page.get_by_text("The test is over.").wait_for()
+        page.get_by_text("the live view's stop button").first.wait_for()
+        context.close()
+        assert (errors, strays) == ([], [])
+    finally:
+        if run.poll() is None:
+            run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=20)
+    assert run.returncode == 130
+    summary = loadline.summary()
+    assert summary["run"]["ended_by"] == "the live view's stop button"
+    assert summary["requests"]["ok"] == lab.stats()["answered"]["total"]

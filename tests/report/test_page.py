@@ -1,0 +1,246 @@
+"""The report page itself: every kind of run renders, charts are drawn and move together, tables sort, nothing leaves the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+KINDS = ["healthy", "overloaded", "erroring", "generator-limited", "closed", "empty", "single", "all-errors", "killed", "huge"]
+# A canvas on which something was drawn has more than one colour.
+PAINTED = """
+canvas => {
+  const { width, height } = canvas;
+  const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, width, height).data.buffer);
+  const first = pixels[0];
+  return pixels.filter(p => p !== first).length;
+}
+"""
+
+
+def test_the_template_is_one_small_file_with_one_place(template: str) -> None:
+    assert template.count("__LOADLINE_PAGE__") == 1
+    assert len(template.encode()) < 400_000
+    assert not re.search(r"<(script|link|img)[^>]+\b(src|href)=", template)
+    policy = re.search(r'Content-Security-Policy"\s+content="([^"]+)"', template)
+    assert policy
+    allowed = dict(part.strip().split(" ", 1) for part in policy[1].split(";"))
+    assert allowed.pop("default-src") == "'none'"
+    assert allowed.pop("connect-src") == "'self'"
+    assert allowed.pop("script-src") == allowed.pop("style-src") == "'unsafe-inline'"
+    assert set(allowed.values()) == {"'none'"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_run_renders(kind: str, open_report) -> None:
+    opened = open_report(kind)
+    charts = opened.charts()
+    for chart in charts:
+        name = chart.get_attribute("data-chart")
+        assert chart.locator("canvas").first.evaluate(PAINTED) > 100, name
+    drawn = {chart.get_attribute("data-chart") for chart in charts}
+    if kind == "empty":
+        assert drawn == set()
+    else:
+        assert {"requests", "throughput", "concurrency", "cpu"} <= drawn
+    if kind not in ("empty", "all-errors", "single"):
+        assert {"latency", "heat", "density"} <= drawn
+    assert ("lateness" in drawn) == (kind not in ("empty", "closed"))
+    overflow = opened.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert overflow <= 0
+    assert (opened.errors, opened.strays) == ([], [])
+
+
+def test_the_sections_stand_in_their_order(open_report) -> None:
+    opened = open_report("healthy")
+    headings = opened.page.locator("main > section:not([hidden]) > h2").all_inner_texts()
+    assert headings == [
+        "Verdict",
+        "Plan against achieved",
+        "Criteria",
+        "Endpoints",
+        "Latency over time",
+        "Distribution",
+        "Throughput and errors",
+        "Concurrency",
+        "Against offered load",
+        "Generator health",
+        "Server",
+        "Conclusions",
+        "Provenance",
+        "Definitions",
+    ]
+    contents = opened.page.locator(".contents a").all_inner_texts()
+    assert contents == headings
+
+
+def test_labels_that_look_like_markup_stay_text(open_report) -> None:
+    opened = open_report("huge")
+    assert opened.page.get_by_text('<script>document.title="owned"</script>', exact=True).count() == 1
+    assert opened.page.title().startswith("an hour of everything")
+    assert opened.page.locator("main script, main img").count() == 0
+
+
+def test_figures_are_those_of_the_data(open_report, fixtures: Path) -> None:
+    opened = open_report("all-errors")
+    text = opened.page.locator(".endpoints .total").inner_text()
+    count = json.loads((fixtures / "all-errors.json").read_text())["summary"]["all"]["count"]
+    assert f"{count:,}" in text
+    assert "100 %" in text
+    assert "≥ 10.0 s" in text
+
+
+def drag(page, chart: str, start: float, end: float) -> None:
+    over = page.locator(f"[data-chart={chart}] .u-over")
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * start, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * end, box["y"] + 60, steps=6)
+    page.mouse.up()
+
+
+SNAPSHOT = """
+() => Object.fromEntries([...document.querySelectorAll('.chart:not([hidden]) canvas')].map(
+  c => [c.closest('.chart').dataset.chart, c.toDataURL()]))
+"""
+
+
+def shown(page) -> list[float]:
+    """The stretch that the charts show, in seconds."""
+    return [float(n) for n in re.findall(r"([\d.]+) s", page.locator(".zoom-strip").inner_text())]
+
+
+def test_a_zoom_is_everybodys(open_report) -> None:
+    opened = open_report("overloaded")
+    opened.charts()
+    page = opened.page
+    page.mouse.move(2, 2)
+    before = page.evaluate(SNAPSHOT)
+    drag(page, "latency", 0.3, 0.5)
+    strip = page.locator(".zoom-strip")
+    assert shown(page) == pytest.approx([36, 60], abs=0.3)
+    page.mouse.move(2, 2)
+    page.wait_for_function("() => document.querySelector('.moment').textContent === ''")
+    zoomed = page.evaluate(SNAPSHOT)
+    still = {"density", "curve"}
+    assert {name for name in before if before[name] == zoomed[name]} == still
+    drag(page, "cpu", 0.25, 0.75)
+    assert shown(page) == pytest.approx([42, 54], abs=0.3)
+    page.locator("[data-chart=throughput] .u-over").dblclick()
+    assert shown(page) == pytest.approx([36, 60], abs=0.3)
+    strip.get_by_role("button", name="whole run").click()
+    assert strip.is_hidden()
+    page.mouse.move(2, 2)
+    page.wait_for_function("() => document.querySelector('.moment').textContent === ''")
+    assert page.evaluate(SNAPSHOT) == before
+    assert opened.errors == []
+
+
+def test_the_cursor_is_everybodys_and_speaks_in_the_legends(open_report) -> None:
+    opened = open_report("overloaded")
+    opened.charts()
+    page = opened.page
+    page.locator("[data-chart=latency] .u-over").hover(position={"x": 300, "y": 80})
+    moments = set(page.locator(".chart:not([hidden]):not([data-chart=density]):not([data-chart=curve]) .moment").all_inner_texts())
+    assert len({m for m in moments if m.startswith("at ")}) == 1
+    value = page.locator("[data-chart=cpu] .legend .value").first.inner_text()
+    assert re.fullmatch(r"[\d.]+ %", value)
+    page.locator("[data-chart=heat] .u-over").hover(position={"x": 300, "y": 100})
+    assert re.search(r"^[\d,]+ between [\d.]+ .s and", page.locator("[data-chart=heat] .legend .value").inner_text())
+    page.mouse.move(2, 2)
+    assert page.locator("[data-chart=cpu] .legend .value").first.inner_text() == ""
+
+
+def test_keys_move_the_cursor_and_zoom(open_report) -> None:
+    opened = open_report("overloaded")
+    opened.charts()
+    page = opened.page
+    page.locator("[data-chart=requests] .plot").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    moment = page.locator("[data-chart=cpu] .moment")
+    assert moment.inner_text() == "at 1.5 s"
+    page.keyboard.press("+")
+    strip = page.locator(".zoom-strip")
+    assert strip.is_visible()
+    page.keyboard.press("Escape")
+    assert strip.is_hidden()
+    assert moment.inner_text() == ""
+    assert "Requests per second" in page.locator(".unseen[aria-live]").inner_text()
+
+
+def test_a_line_can_be_hidden(open_report) -> None:
+    opened = open_report("overloaded")
+    opened.charts()
+    button = opened.page.locator("[data-chart=latency]").get_by_role("button", name="response max")
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert (
+        opened.page.locator("[data-chart=latency]").get_by_role("button", name="response max").get_attribute("aria-pressed") == "false"
+    )
+
+
+def names(page) -> list[str]:
+    return [t.strip() for t in page.locator(".endpoints tbody").last.locator("tr:not(.group):not(.total) th .text").all_inner_texts()]
+
+
+def test_the_endpoint_table_sorts_by_mouse_and_keyboard(open_report) -> None:
+    opened = open_report("overloaded")
+    page = opened.page
+    as_given = names(page)
+    heading = page.locator("th", has=page.get_by_role("button", name="p50", exact=True))
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert names(page) == as_given[::-1]
+    # The button that was pressed is still where the keyboard is.
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert names(page) == as_given
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "none"
+    page.get_by_role("button", name="name", exact=True).focus()
+    page.keyboard.press("Space")
+    assert names(page) == sorted(as_given)
+
+
+def test_a_row_shows_its_codes(open_report) -> None:
+    page = open_report("erroring").page
+    row = page.get_by_role("button", name="GET /", exact=True)
+    row.click()
+    details = page.locator(".details").inner_text()
+    assert "503" in details
+    assert "timeout" in details
+    page.get_by_role("button", name="GET /", exact=True).press("Enter")
+    assert page.locator(".details").count() == 0
+
+
+def test_the_theme_can_be_chosen(open_report) -> None:
+    opened = open_report("healthy", color_scheme="dark")
+    page = opened.page
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
+    page.get_by_role("button", name="Light", exact=True).click()
+    assert page.evaluate(background) != dark
+    page.reload()
+    assert page.get_by_role("button", name="Dark", exact=True).is_visible()
+    opened.charts()
+    assert opened.errors == []
+
+
+def test_missing_data_is_said(browser, template: str, tmp_path: Path) -> None:
+    page = browser.new_page()
+    path = tmp_path / "broken.html"
+    path.write_text(template)
+    page.goto(path.as_uri())
+    assert "holds no report" in page.locator("#app").inner_text()
+    page.close()
+
+
+def test_a_large_report_answers_before_its_charts_are_drawn(open_report) -> None:
+    """An hour, 200 labels and every chart: the first click does not wait for the last chart."""
+    page = open_report("huge").page
+    page.get_by_role("button", name="p50", exact=True).click()
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("p50")

@@ -1,0 +1,47 @@
+"""On paper: every chart drawn, nothing to press, no row and no chart cut in two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+UNCUT = """
+() => [...document.querySelectorAll('tr, .chart, .strip, .ledger')]
+  .filter(e => e.offsetParent !== null && getComputedStyle(e).breakInside !== 'avoid').length
+"""
+
+
+@pytest.mark.parametrize("kind", ["healthy", "erroring", "huge"])
+def test_it_prints(kind: str, open_report, results: Path) -> None:
+    opened = open_report(kind, color_scheme="dark")
+    page = opened.page
+    # A4 without its margins, as printing lays it out.
+    page.set_viewport_size({"width": 703, "height": 1032})
+    page.emulate_media(media="print")
+    opened.charts()
+    assert page.evaluate(UNCUT) == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 703
+    wide = page.evaluate("""() => [...document.querySelectorAll('table')].filter(t => t.getBoundingClientRect().right > 704).length""")
+    assert wide == 0
+    assert page.get_by_role("button", name="Light", exact=True).count() == 0
+    assert page.evaluate("[...document.querySelectorAll('thead')].every(t => getComputedStyle(t).display === 'table-header-group')")
+    page.emulate_media(media="null")
+    pdf = page.pdf(path=results / f"{kind}.pdf", format="A4", prefer_css_page_size=True)
+    assert pdf.startswith(b"%PDF-")
+    assert opened.errors == []
+
+
+def test_charts_that_nobody_saw_are_printed(open_report, results: Path) -> None:
+    """Printing straight after opening draws what had not come into view."""
+    opened = open_report("healthy", color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = opened.page.evaluate(background)
+    opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert opened.page.evaluate(background) == "rgb(255, 255, 255)"
+    blank = opened.page.evaluate(opened.undrawn)
+    assert blank == 0
+    opened.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert opened.page.evaluate(background) == dark
+    assert opened.errors == []

@@ -1,0 +1,72 @@
+"""`report.md` says nothing that `summary.json` does not hold: every number in its sentences is looked up there."""
+
+import json
+import re
+
+NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?:\s?(?:%|ns|µs|ms|s|min|h|kB|MB|GB|B)\b|\s?%)?")
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def three_digits(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def renderings(value: float) -> set[str]:
+    """All ways in which a figure may be written: as a count, a rate, a time, a share."""
+    texts = {f"{round(value):,}", three_digits(value), f"{value:.2f}".rstrip("0").rstrip("."), f"{value:.3f}".rstrip("0").rstrip(".")}
+    for unit, factor in (("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
+        texts |= {f"{three_digits(value / factor)} {unit}", f"{round(value / factor)} {unit}"}
+    share = abs(value) * 100
+    texts |= {f"{three_digits(share)} %", f"{share:.3f}".rstrip("0").rstrip(".") + " %", f"{share:.0f} %", f"{share:.2f} %"}
+    return texts
+
+
+def unknown_numbers(text: str, summary: dict) -> list[str]:
+    known: set[str] = set()
+    words = " ".join(str(leaf) for leaf in leaves(summary) if isinstance(leaf, str))
+    for leaf in leaves(summary):
+        if isinstance(leaf, (int, float)) and not isinstance(leaf, bool):
+            known |= renderings(leaf)
+    unknown = []
+    for number in NUMBER.findall(text):
+        number = number.strip()
+        if number not in known and number not in words:
+            unknown.append(number)
+    return unknown
+
+
+def prose(text: str) -> str:
+    """The sentences: without tables, code, pictures, and the words of the report's own explanations."""
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    lines = [line for line in text.splitlines() if not line.startswith(("|", "!["))]
+    return "\n".join(lines).replace("95 % confidence", "")
+
+
+def test_every_number_in_prose_is_in_the_summary(loadline, start_lab):
+    url = start_lab("fhir").url
+    result = loadline(
+        "run", f"{url}/fhir/R4/Patient/none", "--rate", "150/s", "--duration", "12s", "--check", "p99 < 1s", "--check", "errors < 1%"
+    )
+    # A busy machine may make the measurement invalid; what is said of it must be true all the same.
+    assert result.returncode in (1, 4), result.stdout + result.stderr
+    record = loadline.folder / ".loadline/runs/last"
+    text = prose((record / "report.md").read_text())
+    summary = json.loads((record / "summary.json").read_text())
+    assert len(NUMBER.findall(text)) > 20
+    assert unknown_numbers(text, summary) == []
+
+
+def test_the_check_finds_a_number_that_is_made_up():
+    summary = {"all": {"count": 1234, "p99": {"ns": 2_010_000}}, "text": "from 5 to 6"}
+    assert unknown_numbers("1,234 requests, p99 2.01 ms, from 5 to 6", summary) == []
+    assert unknown_numbers("1,235 requests, p99 2.02 ms, 7", summary) == ["1,235", "2.02 ms", "7"]

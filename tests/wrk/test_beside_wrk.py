@@ -1,0 +1,144 @@
+"""The same scripts and command lines through wrk itself and through Loadline: bytes on the wire, calls of a script's functions,
+lines of the report, exit codes."""
+
+import re
+import shutil
+import subprocess
+
+import peers
+import pytest
+import recording
+from conftest import LOADLINE
+
+pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed")
+
+SUM = """
+request = function()
+  local a, b = math.random(3), math.random(3)
+  wrk.method = "POST"
+  wrk.headers["Content-Type"] = "application/json"
+  wrk.body = '{"a":' .. a .. ',"b":' .. b .. '}'
+  return wrk.format(nil, "/api/sum")
+end
+"""
+COUNTED = """
+print("load")
+local threads = {}
+setup = function(thread) table.insert(threads, thread) print("setup", #threads) end
+init = function(args) asked, answered = 0, 0 print("init", #args, args[1]) end
+request = function() asked = asked + 1 return wrk.format("GET", "/n") end
+response = function(status, headers, body) answered = answered + 1 end
+done = function(summary, latency, requests)
+  local all, answers = 0, 0
+  for _, thread in ipairs(threads) do
+    all = all + thread:get("asked")
+    answers = answers + thread:get("answered")
+  end
+  print("calls", all, answers, summary.requests, summary.errors.read)
+end
+"""
+PIPELINED = """
+init = function()
+  batch = wrk.format("GET", "/1") .. wrk.format("POST", "/2", {}, "x=1") .. wrk.format("DELETE", "/3")
+end
+request = function() return batch end
+"""
+STATIC = """
+wrk.method = "POST"
+wrk.body = "name=value"
+wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
+wrk.headers["X-Number"] = 5
+"""
+
+ONE = ["-t1", "-c1", "-d1s"]
+HEADERS = ["-H", "X-A: 1", "-H", "x-a: 2", "-H", "Host: other", "-H", "none:dropped"]
+
+# The script, the options, the path, and what stands behind the URL.
+CASES = {
+    "plain": ("", [*ONE, "--latency"], "/a?b=c"),
+    "two threads": ("", ["-t2", "-c4", "-d1s"], ""),
+    "headers": ("", [*ONE, *HEADERS], "/"),
+    "the sum": (SUM, ["-t1", "-c2", "-d1s", "--latency"], "/"),
+    "static": (STATIC, ONE, "/form"),
+    "counted": (COUNTED, ONE, "/"),
+    "counted twice": (COUNTED, ["-t2", "-c4", "-d1s"], "/"),
+    "pipelined": (PIPELINED, ONE, "/"),
+    "absolute": ('request = function() return wrk.format("GET", "http://else.where/x") end', ONE, "/"),
+    "broken": ("request = function(", ONE, "/"),
+    "boom": ('request = function() error("boom") end', ONE, "/"),
+    "late": ('response = function() error("late") end', ONE, "/"),
+    "in done": ('done = function() error("done") end', ONE, "/"),
+    "nil": ("request = function() end", ONE, "/"),
+    "usage": ("", ["-t2", "-c1", "-d1s"], "/"),
+    "unit": ("", ["-t1", "-c1", "-d1sec"], "/"),
+    "operands": ("init = function(a) print(a[0] ~= nil, a[1], a[2]) end", ONE, "/", "one", "-d1s", "two"),
+}
+
+
+def shape(text: str) -> list[str]:
+    text = re.sub(r"http://\S+", "URL", text)
+    text = text[: text.index("Usage:")] if "Usage:" in text else text
+    lines = [re.sub(r"-?(\d+(\.\d+)?|nan)(us|ms|s|m|[kKMGT])?(?=[\s%B,]|$)", "#", line) for line in text.splitlines()]
+    return [re.sub(r"[ \t]+", " ", line) for line in lines]
+
+
+def run(command, folder, case, answer=recording.ANSWER):
+    script, options, path, *more = CASES[case]
+    if script:
+        (folder / "t.lua").write_text(script)
+        options = [*options, "-s", "t.lua"]
+    with recording.Recorder(answer) as peer:
+        host = peer.url.removeprefix("http://")
+        done = subprocess.run([*command, *options, peer.url + path, *more], cwd=folder, capture_output=True, text=True, timeout=30)
+        total = peer.total()
+        seen = {(line, frozenset(header.replace(host, "HOST") for header in headers), body) for line, headers, body in peer.seen}
+    err = [line for line in done.stderr.splitlines() if not line.startswith("loadline:")]
+    return done, seen, total, err
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_through_both(loadline, case):
+    theirs, their_seen, their_total, their_err = run(["wrk"], loadline.folder, case)
+    ours, our_seen, our_total, our_err = run([LOADLINE, "wrk"], loadline.folder, case)
+    assert ours.returncode == theirs.returncode
+    assert our_err == their_err
+    assert our_seen == their_seen
+    # Threads of theirs begin one by one, ours together: what they print before the test stands in another order.
+    ordered = sorted if case == "counted twice" else list
+    assert ordered(shape(ours.stdout)) == ordered(shape(theirs.stdout))
+    if case.startswith("counted"):
+        for done, total in ((theirs, their_total), (ours, our_total)):
+            calls, answers, requests, _ = map(int, re.search(r"calls\t(\d+)\t(\d+)\t(\d+)\t(\d+)", done.stdout).groups())
+            # Once more than was sent, to look at it; every answer was shown.
+            assert calls - 1 == total
+            assert answers == requests
+
+
+def test_statuses_and_hang_ups(loadline):
+    for answer in (
+        b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+    ):
+        theirs, *_ = run(["wrk"], loadline.folder, "plain", answer)
+        ours, *_ = run([LOADLINE, "wrk"], loadline.folder, "plain", answer)
+        assert shape(ours.stdout) == shape(theirs.stdout), answer
+        assert ("Non-2xx" in ours.stdout) == (b"503" in answer)
+
+
+def test_connections_closed_after_each_answer(loadline):
+    def once(connection):
+        if connection.recv(65536):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
+        connection.close()
+
+    reports = []
+    for command in (["wrk"], [LOADLINE, "wrk"]):
+        with peers.Peer(once) as peer:
+            done = subprocess.run(
+                [*command, "-t1", "-c1", "-d1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
+            )
+        assert int(re.search(r"(\d+) requests in", done.stdout)[1]) > 50
+        reports.append(shape(done.stdout))
+    assert reports[0] == reports[1]

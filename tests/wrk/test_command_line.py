@@ -1,0 +1,204 @@
+"""wrk's command line: what is said, where, and with which exit code."""
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import peers
+import pytest
+import recording
+from conftest import LOADLINE, until
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def shape(text: str) -> list[str]:
+    """Lines with every figure as `#`, and blanks only told from none."""
+    lines = [line for line in text.splitlines() if not line.startswith(("$ ", "-- ", "[exit"))]
+    figures = [re.sub(r"(?<![\w.])-?(\d+(\.\d+)?|nan|inf)(us|ms|s|m|[kKMGT])?(?=[\s%B,\]]|$)", "#", line) for line in lines]
+    return [re.sub(r" +", " ", line) for line in figures]
+
+
+def rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if re.match(r"    (Latency|Req/Sec) |  +\d\d%", line)]
+
+
+@pytest.fixture
+def wrk(loadline):
+    def run(*args, **options):
+        return loadline("wrk", *args, **options)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("--help", ""),
+        ("", ""),
+        ("--foo http://127.0.0.1:1/", "wrk: unrecognized option '--foo'\n"),
+        ("-h", "wrk: invalid option -- 'h'\n"),
+        ("-c", "wrk: option requires an argument -- 'c'\n"),
+        ("--t 3 http://127.0.0.1:1/", "wrk: option '--t' is ambiguous; possibilities: '--threads' '--timeout'\n"),
+        ("-d100ms http://127.0.0.1:1/", ""),
+        ("-c1.5k http://127.0.0.1:1/", ""),
+        ("-t0 http://127.0.0.1:1/", ""),
+        ("-d0 http://127.0.0.1:1/", ""),
+        ("-T5x http://127.0.0.1:1/", ""),
+        ("-r5 http://127.0.0.1:1/", ""),
+        ("-d1s notaurl", "invalid URL: notaurl\n"),
+        ("http://127.0.0.1:99999/", "invalid URL: http://127.0.0.1:99999/\n"),
+        ("-t4 -c2 -d1s http://127.0.0.1:1/", "number of connections must be >= threads\n"),
+        ("-c0 http://127.0.0.1:1/", "number of connections must be >= threads\n"),
+        ("-U http://127.0.0.1:1/", "Throughput MUST be specified with the --rate or -R option\n"),
+        ("-R0 http://127.0.0.1:1/", "Throughput MUST be specified with the --rate or -R option\n"),
+    ],
+)
+def test_a_wrong_line_ends_in_usage(wrk, line, error):
+    run = wrk(*line.split())
+    assert run.returncode == 1
+    assert run.stdout.startswith("Usage: wrk <options> <url>\n")
+    assert run.stderr == error
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("http://127.0.0.1:1/", "unable to connect to 127.0.0.1:1 Connection refused\n"),
+        ("http://no-such-host.invalid/", "unable to resolve no-such-host.invalid:http Name or service not known\n"),
+        ("nope://127.0.0.1/", "unable to resolve 127.0.0.1:nope Servname not supported for ai_socktype\n"),
+    ],
+)
+def test_a_target_that_is_not_there(wrk, url, error):
+    run = wrk("-d1s", url)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", error)
+
+
+def test_more_connections_than_there_can_be(wrk):
+    run = wrk("-c1P", "-d1s", "http://127.0.0.1:1/")
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert "file descriptors" in run.stderr
+
+
+def test_the_version_is_said_and_the_line_read_on(wrk):
+    run = wrk("-v")
+    assert run.returncode == 1
+    assert re.match(r"wrk 4\.1\.0 \[epoll\] .*\nUsage: wrk ", run.stdout)
+
+
+@pytest.mark.parametrize(
+    ("golden", "line", "path"),
+    [
+        ("latency", "-t2 -c10 -d1s --latency", "/"),
+        ("not-found", "-t1 -c2 -d1s", "/nothing/here"),
+        ("remainder", "-t3 -c10 -d1s", "/"),
+        ("wrk2-short-10s-no-calibration", "-t2 -c10 -d1s -R500 -L", "/"),
+    ],
+)
+def test_reports_have_the_originals_shape(wrk, loadline, start_lab, golden, line, path):
+    lab = start_lab("sum")
+    run = wrk(*line.split(), lab.url + path)
+    assert run.returncode == 0
+    wanted = (GOLDEN / f"{golden}.txt").read_text()
+    table = re.compile(r"^ # # # #$|^# .*")
+
+    def told(text):
+        text = re.sub(r"@ \S+", "@ URL", text)
+        lines = [line for line in shape(text) if not table.match(line)]
+        return [re.sub(r"Running # test", "Running TIME test", line) for line in lines]
+
+    assert told(run.stdout) == told(wanted)
+    assert [len(row) for row in rows(run.stdout)] == [len(row) for row in rows(wanted)]
+    # Nothing of ours is on standard output, and the verdict is on the other.
+    assert re.search(r"^loadline: measurement ", run.stderr, re.M)
+    summary = loadline.summary()
+    received = lab.stats()["answered"]["total"]
+    assert summary["requests"]["ok"] + summary["requests"]["failed"] == received
+    assert int(re.search(r"(\d+) requests in", run.stdout)[1]) == received
+
+
+def test_connections_that_do_not_divide_are_left_out(wrk, loadline):
+    with recording.Recorder() as peer:
+        run = wrk("-t3", "-c10", "-d1s", peer.url)
+    assert "  3 threads and 10 connections\n" in run.stdout
+    # Nine, and the one that looked whether anybody is there.
+    assert peer.connections == 10
+    assert "do not divide" in loadline.summary()["notes"][0]
+
+
+def test_the_bytes_on_the_wire(wrk):
+    with recording.Recorder() as peer:
+        port = peer.url.rsplit(":", 1)[1]
+        run = wrk("-t1", "-c1", "-d1s", "-H", "X-One: 1", "-H", "no-blank:dropped", "-H", "X-One: 2", peer.url + "/plain?a=b#c")
+        assert run.returncode == 0
+    assert set(peer.seen) == {("GET /plain?a=b#c HTTP/1.1", frozenset({f"Host: 127.0.0.1:{port}", "X-One: 2"}), "")}
+
+
+def test_errors_are_told_by_their_cause(wrk):
+    with peers.Peer(peers.garbage) as peer:
+        run = wrk("-t1", "-c2", "-d1s", peer.url)
+    assert run.returncode == 0
+    assert re.search(r"Socket errors: connect 0, read [1-9]\d*, write 0, timeout 0", run.stdout)
+    assert re.search(r"^loadline: [\d,]+ × not HTTP: bad status line$", run.stderr, re.M)
+
+
+def test_a_server_that_never_answers_is_a_timeout(wrk):
+    with peers.Peer(peers.never) as peer:
+        run = wrk("-t1", "-c2", "-d2s", "--timeout", "1s", peer.url)
+    assert re.search(r"Socket errors: connect 0, read 0, write 0, timeout [24]$", run.stdout, re.M)
+    assert "0 requests in" in run.stdout
+    assert "-nan%" in run.stdout
+
+
+def test_json_has_exact_figures_both_ways(wrk, loadline, start_lab):
+    lab = start_lab("sum")
+    run = wrk("-t1", "-c2", "-d1s", "--json", "out.json", lab.url)
+    assert run.returncode == 0
+    out = json.loads((loadline.folder / "out.json").read_text())
+    latency = out["wrk"]["latency_us"]
+    assert latency["measured"]["count"] == out["wrk"]["requests"] == out["requests"]["ok"]
+    assert latency["corrected_by_wrk"]["count"] >= latency["measured"]["count"]
+
+
+@pytest.mark.parametrize("name", ["wrk", "wrk2"])
+def test_a_link_of_that_name_is_that_tool(loadline, start_lab, name):
+    lab = start_lab("sum")
+    link = loadline.folder / name
+    link.symlink_to(LOADLINE.resolve())
+    extra = ["-R200"] if name == "wrk2" else []
+    run = subprocess.run(
+        [link, "-t1", "-c1", "-d1s", *extra, lab.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
+    )
+    assert run.returncode == 0
+    assert run.stdout.startswith("Running 1s test @ ")
+    bare = subprocess.run([link, "-d1s", lab.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30)
+    assert bare.returncode == (1 if name == "wrk2" else 0)
+
+
+def test_the_record_renders_again(wrk, loadline, start_lab):
+    lab = start_lab("sum")
+    run = wrk("-t2", "-c4", "-d1s", "--latency", lab.url)
+    again = loadline("report", "last")
+    assert again.stdout.startswith(run.stdout)
+
+
+def test_an_interrupt_ends_in_a_report(loadline, start_lab):
+    lab = start_lab("sum")
+    process = loadline.start("wrk", "-t1", "-c1", "-d60s", lab.url)
+    until(lambda: lab.stats()["answered"]["total"] > 100, "load")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "Requests/sec:" in out
+
+
+def test_without_a_record_there_is_a_report_all_the_same(wrk, start_lab, tmp_path):
+    lab = start_lab("sum")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    run = wrk("-t1", "-c1", "-d1s", lab.url, env={"LOADLINE_RUNS": str(blocked / "runs")})
+    assert run.returncode == 0
+    assert int(re.search(r"(\d+) requests in", run.stdout)[1]) > 0

@@ -1,0 +1,350 @@
+"""wrk's Lua: every function of its interface, and everything that can go wrong in a script."""
+
+import re
+
+import peers
+import pytest
+import recording
+
+PANIC = "PANIC: unprotected error in call to Lua API (t.lua:1: {})"
+
+
+@pytest.fixture
+def script(loadline):
+    """Runs a script; gives back what it printed, and the run."""
+
+    def run(text, *line):
+        loadline.write("t.lua", text)
+        line = line if len(line) > 1 else ("-t1", "-c1", "-d1s", "-s", "t.lua", *line)
+        done = loadline("wrk", *line, timeout=30)
+        own = re.compile(
+            r"Running |  \d+ threads|  Thread |    (Latency|Req/Sec) |  \d+ requests in|(Requests|Transfer)/sec|  Non-2xx|  Socket"
+        )
+        return [line for line in done.stdout.splitlines() if not own.match(line)], done
+
+    return run
+
+
+@pytest.fixture
+def peer():
+    with recording.Recorder() as recorder:
+        yield recorder
+
+
+def test_the_life_of_a_script(script, peer):
+    printed, run = script(
+        """
+        io.write("load ", tostring(wrk == require("wrk")), "\\n")
+        local n = 0
+        function setup(thread)
+          n = n + 1
+          thread:set("number", n)
+          thread:set("nested", { deep = { 1, "two", true } })
+          print("setup", type(thread), tostring(thread.addr), thread:get("number"), thread:get("missing"))
+          threads = threads or {}
+          threads[n] = thread
+        end
+        function init(args)
+          print("init", number, nested.deep[2], args[0], args[1], args[2], wrk.headers.Host)
+          asked = 0
+        end
+        function request()
+          asked = asked + 1
+          return wrk.format()
+        end
+        function done(summary, latency, requests)
+          local sum = 0
+          for _, thread in ipairs(threads) do sum = sum + thread:get("asked") end
+          print("done", summary.requests, sum, summary.errors.status + summary.errors.timeout)
+        end
+        """,
+        *("-t2", "-c4", "-d1s", "-s", "t.lua", "--", peer.url, "more", "-x"),
+    )
+    assert run.returncode == 0, run.stderr
+    address = peer.url.removeprefix("http://")
+    # Every state loads the script: the main one first, then each thread's before it is set up.
+    assert printed[:6] == [
+        "load true",
+        "load true",
+        f"setup\tuserdata\t{address}\t1\tnil",
+        f"init\t1\ttwo\t{peer.url}\tmore\t-x\t{address}",
+        "load true",
+        f"setup\tuserdata\t{address}\t2\tnil",
+    ]
+    name, requests, asked, errors = printed[-1].split("\t")
+    assert (name, errors) == ("done", "0")
+    # Thread 0 was asked once more than was sent; what was under way at the end was sent.
+    assert int(asked) == peer.total() + 1
+    assert int(requests) <= peer.total()
+
+
+def test_format_fills_in_what_is_missing(script, peer):
+    printed, run = script(
+        """
+        wrk.method = "PUT"
+        wrk.headers["X-A"] = 1
+        function init()
+          local function show(text) print((text:gsub("\\r\\n", "|"))) end
+          wrk.headers["X-A"] = nil
+          show(wrk.format())
+          show(wrk.format("GET", "/p?q", { ["X-B"] = true }))
+          local given = {}
+          local text = wrk.format("POST", nil, given, 12345)
+          print(given.Host ~= nil, given["Content-Length"], text:sub(-9):gsub("\\r\\n", "|"))
+        end
+        """,
+        peer.url + "/base",
+    )
+    assert run.returncode == 0, run.stderr
+    host = peer.url.removeprefix("http://")
+    assert printed[0] == f"PUT /base HTTP/1.1|Host: {host}||"
+    assert printed[1] in (
+        f"GET /p?q HTTP/1.1|Host: {host}|X-B: true||",
+        f"GET /p?q HTTP/1.1|X-B: true|Host: {host}||",
+    )
+    assert printed[2] == "true\t5\t||12345\t2"
+
+
+def test_responses_are_told_as_far_as_they_are_wanted(script, peer):
+    for parameters, wanted in [
+        ("status", "200\tnil\tnil"),
+        ("status, headers", "200\tt\tnil"),
+        ("status, headers, body", '200\tt\t{"result":3}'),
+        ("...", '200\tt\t{"result":3}'),
+    ]:
+        printed, run = script(
+            f"""
+            response = function({parameters})
+              if seen then return end
+              seen = true
+              local all = {{ {parameters} }}
+              print(all[1], all[2] and all[2]["X-Token"], all[3])
+            end
+            """,
+            peer.url,
+        )
+        assert run.returncode == 0, run.stderr
+        assert printed == [wanted]
+
+
+def test_a_token_from_an_answer_goes_into_the_next_requests(script, peer):
+    _, run = script(
+        """
+        local token
+        request = function() return wrk.format("GET", token and "/resource" or "/login") end
+        response = function(status, headers)
+          if not token then
+            token = headers["X-Token"]
+            wrk.headers["X-Token"] = token
+          end
+        end
+        """,
+        peer.url,
+    )
+    assert run.returncode == 0
+    login = [count for (line, _, _), count in peer.seen.items() if line.startswith("GET /login")]
+    # Asked twice: once to see what it is, without being sent.
+    assert login == [1]
+    resource = next(headers for (line, headers, _) in peer.seen if line.startswith("GET /resource"))
+    assert "X-Token: t" in resource
+
+
+def test_several_requests_at_once(script, peer):
+    _, run = script(
+        """
+        init = function()
+          local parts = {}
+          for i = 1, 8 do parts[i] = wrk.format("GET", "/" .. i) end
+          parts[9] = wrk.format("HEAD", "/head")
+          batch = table.concat(parts)
+        end
+        request = function() return batch end
+        """,
+        peer.url,
+    )
+    assert run.returncode == 0
+    assert "Socket errors" not in run.stdout
+    counts = {line.split(" ")[1]: n for (line, _, _), n in peer.seen.items()}
+    assert len(counts) == 9
+    assert len(set(counts.values())) == 1
+    requests = int(re.search(r"(\d+) requests in", run.stdout)[1])
+    assert 0 <= peer.total() - requests <= 9
+
+
+def test_a_depth_that_changes_is_followed(script, peer):
+    _, run = script(
+        """
+        local n = 0
+        request = function()
+          n = n + 1
+          return wrk.format():rep(n % 3 + 1)
+        end
+        """,
+        peer.url,
+    )
+    assert run.returncode == 0
+    assert "Socket errors" not in run.stdout
+    assert peer.total() > 100
+
+
+def test_delay_spaces_requests(script, peer):
+    _, run = script("delay = function() return 100.9 end", peer.url)
+    assert run.returncode == 0
+    # One after 100 ms, and so on: fewer where the machine is busy, never more.
+    assert 1 <= peer.total() <= 10
+
+
+def test_a_thread_that_stops_itself(script, peer):
+    printed, run = script(
+        """
+        local n = 0
+        request = function()
+          n = n + 1
+          if n == 6 then wrk.thread:stop() end
+          return wrk.format()
+        end
+        done = function(summary) print(summary.requests, summary.duration >= 1000000) end
+        """,
+        peer.url,
+    )
+    # Five were sent, and one was only looked at; the test lasts as long as was asked.
+    assert (printed, peer.total()) == (["5\ttrue"], 5)
+
+
+def test_threads_may_have_addresses_of_their_own(script):
+    with recording.Recorder() as first, recording.Recorder() as second:
+        port = second.url.rsplit(":", 1)[1]
+        _, run = script(
+            f"""
+            local n = 0
+            function setup(thread)
+              n = n + 1
+              if n == 2 then thread.addr = wrk.lookup("127.0.0.1", "{port}")[1] end
+              assert(wrk.connect(thread.addr))
+            end
+            """,
+            *("-t2", "-c2", "-d1s", "-s", "t.lua", first.url),
+        )
+        assert run.returncode == 0, run.stderr
+        assert first.total() > 0
+        assert second.total() > 0
+        assert {headers for _, headers, _ in second.seen} == {headers for _, headers, _ in first.seen}
+
+
+def test_figures_of_done(script, peer):
+    printed, run = script(
+        """
+        done = function(s, latency, requests)
+          print(latency.min <= latency.mean, latency.mean <= latency.max, latency.stdev >= 0, latency.nonsense)
+          print(latency:percentile(0.0001) == latency.min, latency:percentile(99) <= latency.max, #latency > 0, type(latency))
+          local value, count = latency(1)
+          print(value == latency.min, count > 0, latency(0), requests.max > 0)
+        end
+        """,
+        peer.url,
+    )
+    assert run.returncode == 0, run.stderr
+    assert printed == ["true\ttrue\ttrue\tnonsense", "true\ttrue\ttrue\tuserdata", "true\ttrue\t0\ttrue"]
+
+
+def test_c_modules_load(script, peer):
+    """The binary offers LuaJIT's C interface, and looks where Debian puts modules."""
+    printed, run = script(
+        """
+        local cjson = require("cjson")
+        local ffi = require("ffi")
+        ffi.cdef[[ int getpid(void); ]]
+        print(cjson.encode({ a = { 1, 2 } }), ffi.C.getpid() > 0, bit.band(6, 3), jit.version_num >= 20100, unpack({ 7 }))
+        """,
+        peer.url,
+    )
+    assert "not found" not in run.stderr, "lua-cjson is missing: apt-get install lua-cjson"
+    assert printed[0] == '{"a":[1,2]}\ttrue\t2\ttrue\t7'
+
+
+def test_what_is_printed_keeps_its_order_in_a_pipe(script, peer, loadline):
+    loadline.write(
+        "t.lua",
+        'print("load")\ninit = function() io.write("init\\n") end\n'
+        'local n = 0\nresponse = function(s) n = n + 1 if n == 1 then print("answer") end end\ndone = function() print("done") end',
+    )
+    run = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "t.lua", peer.url)
+    lines = run.stdout.splitlines()
+    told = [line for line in lines if line in ("load", "init", "answer", "done") or line.startswith(("Running", "Transfer"))]
+    assert told == ["load", "load", "init", f"Running 1s test @ {peer.url}", "answer", f"{told[5]}", "done"]
+    assert told[5].startswith("Transfer/sec")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('setup = function() error("in setup") end', PANIC.format("in setup")),
+        ('init = function() error("in init") end', PANIC.format("in init")),
+        ('request = function() error("in request") end', PANIC.format("in request")),
+        ('response = function() error("in response") end', PANIC.format("in response")),
+        ('delay = function() error("in delay") end', PANIC.format("in delay")),
+        ('done = function() error("in done") end', PANIC.format("in done")),
+        ("init = function() error({}) end", "PANIC: unprotected error in call to Lua API (?)"),
+        ('local n = 0 request = function() n = n + 1 if n > 5 then error("later") end return wrk.format() end', PANIC.format("later")),
+        ("setup = function(t) t:set('f', print) end", PANIC.format("cannot transfer 'function' to thread")),
+        ("setup = function(t) t.foo = 1 end", PANIC.format("cannot set 'number' on thread")),
+        ("request = function() return nil end", "incomplete request at 1:1"),
+        ("request = function() return {} end", "incomplete request at 1:1"),
+        ('request = function() return "garbage" end', "invalid HTTP method at 1:1"),
+        ('request = function() return "GET / HTTP/1.1\\r\\nHost x\\r\\n\\r\\n" end', "invalid character in header at 2:5"),
+        ("init = function() wrk.lookup('no-such-host.invalid', 'http') end", "unable to resolve no-such-host.invalid:http"),
+        ("init = function() pcall(wrk.lookup, 'no-such-host.invalid', 'http') end", "unable to resolve no-such-host.invalid:http"),
+    ],
+)
+def test_a_script_that_fails_ends_the_run(script, peer, text, message):
+    _, run = script(text, peer.url)
+    assert run.returncode == 1
+    assert message in [line for line in run.stderr.splitlines() if not line.startswith("loadline:")][0]
+
+
+def test_a_script_that_fails_while_the_test_runs_leaves_its_record(script, loadline):
+    with peers.Peer(peers.ok()) as peer:
+        script('local n = 0 request = function() n = n + 1 if n > 50 then error("later") end return wrk.format() end', peer.url)
+    summary = loadline.summary()
+    assert (summary["run"]["state"], summary["run"]["ended_by"]) == ("interrupted", "the script failed")
+    assert summary["requests"]["ok"] == 49
+
+
+def test_a_script_that_does_not_load_is_left_out(script, peer):
+    _, run = script("request = function(", peer.url)
+    assert run.returncode == 0
+    message = "t.lua: t.lua:1: <name> or '...' expected near '<eof>'"
+    assert [line for line in run.stderr.splitlines() if not line.startswith("loadline:")] == [message, message]
+    assert peer.total() > 0
+
+
+def test_a_script_that_is_not_there(loadline, peer):
+    run = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "none.lua", peer.url)
+    assert run.returncode == 0
+    assert run.stderr.startswith("none.lua: cannot open none.lua")
+
+
+def test_natively(loadline, peer):
+    loadline.write(
+        "t.lua", 'request = function() return wrk.format("GET", "/x") end\ndone = function(s) print("done", s.requests > 0) end'
+    )
+    run = loadline("run", "t.lua", "--target", peer.url, "--rate", "200/s", "--duration", "1s", "--check", "errors < 1%")
+    assert run.returncode in (0, 4), run.stdout + run.stderr
+    assert "200 planned = 200 started + 0 skipped + 0 unsent" in run.stdout
+    assert "done\ttrue" in run.stdout
+    closed = loadline("run", "t.lua", "--target", peer.url, "--connections", "4", "--workers", "2", "--duration", "1s")
+    assert closed.returncode in (0, 4), closed.stdout + closed.stderr
+    assert "closed loop, 4 users for 1 s" in closed.stdout
+    for flags, message in [
+        ([], "add --target URL"),
+        (["--target", "nonsense"], "is no URL"),
+        (["--target", peer.url, "--once"], "--once does not go with"),
+        (["--target", peer.url, "--connections", "5", "--workers", "2"], "cannot be shared equally"),
+    ]:
+        refused = loadline("run", "t.lua", *flags)
+        assert refused.returncode == 2
+        assert message in refused.stderr
+    loadline.write("bad.lua", 'request = function() error("boom") end')
+    failed = loadline("run", "bad.lua", "--target", peer.url)
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("loadline: the script failed: bad.lua:1: boom")

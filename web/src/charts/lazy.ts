@@ -1,0 +1,58 @@
+// Draws what is seen first. Charts that come into view are drawn at once, the others when the browser has nothing to do, and
+// all of them before the page is printed.
+
+export interface Drawable {
+  readonly el: HTMLElement;
+  draw(): void;
+}
+
+export class Lazy {
+  #waiting = new Map<Element, Drawable>();
+  #near = new Set<Element>();
+  #known = new WeakSet<Element>();
+  #idle = false;
+  #observer = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: "300px" });
+
+  /** `chart` has something new to show. */
+  ask(chart: Drawable): void {
+    this.#waiting.set(chart.el, chart);
+    if (!this.#known.has(chart.el)) {
+      this.#known.add(chart.el);
+      this.#observer.observe(chart.el);
+    }
+    this.#later();
+  }
+
+  /** Draws everything now. */
+  all(): void {
+    for (const element of [...this.#waiting.keys()]) this.#draw(element);
+  }
+
+  #seen(entries: IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) this.#near.add(target);
+      else this.#near.delete(target);
+      if (isIntersecting) this.#draw(target);
+    }
+  }
+
+  /** Near ones first; one per step, so that nobody waits for us. */
+  #later(): void {
+    if (this.#idle || this.#waiting.size === 0) return;
+    this.#idle = true;
+    const wait = window.requestIdleCallback ?? ((step: () => void) => window.setTimeout(step, 30));
+    wait(() => {
+      this.#idle = false;
+      const next = [...this.#waiting.keys()];
+      const chosen = next.find((element) => this.#near.has(element)) ?? next[0];
+      if (chosen) this.#draw(chosen);
+      this.#later();
+    });
+  }
+
+  #draw(element: Element): void {
+    const chart = this.#waiting.get(element);
+    this.#waiting.delete(element);
+    chart?.draw();
+  }
+}

@@ -1,0 +1,129 @@
+// What is under way, and how the generator fares: concurrency against Little's law, lateness, CPU, stalls, the server's own
+// measurements.
+
+import type { Colour, Drawing, Line } from "../charts/drawing";
+import { decimal } from "../text/units";
+import type { Column, Page } from "../types";
+import { any, positive, some } from "./columns";
+import { late } from "./latency";
+
+/** Requests under way, sampled and by Little's law, and users. */
+export function concurrency(page: Page): Drawing | null {
+  const { points } = page.series;
+  if (!some(points.in_flight)) return null;
+  const lines: Line[] = [
+    { name: "in flight, largest", colour: "grey", column: points.in_flight_max, style: "line", hidden: true },
+    { name: "in flight, mean", colour: "blue", column: points.in_flight, style: "line" },
+    { name: "by Little's law", colour: "orange", column: points.littles_law, style: "dotted" },
+    { name: "virtual users", colour: "green", column: points.users, style: "line" },
+  ];
+  return { unit: "count", lines: lines.filter((line) => some(line.column)) };
+}
+
+/** How late the generator was. */
+export function lateness(page: Page): Drawing | null {
+  const times = page.series.points.lateness;
+  if (!some(times.p50, times.p99, times.max)) return null;
+  const lines: Line[] = [
+    { name: "lateness max", colour: "grey", column: positive(times.max), style: "line" },
+    { name: "lateness p99", colour: "red", column: positive(times.p99), style: "line" },
+    { name: "lateness p50", colour: "blue", column: positive(times.p50), style: "line" },
+  ];
+  return { unit: "time", log: true, lines: lines.filter((line) => some(line.column)), shaded: late(page) };
+}
+
+const WORKER_COLOURS: Colour[] = ["blue", "orange", "green", "purple"];
+
+/** Shares of a core that the workers took: work, and spinning apart. */
+export function cpu(page: Page): Drawing | null {
+  const { worker_cpu: work, worker_spin: spin } = page.series.points;
+  if (!some(...work)) return null;
+  const lines = [...perWorker("work", work, "line"), ...perWorker("spinning", spin, "dotted")];
+  return { unit: "share", lines, shaded: late(page) };
+}
+
+/** Shares of the time for which workers were kept from running. */
+export function kept(page: Page): Drawing | null {
+  const { worker_waiting: waiting, worker_steal: steal, throttled } = page.series.points;
+  if (!some(...waiting, ...steal) && !any(throttled)) return null;
+  const lines = [...perWorker("waiting for a CPU", waiting, "line"), ...perWorker("steal", steal, "dotted")];
+  if (any(throttled)) lines.push({ name: "throttled", colour: "red", column: throttled, style: "line" });
+  return { unit: "share", lines, shaded: late(page) };
+}
+
+/** The longest time by which a worker came too late to look. */
+export function stalls(page: Page): Drawing | null {
+  const { stall_ns: stall } = page.series.points;
+  if (!any(stall)) return null;
+  const line: Line = { name: "longest stall", colour: "purple", column: positive(stall), style: "line" };
+  return { unit: "time", log: true, lines: [line], shaded: late(page) };
+}
+
+/** A line per worker; of more than four, the greatest and the mean. */
+function perWorker(name: string, columns: Column[], style: "line" | "dotted"): Line[] {
+  // What is dotted stands beside something solid of the same worker; a single worker need not share its colour.
+  const only: Colour = style === "line" ? "blue" : "orange";
+  if (!some(...columns)) return [];
+  if (columns.length <= WORKER_COLOURS.length) {
+    return columns.map((column, i) => ({
+      name: columns.length === 1 ? name : `${name}, worker ${i + 1}`,
+      colour: columns.length === 1 ? only : (WORKER_COLOURS[i] ?? "grey"),
+      column,
+      style,
+    }));
+  }
+  const over = (fold: (values: number[]) => number): Column =>
+    (columns[0] ?? []).map((_, i) => {
+      const values = columns.map((column) => column[i] ?? null).filter((value) => value !== null);
+      return values.length > 0 ? fold(values) : null;
+    });
+  return [
+    { name: `${name}, busiest`, colour: "blue", column: over((values) => Math.max(...values)), style },
+    { name: `${name}, mean`, colour: "orange", column: over((v) => v.reduce((a, b) => a + b, 0) / v.length), style },
+  ];
+}
+
+/** One of the server's own measurements. */
+export function serverPanel(page: Page, index: number): Drawing | null {
+  const panel = page.series.server?.[index];
+  if (!panel || !some(panel.values)) return null;
+  const line: Line = {
+    name: panel.name,
+    colour: "blue",
+    column: panel.values,
+    style: "line",
+    say: (i) => {
+      const value = panel.values[i] ?? null;
+      return value === null ? "" : `${decimal(value)} ${panel.unit}`.trim();
+    },
+  };
+  return {
+    unit: "number",
+    lines: [line],
+    ...(panel.limit === null
+      ? {}
+      : { level: { name: `limit ${decimal(panel.limit)} ${panel.unit}`.trim(), value: panel.limit } }),
+  };
+}
+
+/** Per criterion a lane: holds, does not, cannot be said. */
+export function lanes(page: Page): Drawing | null {
+  const { lanes: rows, points } = page.series;
+  if (rows.length === 0 || points.from_ns.length === 0 || rows.every((row) => row.every((held) => held === null)))
+    return null;
+  const nothing = points.from_ns.map(() => null);
+  const words = (held: boolean | null | undefined) =>
+    held === true ? "holds" : held === false ? "does not hold" : "cannot be said";
+  return {
+    unit: "number",
+    ends: [0, rows.length],
+    lines: rows.map((row, i) => ({
+      name: `${i + 1} ${page.summary.criteria[i]?.text ?? ""}`.trim(),
+      colour: "ink",
+      column: nothing,
+      style: "none",
+      say: (index) => words(row[index]),
+    })),
+    lanes: { rows, from: points.from_ns.map((ns) => ns / 1e9), to: points.to_ns.map((ns) => ns / 1e9) },
+  };
+}

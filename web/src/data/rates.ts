@@ -1,0 +1,100 @@
+// What goes over the wire per second: the plan against what was sent and completed, answers by class, connections.
+
+import type { Colour, Drawing, Line } from "../charts/drawing";
+import type { Page } from "../types";
+import { any, perSecond, stack, sum } from "./columns";
+
+/** Requests sent and ended per second; with the plan's line where every arrival is one request. */
+export function requests(page: Page): Drawing | null {
+  const { points } = page.series;
+  if (!any(points.issued) && !any(points.none)) return null;
+  const ended = perSecond(page, sum(points.ok, points.failed, points.none) as number[]);
+  const lines: Line[] = [
+    { name: "requests sent", colour: "sky", column: perSecond(page, points.issued), style: "area" },
+    { name: "requests ended", colour: "blue", column: ended, style: "line" },
+  ];
+  if (oneEach(page))
+    lines.push({ name: "planned", colour: "ink", column: perSecond(page, points.due), style: "dotted" });
+  return { unit: "rate", lines };
+}
+
+/** Arrivals started against the plan, where an arrival is more than one request. */
+export function arrivals(page: Page): Drawing | null {
+  const { points } = page.series;
+  if (oneEach(page) || !any(points.due)) return null;
+  const lines: Line[] = [
+    { name: "arrivals started", colour: "sky", column: perSecond(page, points.started), style: "area" },
+    { name: "planned", colour: "ink", column: perSecond(page, points.due), style: "dotted" },
+  ];
+  if (any(points.skipped)) {
+    lines.push({
+      name: "skipped by the plan's cap",
+      colour: "orange",
+      column: perSecond(page, points.skipped),
+      style: "line",
+    });
+  }
+  return { unit: "rate", lines };
+}
+
+/** Where the schedule set the intended start of every request, planned arrivals are planned requests. */
+function oneEach(page: Page): boolean {
+  return page.summary.all.response !== null && any(page.series.points.due);
+}
+
+/** Answers by the class of their status, and requests without one, one on top of the other. */
+export function throughput(page: Page): Drawing | null {
+  const { points } = page.series;
+  const classes: [string, Colour, number[]][] = [
+    ["2xx", "blue", points.status_2xx],
+    ["3xx", "sky", points.status_3xx],
+    ["1xx", "grey", points.status_1xx],
+    ["4xx", "orange", points.status_4xx],
+    ["5xx", "red", points.status_5xx],
+    ["no answer", "purple", points.none],
+  ];
+  const present = classes.filter(([, , counts]) => any(counts));
+  if (present.length === 0) return null;
+  const rates = present.map(([, , counts]) => perSecond(page, counts));
+  const tops = stack(rates);
+  const lines: Line[] = present.map(([name, colour], i) => ({
+    name,
+    colour,
+    column: rates[i] ?? [],
+    drawn: tops[i] ?? [],
+    style: "stack",
+  }));
+  // The highest first: what is painted later covers it from below.
+  return { unit: "rate", lines: lines.reverse() };
+}
+
+/** Bytes on the wire. */
+export function traffic(page: Page): Drawing | null {
+  const { points } = page.series;
+  if (!any(points.bytes_in) && !any(points.bytes_out)) return null;
+  return {
+    unit: "bytes",
+    lines: [
+      { name: "received", colour: "blue", column: perSecond(page, points.bytes_in), style: "line" },
+      { name: "sent", colour: "orange", column: perSecond(page, points.bytes_out), style: "line" },
+    ],
+  };
+}
+
+/** Connections: open at the end of each point, and opened per second. */
+export function connections(page: Page): Drawing | null {
+  const { points } = page.series;
+  if (!any(points.connections_open) && !any(points.connections_opened)) return null;
+  return {
+    unit: "count",
+    lines: [
+      { name: "open", colour: "blue", column: points.connections_open, style: "line" },
+      {
+        name: "opened per second",
+        colour: "orange",
+        column: perSecond(page, points.connections_opened),
+        style: "line",
+      },
+    ],
+  };
+}

@@ -1,0 +1,97 @@
+// Starts the page: reads the data that the report put into it, or follows a running test where there is none yet.
+
+import "./charts/crisp";
+import "uplot/dist/uPlot.min.css";
+import "./style/base.css";
+import "./style/tables.css";
+import "./style/charts.css";
+import "./style/print.css";
+import { Colours } from "./charts/colours";
+import type { Env } from "./charts/env";
+import { Lazy } from "./charts/lazy";
+import { h } from "./dom/el";
+import { bar } from "./live/bar";
+import { type Connection, follow } from "./live/follow";
+import { view } from "./page";
+import { paper } from "./paper";
+import { header } from "./sections/header";
+import { Shared } from "./state/shared";
+import { choose, onSystemTheme, recall, theme } from "./state/theme";
+import type { Page } from "./types";
+
+const spoken = h("div", { class: "unseen", "aria-live": "polite" });
+const remakers: (() => void)[] = [];
+const env: Env = {
+  shared: new Shared(),
+  colours: new Colours(),
+  lazy: new Lazy(),
+  announce: (text) => {
+    spoken.textContent = text;
+  },
+  onRemake: (listener) => remakers.push(listener),
+  paper: null,
+};
+
+function remake(): void {
+  env.colours.forget();
+  for (const listener of remakers) listener();
+}
+
+function themeButton(): HTMLElement {
+  const name = () => (theme() === "dark" ? "Light" : "Dark");
+  const button = h("button", { type: "button", class: "theme" }, name());
+  button.addEventListener("click", () => {
+    choose(theme() === "dark" ? "light" : "dark");
+    button.textContent = name();
+    remake();
+  });
+  onSystemTheme(() => {
+    button.textContent = name();
+    remake();
+  });
+  return button;
+}
+
+/** The data in the page; null: a test is still running; undefined: there is none. */
+function data(): Page | null | undefined {
+  try {
+    return JSON.parse(document.getElementById("page")?.textContent ?? "") as Page | null;
+  } catch {
+    return undefined;
+  }
+}
+
+function start(app: HTMLElement): void {
+  recall();
+  const page = data();
+  if (page === undefined) {
+    app.replaceChildren(h("p", { class: "empty" }, "This page holds no report: its data is missing or cut off."));
+    return;
+  }
+  let connection: Connection = "connecting";
+  const shown = view(
+    env,
+    header([themeButton()], () => page === null && connection !== "ended"),
+  );
+  paper(env, remake);
+  if (page) {
+    app.replaceChildren(shown.el, spoken);
+    shown.show(page);
+    return;
+  }
+  const live = bar();
+  app.replaceChildren(live.el, spoken);
+  follow({
+    connection: (now) => {
+      connection = now;
+      live.show(now);
+    },
+    page: (fresh) => {
+      if (!shown.el.isConnected) live.el.after(shown.el);
+      shown.show(fresh);
+    },
+  });
+}
+
+const app = document.getElementById("app");
+if (app) start(app);

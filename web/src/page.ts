@@ -1,0 +1,101 @@
+// The page: header, sections in their order, table of contents, and the strip that shows the zoom. It decides the order and
+// nothing else.
+
+import { moment } from "./charts/axes";
+import type { Env } from "./charts/env";
+import { fill, h } from "./dom/el";
+import { conclusions } from "./sections/conclusions";
+import { concurrency, offeredLoad } from "./sections/concurrency";
+import { criteria } from "./sections/criteria";
+import { definitions } from "./sections/definitions";
+import { Endpoints } from "./sections/endpoints";
+import { generator, server } from "./sections/generator";
+import type { Header } from "./sections/header";
+import { distribution, latency } from "./sections/latency";
+import { plan } from "./sections/plan";
+import { provenance } from "./sections/provenance";
+import type { Section } from "./sections/section";
+import { throughput } from "./sections/throughput";
+import { verdict } from "./sections/verdict";
+import type { Page } from "./types";
+
+export interface View {
+  readonly el: HTMLElement;
+  show(page: Page): void;
+}
+
+export function view(env: Env, header: Header): View {
+  const sections: Section[] = [
+    verdict(),
+    plan(env),
+    criteria(env),
+    new Endpoints(),
+    latency(env),
+    distribution(env),
+    throughput(env),
+    concurrency(env),
+    offeredLoad(env),
+    generator(env),
+    server(env),
+    conclusions(),
+    provenance(),
+    definitions(),
+  ];
+  const contents = h("nav", { class: "contents", "aria-label": "Contents" });
+  const main = h("main", {}, ...sections.map((section) => section.el));
+  const el = h("div", { class: "page" }, header.el, contents, main, zoomStrip(env));
+  follow(sections, contents);
+  let listed = "";
+  return {
+    el,
+    show(page) {
+      env.shared.take(page);
+      header.update(page);
+      for (const section of sections) section.update(page);
+      // Another tool's file tells nothing of these.
+      const untold = page.summary.run.imported_from ? ["concurrency", "generator"] : [];
+      for (const section of sections) if (untold.includes(section.id)) section.el.hidden = true;
+      const shown = sections.filter((section) => !section.el.hidden);
+      const list = shown.map((section) => section.id).join();
+      if (list === listed) return;
+      listed = list;
+      fill(
+        contents,
+        h("ol", {}, ...shown.map(({ id, title }) => h("li", {}, h("a", { href: `#${id}`, "data-key": id }, title)))),
+      );
+    },
+  };
+}
+
+/** Marks the section that is being read in the table of contents. */
+function follow(sections: Section[], contents: HTMLElement): void {
+  const mark = (id: string) => {
+    for (const link of contents.querySelectorAll("a")) {
+      if (link.hash === `#${id}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  const observer = new IntersectionObserver(
+    (entries) => {
+      const entered = entries.find((entry) => entry.isIntersecting);
+      if (entered) mark(entered.target.id);
+    },
+    { rootMargin: "-10% 0px -80% 0px" },
+  );
+  for (const section of sections) observer.observe(section.el);
+}
+
+/** Which stretch every chart shows, with the way back; only while it is not the whole run. */
+function zoomStrip(env: Env): HTMLElement {
+  const text = h("span", {});
+  const undo = h("button", { type: "button", onclick: () => env.shared.zooms((zoom) => zoom.undo()) }, "back");
+  const reset = h("button", { type: "button", onclick: () => env.shared.zooms((zoom) => zoom.reset()) }, "whole run");
+  const el = h("div", { class: "zoom-strip", role: "status", hidden: true }, text, undo, reset);
+  env.shared.onZoom(() => {
+    const [from, to] = env.shared.zoom.range;
+    const step = Math.max((to - from) / 100, 0.1);
+    el.hidden = !env.shared.zoom.zoomed;
+    text.textContent = `Charts show ${moment(from, step)} to ${moment(to, step)}`;
+  });
+  return el;
+}

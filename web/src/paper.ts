@@ -1,0 +1,20 @@
+// Printing: on paper the page is light and as wide as A4, and every chart is drawn, seen or not.
+
+import type { Env } from "./charts/env";
+
+/** The width of A4 in CSS pixels, without margins of 12 mm. */
+const WIDTH = 700;
+
+/** Prepares for paper before printing, and for the screen afterwards. */
+export function paper(env: Env, remake: () => void): void {
+  const change = (print: boolean) => {
+    if (print === (env.paper !== null)) return;
+    env.paper = print ? WIDTH : null;
+    document.documentElement.toggleAttribute("data-paper", print);
+    remake();
+    env.lazy.all();
+  };
+  addEventListener("beforeprint", () => change(true));
+  addEventListener("afterprint", () => change(false));
+  matchMedia("print").addEventListener("change", (event) => change(event.matches));
+}

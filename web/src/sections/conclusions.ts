@@ -1,0 +1,46 @@
+// What the report concludes, each sentence with the figures that it stands on; what was taken for granted; what the reader should
+// know besides.
+
+import { type Child, h } from "../dom/el";
+import type { IconName } from "../dom/icons";
+import { badge, type Tone } from "../dom/status";
+import { chip } from "../text/paths";
+import type { Conclusion, Page } from "../types";
+import { type Section, section } from "./section";
+
+const TONES: Record<Conclusion["tone"], [Tone, IconName]> = {
+  good: ["good", "good"],
+  neutral: ["neutral", "none"],
+  bad: ["bad", "bad"],
+};
+
+export function conclusions(): Section {
+  return section("conclusions", "Conclusions", (page) => ({
+    above: [sentences(page), list("Assumptions", page.summary.assumptions), list("Notes", page.summary.notes)],
+  }));
+}
+
+function sentences(page: Page): Child {
+  const { conclusions } = page.summary;
+  if (conclusions.length === 0) return null;
+  return h("ul", { class: "conclusions" }, ...conclusions.map((conclusion) => item(page, conclusion)));
+}
+
+function item(page: Page, conclusion: Conclusion): HTMLElement {
+  const chips = conclusion.figures
+    .map((path) => chip(page.summary, path))
+    .filter((found) => found !== null)
+    .map(({ name, value }) => h("span", { class: "chip" }, `${name} `, h("b", {}, value)));
+  const [tone, icon] = TONES[conclusion.tone] ?? TONES.neutral;
+  return h(
+    "li",
+    {},
+    badge(conclusion.kind, tone, icon),
+    h("div", {}, h("p", {}, conclusion.text), chips.length > 0 ? h("p", { class: "chips" }, ...chips) : null),
+  );
+}
+
+function list(title: string, texts: string[]): Child {
+  if (texts.length === 0) return null;
+  return h("div", {}, h("h3", {}, title), h("ul", { class: "plain" }, ...texts.map((text) => h("li", {}, text))));
+}

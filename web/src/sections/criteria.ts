@@ -1,0 +1,53 @@
+// The criteria: what was asked, what was observed, how much room was left, and when each one held.
+
+import type { Env } from "../charts/env";
+import { TimeChart } from "../charts/time_chart";
+import { lanes } from "../data/levels";
+import { fullMargin } from "../dom/bars";
+import { type Child, h } from "../dom/el";
+import { state } from "../dom/status";
+import { type Column, table } from "../dom/table";
+import { margin, NONE } from "../text/figures";
+import { duration } from "../text/units";
+import type { Judged, Page } from "../types";
+import { muted, type Section, section } from "./section";
+
+const COLUMNS: Column[] = [
+  { name: "#", number: true },
+  { name: "criterion" },
+  { name: "judgement" },
+  { name: "observed", number: true },
+  { name: "margin", number: true, title: "distance from the bound as a share of it" },
+  { name: "", title: "margin as a bar: to the right it holds" },
+  { name: "first violation", number: true, title: "the first moment at which it did not hold, judged alone" },
+];
+
+export function criteria(env: Env): Section {
+  const chart = new TimeChart(env, {
+    id: "lanes",
+    title: "When each criterion held",
+    note: "Each moment judged alone. Quiet band: holds · full and hatched: does not hold · thin line: cannot be said.",
+    draw: lanes,
+    height: 150,
+  });
+  return section("criteria", "Criteria", (page) => ({ above: [listing(page)] }), [chart]);
+}
+
+function listing(page: Page): Child {
+  const { criteria } = page.summary;
+  if (criteria.length === 0) return muted("No criteria were given, so nothing could pass or fail.");
+  return table("Criteria", COLUMNS, criteria.map(row), "criteria");
+}
+
+function row(judged: Judged, index: number): Child[] {
+  const first = judged.first_violation_ns;
+  return [
+    String(index + 1),
+    h("span", {}, h("code", {}, judged.text), judged.reason ? h("span", { class: "muted sub" }, judged.reason) : null),
+    state(judged.judgement),
+    judged.measured ?? NONE,
+    judged.margin === null ? NONE : margin(judged.margin),
+    judged.margin === null ? null : fullMargin(judged.margin),
+    first === null ? "never" : `at ${duration(Math.round(first / 1e8) * 1e8)}`,
+  ];
+}

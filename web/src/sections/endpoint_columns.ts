@@ -1,0 +1,90 @@
+// The columns of the endpoint table: what each shows and by what it sorts. The table itself is in endpoints.ts.
+
+import { type Child, h } from "../dom/el";
+import type { Direction } from "../state/sort";
+import { figure, NONE, rank, rowTime, timeOr } from "../text/figures";
+import { bytes, count, rate, share } from "../text/units";
+import type { Row, Stats } from "../types";
+
+export interface EndpointColumn {
+  key: string;
+  name: string;
+  title?: string;
+  /** What the first press of its heading does: figures are looked at from the top. */
+  first: Direction;
+  order: (row: Row) => number | string;
+  cell: (row: Row) => Child;
+}
+
+type Percentile = "p50" | "p90" | "p95" | "p99" | "p999" | "max";
+const PERCENTILES: [Percentile, string][] = [
+  ["p50", "p50"],
+  ["p90", "p90"],
+  ["p95", "p95"],
+  ["p99", "p99"],
+  ["p999", "p99.9"],
+  ["max", "max"],
+];
+
+/** All but the name and the picture; `service`: some row's percentiles are of response time, so service time stands beside it. */
+export function columns(service: boolean): EndpointColumn[] {
+  const all: EndpointColumn[] = [
+    number("count", "requests", (row) => row.count, count),
+    number("rate", "req/s", (row) => row.per_second, rate),
+    {
+      ...number("errors", "errors", (row) => row.errors, count),
+      cell: (row) => (row.errors > 0 ? h("span", { class: "bad-text" }, count(row.errors)) : "0"),
+    },
+    number(
+      "share",
+      "err %",
+      (row) => row.error_share ?? -1,
+      (value) => (value < 0 ? NONE : share(value)),
+    ),
+    ...PERCENTILES.map(([key, name]): EndpointColumn => ({
+      key,
+      name,
+      first: "descending",
+      order: (row) => rank(rowTime(row)?.stats[key]),
+      cell: (row) => figure(rowTime(row)?.stats[key]),
+    })),
+    number(
+      "mean",
+      "mean",
+      (row) => rowTime(row)?.stats.mean_ns ?? -1,
+      (ns) => (ns < 0 ? NONE : timeOr(ns)),
+      "of answered ones",
+    ),
+    {
+      ...number("bytes", "received", (row) => row.bytes_in, bytes, "bytes received, heads and bodies"),
+      // Bytes are counted with requests.
+      cell: (row) => (row.group === "iteration" ? NONE : bytes(row.bytes_in)),
+    },
+  ];
+  if (service) {
+    all.splice(10, 0, {
+      key: "service",
+      name: "service p99",
+      title: "p99 of service time: first byte written to last byte read",
+      first: "descending",
+      order: (row) => rank(beside(row)?.p99),
+      cell: (row) => figure(beside(row)?.p99),
+    });
+  }
+  return all;
+}
+
+/** Service time, where it is not what the row shows anyway. */
+function beside(row: Row): Stats | null {
+  return rowTime(row)?.kind === "service" ? null : row.service;
+}
+
+function number(
+  key: string,
+  name: string,
+  of: (row: Row) => number,
+  say: (value: number) => string,
+  title?: string,
+): EndpointColumn {
+  return { key, name, first: "descending", order: of, cell: (row) => say(of(row)), ...(title ? { title } : {}) };
+}

@@ -1,0 +1,189 @@
+// The endpoint table: a row per label, iterations in a group of their own, sortable by every column, each row with its course
+// over time and, on demand, its codes. The record's figures are shown as they are.
+
+import { spark } from "../charts/spark";
+import { type Child, fill, h } from "../dom/el";
+import { scroller } from "../dom/table";
+import { type Order, press, sorted } from "../state/sort";
+import { rowTime } from "../text/figures";
+import { bytes, count } from "../text/units";
+import type { Page, Row } from "../types";
+import { columns, type EndpointColumn } from "./endpoint_columns";
+import { muted, type Section } from "./section";
+
+const NAME: EndpointColumn = {
+  key: "name",
+  name: "name",
+  first: "ascending",
+  order: (row) => row.text,
+  cell: (row) => row.text,
+};
+const GROUPS: [Row["group"], string][] = [
+  ["request", "Requests"],
+  ["mqtt", "MQTT"],
+  ["custom", "Custom"],
+];
+const MEANING = {
+  iteration: "intended arrival to last answer",
+  response: "response time: due to last byte",
+  service: "service time: first byte written to last byte read",
+};
+
+export class Endpoints implements Section {
+  readonly id = "endpoints";
+  readonly title = "Endpoints";
+  readonly el: HTMLElement;
+  #body = h("div", { class: "body" });
+  #order: Order | null = null;
+  #open = new Set<number>();
+  #page: Page | null = null;
+
+  constructor() {
+    this.el = h(
+      "section",
+      { id: this.id, "aria-labelledby": "endpoints-title" },
+      h("h2", { id: "endpoints-title" }, this.title),
+      this.#body,
+    );
+  }
+
+  update(page: Page): void {
+    this.#page = page;
+    const { summary } = page;
+    if (summary.labels.length === 0 && summary.iterations.length === 0) {
+      fill(this.#body, muted("Nothing was requested, so there are no endpoints."));
+      return;
+    }
+    const rows = [...summary.labels, summary.all];
+    const mixed = new Set(rows.map((row) => rowTime(row)?.kind)).size > 1;
+    const shown = columns(
+      [...rows, ...summary.iterations].some((row) => rowTime(row)?.kind !== "service" && row.service !== null),
+    );
+    const courses = new Map(page.series.labels.map((course) => [course.id, course]));
+    const width = shown.length + 2;
+    const tool = summary.run.imported_from ? `as ${summary.run.imported_from} measured it` : null;
+    const picture = (row: Row) => {
+      const course = courses.get(row.id);
+      return course ? spark(course, row.text) : null;
+    };
+    const group = (title: string, members: Row[], total: Row | null, marked: boolean): HTMLElement | null => {
+      if (members.length === 0 && !total) return null;
+      const lines = [...this.#sorted(members, shown), ...(total ? [total] : [])];
+      const heading = h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: width }, title));
+      return h(
+        "tbody",
+        {},
+        heading,
+        ...lines.flatMap((row) => this.#lines(row, shown, picture(row), marked, row === total)),
+      );
+    };
+    const table = h(
+      "table",
+      { class: "endpoints" },
+      h(
+        "thead",
+        {},
+        h("tr", {}, this.#heading(NAME), ...shown.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
+      ),
+      group(`Iterations · ${tool ?? MEANING.iteration}`, summary.iterations, null, false),
+      ...GROUPS.map(([kind, name]) => {
+        const members = summary.labels.filter((row) => row.group === kind);
+        const total = kind === "request" && summary.all.count > 0 ? summary.all : null;
+        const first = members[0] ?? total;
+        const time = first ? rowTime(first)?.kind : undefined;
+        const meaning = tool
+          ? tool
+          : mixed
+            ? "response time where the schedule set every start, else service time"
+            : time
+              ? MEANING[time]
+              : "";
+        return group(meaning ? `${name} · ${meaning}` : name, members, total, mixed);
+      }),
+    );
+    fill(this.#body, scroller("Endpoints", table), legend());
+  }
+
+  #sorted(rows: Row[], shown: EndpointColumn[]): Row[] {
+    const order = this.#order;
+    const column = order && [NAME, ...shown].find((c) => c.key === order.column);
+    return column ? sorted(rows, column.order, order.direction) : rows;
+  }
+
+  #heading(column: EndpointColumn): HTMLElement {
+    const direction = this.#order?.column === column.key ? this.#order.direction : "none";
+    const arrow = direction === "none" ? "" : direction === "ascending" ? "↑" : "↓";
+    const pressed = () => {
+      this.#order = press(this.#order, column.key, column.first);
+      if (this.#page) this.update(this.#page);
+    };
+    const button = h(
+      "button",
+      { type: "button", "data-key": `sort-${column.key}`, title: column.title, onclick: pressed },
+      column.name,
+      h("span", { class: "arrow", "aria-hidden": "true" }, arrow),
+    );
+    return h("th", { scope: "col", class: column.key === "name" ? null : "number", "aria-sort": direction }, button);
+  }
+
+  /** A row, and its details when it is open. */
+  #lines(row: Row, shown: EndpointColumn[], picture: Child, marked: boolean, total: boolean): HTMLElement[] {
+    const open = this.#open.has(row.id);
+    const toggle = () => {
+      if (!this.#open.delete(row.id)) this.#open.add(row.id);
+      if (this.#page) this.update(this.#page);
+    };
+    const kind = rowTime(row)?.kind;
+    const name = h(
+      "button",
+      { type: "button", class: "expand", "aria-expanded": String(open), "data-key": `row-${row.id}`, onclick: toggle },
+      h("span", { class: "twist", "aria-hidden": "true" }),
+      h("span", { class: "text" }, row.text, marked && kind ? h("span", { class: "kind" }, kind) : null),
+    );
+    const cells = shown.map((column) => h("td", { class: "number" }, column.cell(row)));
+    const line = h(
+      "tr",
+      { class: total ? "total" : null },
+      h("th", { scope: "row" }, name),
+      ...cells,
+      h("td", {}, picture),
+    );
+    if (!open) return [line];
+    return [line, h("tr", { class: "details" }, h("td", { colspan: shown.length + 2 }, details(row)))];
+  }
+}
+
+/** Codes, missing answers by class, bytes. */
+function details(row: Row): HTMLElement {
+  const stats = rowTime(row)?.stats;
+  const tally = (title: string, counts: Record<string, number>): Child => {
+    const entries = Object.entries(counts);
+    if (entries.length === 0) return null;
+    const chips = entries.map(([name, n]) => h("span", { class: "chip" }, `${name} `, h("b", {}, count(n))));
+    return h("p", { class: "chips" }, h("span", { class: "muted" }, title), ...chips);
+  };
+  const answered = stats
+    ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete answer`
+    : "nothing measured";
+  return h(
+    "div",
+    {},
+    tally("answers by status", row.codes),
+    tally("no answer", row.none),
+    h("p", { class: "muted" }, `${answered} · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`),
+  );
+}
+
+function legend(): HTMLElement {
+  return h(
+    "p",
+    { class: "muted spark-legend" },
+    "Over time: ",
+    h("span", { class: "key bars" }),
+    "requests per second ",
+    h("span", { class: "key errors" }),
+    "errors ",
+    h("span", { class: "key p95" }),
+    "p95 (service; of iterations their own), logarithmic, each row on its own scale.",
+  );
+}

@@ -1,0 +1,61 @@
+// Whether the generator kept up: its lateness, its CPU, what kept it from running; and what was measured of the server.
+
+import type { Env } from "../charts/env";
+import { TimeChart } from "../charts/time_chart";
+import { cpu, kept, lateness, serverPanel, stalls } from "../data/levels";
+import { type Child, h } from "../dom/el";
+import { facts } from "../dom/table";
+import { figure, shareOr } from "../text/figures";
+import { count, share } from "../text/units";
+import type { Page } from "../types";
+import { muted, type Section, section } from "./section";
+
+export function generator(env: Env): Section {
+  const charts = [
+    new TimeChart(env, {
+      id: "lateness",
+      title: "Lateness",
+      note: "How long after its moment a worker turned to a request.",
+      draw: lateness,
+      phases: true,
+    }),
+    new TimeChart(env, { id: "cpu", title: "CPU, in shares of a core", draw: cpu, height: 200 }),
+    new TimeChart(env, { id: "kept", title: "Kept from running", draw: kept, height: 170 }),
+    new TimeChart(env, { id: "stalls", title: "Longest stall of a worker", draw: stalls, height: 170 }),
+  ];
+  return section("generator", "Generator health", (page) => ({ above: [health(page)] }), charts);
+}
+
+function health(page: Page): Child {
+  const { lateness: late, measurement: m, run } = page.summary;
+  if (!m) return null;
+  const items: [string, Child][] = [];
+  if (late) items.push(["lateness", `p50 ${figure(late.p50)} · p99 ${figure(late.p99)} · max ${figure(late.max)}`]);
+  items.push(["busiest worker", `${share(m.cpu)} of a core, without spinning`]);
+  items.push(["waiting for a CPU", `${shareOr(m.waiting)} of the time at most`]);
+  items.push(["workers", count(run.workers)]);
+  const closed = late ? null : muted("In a closed loop nothing is due at a moment, so there is no lateness.");
+  return h("div", {}, facts(items, "facts wide"), closed);
+}
+
+/** Panels come and go with the record: as many as it has. */
+export function server(env: Env): Section {
+  const place = h("div", { class: "panels" });
+  const charts: TimeChart[] = [];
+  const heading = h("h2", { id: "server-title" }, "Server");
+  const el = h("section", { id: "server", "aria-labelledby": "server-title", hidden: true }, heading, place);
+  return {
+    id: "server",
+    title: "Server",
+    el,
+    update(page) {
+      page.series.server?.forEach((panel, i) => {
+        const title = panel.unit ? `${panel.name}, ${panel.unit}` : panel.name;
+        const draw = (page: Page) => serverPanel(page, i);
+        charts[i] ??= new TimeChart(env, { id: `server-${i}`, title, draw, height: 180 });
+        place.append(charts[i].el);
+      });
+      el.hidden = !charts.map((chart) => chart.update(page)).includes(true);
+    },
+  };
+}

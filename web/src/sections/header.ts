@@ -1,0 +1,51 @@
+// The top of the page: what was run, against what, when, and how it ended.
+
+import { fill, h } from "../dom/el";
+import { mark } from "../dom/icons";
+import { badge } from "../dom/status";
+import { duration } from "../text/units";
+import type { Page } from "../types";
+
+export interface Header {
+  readonly el: HTMLElement;
+  update(page: Page): void;
+}
+
+/** `tools` are the page's own buttons; `live`: the test is still being watched. */
+export function header(tools: HTMLElement[], live: () => boolean): Header {
+  const text = h("div", {});
+  const el = h(
+    "header",
+    { class: "top" },
+    h("div", { class: "brand" }, mark(), h("span", {}, "Loadline"), h("span", { class: "tools" }, ...tools)),
+    text,
+  );
+  return {
+    el,
+    update(page) {
+      const { run } = page.summary;
+      document.title = `${run.name} – load test report`;
+      const when = run.started_utc.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
+      const facts = [when, duration(Math.round(run.elapsed_ns / 1e8) * 1e8), run.load].filter((fact) => fact !== "");
+      fill(
+        text,
+        h("h1", {}, run.name),
+        run.target ? h("p", { class: "target" }, run.target) : null,
+        h("p", { class: "muted" }, facts.join(" · ")),
+        ending(page, live()),
+      );
+    },
+  };
+}
+
+function ending(page: Page, live: boolean): HTMLElement | null {
+  const { state, ended_by: by } = page.summary.run;
+  if (state === "running" && !live) {
+    const text = "This run was cut off: its record has no end. What was recorded until then is shown.";
+    return h("p", { class: "ending" }, badge("cut off", "warn", "warn"), text);
+  }
+  if (state === "interrupted") {
+    return h("p", { class: "ending" }, badge("ended early", "warn", "warn"), by ?? "");
+  }
+  return null;
+}

@@ -1,0 +1,103 @@
+// Latency over time, and how answers are spread: the heat map, the distribution and the percentile curve.
+
+import type { Env } from "../charts/env";
+import { HeatScale } from "../charts/heat_scale";
+import { PlaneChart } from "../charts/plane_chart";
+import { TimeChart } from "../charts/time_chart";
+import { latency as drawLatency, heat } from "../data/latency";
+import { curve, density } from "../data/planes";
+import { type Child, h } from "../dom/el";
+import { table } from "../dom/table";
+import { headline } from "../text/figures";
+import { count, time } from "../text/units";
+import type { Page } from "../types";
+import { muted, type Section, section } from "./section";
+
+const MEANING = {
+  response:
+    "Response time: from the moment at which a request was due to its last byte. Dotted: service time, from its first byte written.",
+  iteration:
+    "Iteration: from the intended arrival of a virtual user to its last answer. Dotted: service time of single requests.",
+  service:
+    "Service time: from the first byte written to the last byte read. A stall of the server is seen once per connection.",
+};
+
+export function latency(env: Env): Section {
+  const chart = new TimeChart(env, {
+    id: "latency",
+    title: "Percentiles over time",
+    draw: drawLatency,
+    height: 320,
+    phases: true,
+  });
+  return section(
+    "latency",
+    "Latency over time",
+    (page) => {
+      if (page.summary.all.count === 0) return { above: [muted("No request ended, so there is no latency to show.")] };
+      const tool = page.summary.run.imported_from;
+      const meaning = tool ? `Times are as ${tool} measured them.` : MEANING[headline(page.summary)];
+      return { above: [muted(meaning)], below: [confidence(page)] };
+    },
+    [chart],
+  );
+}
+
+export function distribution(env: Env): Section {
+  const map = new TimeChart(env, {
+    id: "heat",
+    title: "Heat map: where answers lie",
+    note: "Point at a cell to read how many answers lie in it.",
+    draw: heat,
+    height: 280,
+  });
+  const pair = [
+    new PlaneChart(env, {
+      id: "density",
+      title: "Distribution",
+      note: "Bars: the headline. Lines: service time beside it.",
+      draw: density,
+    }),
+    new PlaneChart(env, {
+      id: "curve",
+      title: "Percentile curve",
+      note: "Every further nine takes as much room as the one before.",
+      draw: curve,
+    }),
+  ];
+  return section("distribution", "Distribution", (page) => ({ below: [unanswered(page)] }), [
+    map,
+    new HeatScale(env),
+    pair,
+  ]);
+}
+
+/** How far p50 and p99 may be off. */
+function confidence(page: Page): Child {
+  const rows = page.summary.confidence;
+  if (rows.length === 0) return null;
+  const columns = [
+    { name: "of" },
+    { name: "figure" },
+    { name: "estimate", number: true },
+    { name: "95 % interval", number: true },
+    { name: "samples", number: true },
+    { name: "worth", number: true, title: "so many independent samples would tell as much" },
+  ];
+  const cells = rows.map((c): Child[] => [
+    c.of,
+    `${c.time} ${c.percentile}`,
+    time(c.ns),
+    `${time(c.low_ns)} to ${c.high_ns === null ? "not known" : time(c.high_ns)}`,
+    count(c.samples),
+    `${count(Math.round(c.effective))}${c.rough ? " (rough)" : ""}`,
+  ]);
+  return h("div", {}, h("h3", {}, "How far they may be off"), table("Confidence intervals", columns, cells));
+}
+
+function unanswered(page: Page): Child {
+  const missing = page.series.distribution.filter((d) => d.unanswered > 0);
+  if (missing.length === 0) return null;
+  const list = missing.map((d) => `${count(d.unanswered)} of ${count(d.count)} (${d.time})`).join(", ");
+  return muted(`Without a complete answer, and above every time shown: ${list}.`);
+}

@@ -1,0 +1,162 @@
+// Plan against achieved: the phases' table, both ledgers as equations, and what was planned, sent and completed over time.
+
+import type { Env } from "../charts/env";
+import { TimeChart } from "../charts/time_chart";
+import { arrivals, requests } from "../data/rates";
+import { type Child, h } from "../dom/el";
+import { balance } from "../dom/status";
+import { type Column, table } from "../dom/table";
+import { figure, headline, NONE } from "../text/figures";
+import { count, duration, rate, share } from "../text/units";
+import type { Arrivals, Page, PhaseRow, Requests, ScenarioRow } from "../types";
+import { muted, type Section, section } from "./section";
+
+export function plan(env: Env): Section {
+  const charts = [
+    new TimeChart(env, { id: "arrivals", title: "Arrivals per second", draw: arrivals, phases: true }),
+    new TimeChart(env, { id: "requests", title: "Requests per second", draw: requests, phases: true }),
+  ];
+  return section(
+    "plan",
+    "Plan against achieved",
+    (page) => ({ above: [phases(page), scenarios(page), ledgers(page)] }),
+    charts,
+  );
+}
+
+function phases(page: Page): Child {
+  const { phases, run } = page.summary;
+  if (phases.length === 0) return null;
+  const open = phases.some((phase) => phase.planned !== null);
+  const kind = headline(page.summary);
+  const columns: (Column & { cell: (phase: PhaseRow) => Child })[] = [
+    {
+      name: "phase",
+      cell: (p) =>
+        h("span", {}, p.name, p.text && p.text !== p.name ? h("span", { class: "muted sub" }, p.text) : null),
+    },
+    { name: "length", number: true, cell: (p) => duration(p.end_ns - p.start_ns) },
+  ];
+  if (open) {
+    columns.push(
+      { name: "planned", number: true, title: "arrivals planned", cell: (p) => orNone(p.planned) },
+      { name: "started", number: true, title: "arrivals started", cell: (p) => orNone(p.started) },
+      {
+        name: "of plan",
+        number: true,
+        cell: (p) => (p.planned && p.started !== null ? share(p.started / p.planned) : NONE),
+      },
+    );
+  }
+  columns.push(
+    { name: "requests", number: true, cell: (p) => count(p.requests) },
+    { name: "req/s", number: true, cell: (p) => rate(p.per_second) },
+    { name: "errors", number: true, cell: (p) => errors(p.errors) },
+    { name: `${kind} p95`, number: true, cell: (p) => figure(p.p95) },
+    { name: `${kind} p99`, number: true, cell: (p) => figure(p.p99) },
+  );
+  const rows = phases.map((phase) => columns.map(({ cell }) => cell(phase)));
+  const users =
+    run.model === "closed"
+      ? muted("Closed loop: a user's next request waits for its last one, so nothing is planned per second.")
+      : null;
+  return h("div", {}, table("Phases: plan against achieved", columns, rows), users);
+}
+
+function scenarios(page: Page): Child {
+  const { scenarios } = page.summary;
+  if (scenarios.length === 0) return null;
+  const columns: (Column & { cell: (row: ScenarioRow) => Child })[] = [{ name: "scenario", cell: (s) => s.name }];
+  if (scenarios.some((row) => row.planned !== null)) {
+    columns.push(
+      { name: "planned", number: true, title: "arrivals planned", cell: (s) => orNone(s.planned) },
+      { name: "planned/h", number: true, cell: (s) => rateOrNone(s.planned_per_hour) },
+      { name: "planned/s", number: true, cell: (s) => rateOrNone(s.planned_per_second) },
+    );
+  }
+  columns.push(
+    { name: "started", number: true, title: "arrivals started", cell: (s) => count(s.started) },
+    { name: "completed", number: true, title: "iterations that came to their end", cell: (s) => count(s.completed) },
+    { name: "completed/h", number: true, cell: (s) => rate(s.completed_per_hour) },
+    { name: "completed/s", number: true, cell: (s) => rate(s.completed_per_second) },
+  );
+  if (scenarios.some((row) => row.of_plan !== null)) {
+    columns.push({
+      name: "of plan",
+      number: true,
+      title: "completed by planned",
+      cell: (s) => (s.of_plan === null ? NONE : share(s.of_plan)),
+    });
+  }
+  columns.push(
+    { name: "failed", number: true, cell: (s) => errors(s.failed) },
+    { name: "under way at the end", number: true, cell: (s) => errors(s.unfinished) },
+  );
+  const rows = scenarios.map((row) => columns.map(({ cell }) => cell(row)));
+  return table("Scenarios: plan against achieved", columns, rows);
+}
+
+function ledgers(page: Page): Child {
+  const { arrivals, requests } = page.summary;
+  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals) : null, requestLedger(requests));
+}
+
+function arrivalLedger(a: Arrivals): HTMLElement {
+  const planned: Term[] = [
+    ["started", a.started],
+    ["skipped", a.skipped],
+    ["unsent", a.unsent],
+  ];
+  const started: Term[] = [
+    ["completed", a.completed],
+    ["failed", a.failed],
+    ["abandoned", a.abandoned],
+  ];
+  if (a.under_way > 0) started.push(["under way", a.under_way]);
+  return h(
+    "div",
+    { class: "ledger" },
+    h("h3", {}, "Arrivals ", balance(a.adds_up)),
+    a.planned === null ? null : equation([a.until_stop ? "due until the stop" : "planned", a.planned], planned),
+    equation(["started", a.started], started),
+  );
+}
+
+function requestLedger(r: Requests): HTMLElement {
+  const issued: Term[] = [
+    ["ok", r.ok],
+    ["failed", r.failed],
+    ["no answer", r.none],
+  ];
+  if (r.under_way > 0) issued.push(["under way", r.under_way]);
+  const classes = Object.entries(r.none_by_class).map(([name, n]): Term => [name, n]);
+  return h(
+    "div",
+    { class: "ledger" },
+    h("h3", {}, "Requests ", balance(r.adds_up)),
+    equation(["issued", r.issued], issued),
+    classes.length > 0 ? equation(["no answer", r.none], classes) : null,
+    r.redirects > 0 ? muted(`${count(r.redirects)} redirects were followed besides.`) : null,
+  );
+}
+
+type Term = [string, number | null];
+
+/** `12,000 planned = 11,990 started + 0 skipped + 10 unsent`. */
+function equation(whole: Term, parts: Term[]): HTMLElement {
+  const term = ([name, n]: Term) => h("span", { class: "term" }, h("b", {}, orNone(n)), ` ${name}`);
+  const sum = parts.flatMap((part, i) => [i === 0 ? " = " : " + ", term(part)]);
+  return h("p", { class: "equation" }, term(whole), ...sum);
+}
+
+function errors(n: number): Child {
+  return n > 0 ? h("span", { class: "bad-text" }, count(n)) : "0";
+}
+
+function rateOrNone(n: number | null): string {
+  return n === null ? NONE : rate(n);
+}
+
+function orNone(n: number | null): string {
+  return n === null ? NONE : count(n);
+}

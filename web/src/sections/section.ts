@@ -1,0 +1,52 @@
+// The frame of a section: a heading, what it holds, and whether it holds anything. The order of sections is page.ts's.
+
+import { type Child, fill, h } from "../dom/el";
+import type { Page } from "../types";
+
+export interface Section {
+  readonly id: string;
+  /** In the table of contents. */
+  readonly title: string;
+  readonly el: HTMLElement;
+  /** Shows a page; the section hides itself when it has nothing to say. */
+  update(page: Page): void;
+}
+
+/** Something inside a section: a chart. True when it has something to show. */
+export interface Part {
+  readonly el: HTMLElement;
+  update(page: Page): boolean;
+}
+
+/** A section of texts and tables, which are written anew for each page, above and below charts, which stay. */
+export function section(
+  id: string,
+  title: string,
+  write: (page: Page) => { above?: Child[]; below?: Child[] },
+  parts: (Part | Part[])[] = [],
+): Section {
+  const above = h("div", { class: "body" });
+  const below = h("div", { class: "body" });
+  const frames = parts.map((part) =>
+    Array.isArray(part) ? h("div", { class: "pair" }, ...part.map((p) => p.el)) : part.el,
+  );
+  const heading = h("h2", { id: `${id}-title` }, title);
+  const el = h("section", { id, "aria-labelledby": `${id}-title` }, heading, above, ...frames, below);
+  return {
+    id,
+    title,
+    el,
+    update(page) {
+      const text = write(page);
+      fill(above, ...(text.above ?? []));
+      fill(below, ...(text.below ?? []));
+      const shown = parts.flat().map((part) => part.update(page));
+      el.hidden = above.childNodes.length === 0 && below.childNodes.length === 0 && !shown.includes(true);
+    },
+  };
+}
+
+/** A quiet sentence. */
+export function muted(text: string): HTMLElement {
+  return h("p", { class: "muted" }, text);
+}

@@ -1,0 +1,57 @@
+// The first thing to read: do the criteria hold, can the measurement be trusted, one sentence, and the figures that decided it.
+
+import { h } from "../dom/el";
+import { badge, state } from "../dom/status";
+import { NONE, shareOr, timeOr } from "../text/figures";
+import type { Measurement, Page } from "../types";
+import { type Section, section } from "./section";
+
+export function verdict(): Section {
+  return section("verdict", "Verdict", (page) => ({ above: [strip(page)] }));
+}
+
+function strip(page: Page): HTMLElement {
+  const { verdict, measurement, run } = page.summary;
+  const unknown = run.imported_from ? `not told by ${run.imported_from}` : "nothing measured";
+  const figures = verdict.figures.map(({ name, value, note }) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, value), note ? h("dd", { class: "muted" }, note) : null),
+  );
+  return h(
+    "div",
+    { class: "strip" },
+    h(
+      "div",
+      { class: "states" },
+      h(
+        "div",
+        {},
+        h("span", { class: "muted" }, "criteria"),
+        verdict.criteria ? state(verdict.criteria) : badge("none given", "neutral", "none"),
+      ),
+      h(
+        "div",
+        {},
+        h("span", { class: "muted" }, "measurement"),
+        measurement ? state(measurement.verdict) : badge(unknown, "neutral", "none"),
+      ),
+    ),
+    h("p", { class: "sentence" }, verdict.sentence),
+    figures.length > 0 ? h("dl", { class: "deciding" }, ...figures) : null,
+    measurement ? trust(measurement) : null,
+  );
+}
+
+/** What the measurement's verdict stands on. */
+function trust(m: Measurement): HTMLElement {
+  const parts = [`lateness p99 ${timeOr(m.lateness_p99_ns)}`, `generator CPU ${shareOr(m.cpu)}`];
+  if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent`);
+  const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));
+  if (apart !== NONE) parts.push(`Little's law within ${apart}`);
+  if (m.reasons.length === 0) return h("p", { class: "muted trust" }, `Measurement: ${parts.join(" · ")}`);
+  return h(
+    "div",
+    { class: "trust" },
+    h("ul", { class: "reasons" }, ...m.reasons.map((reason) => h("li", {}, reason))),
+    h("p", { class: "muted" }, parts.join(" · ")),
+  );
+}

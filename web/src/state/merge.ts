@@ -1,0 +1,43 @@
+// Adds a second of a running test to what the page already has. The points from `from` on are new; everything that is short
+// enough to be sent whole is replaced.
+
+import type { Column, Page, Series, Tick, Times } from "../types";
+
+type Points = Series["points"];
+const TIMES = ["response", "service", "iteration", "lateness", "wait"] as const;
+const WORKERS = ["worker_cpu", "worker_spin", "worker_waiting", "worker_steal"] as const;
+
+/** The page with the tick in it; null when points in between are missing, so that the page must be fetched anew. */
+export function merge(page: Page, tick: Tick): Page | null {
+  const had = page.series.points.from_ns.length;
+  if (tick.from > had) return null;
+  const lanes = tick.series.lanes.map((lane, i) => [...(page.series.lanes[i] ?? []).slice(0, tick.from), ...lane]);
+  return {
+    manifest: page.manifest,
+    summary: tick.summary,
+    series: { ...tick.series, points: points(page.series.points, tick.series.points, tick.from), lanes },
+  };
+}
+
+function points(old: Points, fresh: Points, from: number): Points {
+  const join = <T>(a: T[], b: T[]): T[] => [...a.slice(0, from), ...b];
+  const joined: Record<string, unknown> = {};
+  for (const [key, values] of Object.entries(fresh)) {
+    if (Array.isArray(values)) joined[key] = join((old as unknown as Record<string, unknown[]>)[key] ?? [], values);
+  }
+  for (const key of TIMES) {
+    const times = (a: Times, b: Times): Times => ({
+      p50: join(a.p50, b.p50),
+      p95: join(a.p95, b.p95),
+      p99: join(a.p99, b.p99),
+      max: join(a.max, b.max),
+    });
+    joined[key] = times(old[key], fresh[key]);
+  }
+  for (const key of WORKERS) {
+    // A worker that was not there before has no values before.
+    const missing: Column = new Array(from).fill(null);
+    joined[key] = fresh[key].map((column, i) => join(old[key][i] ?? missing, column));
+  }
+  return joined as unknown as Points;
+}

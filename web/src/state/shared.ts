@@ -1,0 +1,57 @@
+// What all charts over time share: the zoom, and the point under the cursor. Whoever draws subscribes; whoever is used by a
+// hand or a key changes it. It draws nothing.
+
+import type { Page } from "../types";
+import { Zoom } from "./zoom";
+
+type Listener = () => void;
+
+export class Shared {
+  readonly zoom = new Zoom();
+  /** Middles of the points, in seconds: every chart's x. */
+  xs: number[] = [];
+  #cursor: number | null = null;
+  #onZoom = new Set<Listener>();
+  #onCursor = new Set<Listener>();
+
+  /** Takes over the points of a page. */
+  take(page: Page): void {
+    const { from_ns: from, to_ns: to } = page.series.points;
+    this.xs = from.map((start, i) => (start + (to[i] ?? start)) / 2e9);
+    this.zoom.whole((from[0] ?? 0) / 1e9, (to.at(-1) ?? 0) / 1e9, page.series.width_ns / 1e9);
+    if (this.#cursor !== null && this.#cursor >= this.xs.length) this.#cursor = null;
+  }
+
+  /** The index of the point under the cursor. */
+  get cursor(): number | null {
+    return this.#cursor;
+  }
+
+  set cursor(index: number | null) {
+    if (index === this.#cursor) return;
+    this.#cursor = index;
+    for (const listener of this.#onCursor) listener();
+  }
+
+  /** Changes the zoom by `change`, and tells everyone if it did. */
+  zooms(change: (zoom: Zoom) => boolean): void {
+    if (!change(this.zoom)) return;
+    for (const listener of this.#onZoom) listener();
+  }
+
+  onZoom(listener: Listener): void {
+    this.#onZoom.add(listener);
+  }
+
+  onCursor(listener: Listener): void {
+    this.#onCursor.add(listener);
+  }
+
+  /** First and last point that the zoom shows. */
+  visible(): [number, number] {
+    const [from, to] = this.zoom.range;
+    const first = this.xs.findIndex((x) => x >= from);
+    const last = this.xs.findLastIndex((x) => x <= to);
+    return first === -1 || last === -1 ? [0, this.xs.length - 1] : [first, last];
+  }
+}

@@ -1,0 +1,70 @@
+// Turns the place of a figure in summary.json (`labels[2].service.p99`) into what a reader sees: a name and its value. Places
+// that lead nowhere give null, so that a newer record's sentences still show.
+
+import type { Figure, Summary } from "../types";
+import { figure } from "./figures";
+import { count, decimal, rate, share, time } from "./units";
+
+export interface Chip {
+  name: string;
+  value: string;
+}
+
+const WORDS: Record<string, string> = {
+  p999: "p99.9",
+  per_second: "per second",
+  error_share: "errors",
+  in_flight: "in flight",
+  littles_law: "Little's law",
+  none_by_class: "without answer",
+  connections_opened: "connections opened",
+  elapsed_ns: "length",
+  cpu: "generator CPU",
+  sent: "of plan sent",
+  run: "",
+  measurement: "",
+  all: "all requests",
+};
+const SHARES = new Set(["error_share", "sent", "cpu", "waiting", "littles_law", "margin"]);
+
+/** The figure at `path`, named by what leads there. */
+export function chip(summary: Summary, path: string): Chip | null {
+  const keys = path.split(/[.[\]]+/).filter((key) => key !== "");
+  const words: string[] = [];
+  let value: unknown = summary;
+  for (const key of keys) {
+    if (typeof value !== "object" || value === null) return null;
+    value = (value as Record<string, unknown>)[key];
+    words.push(nameOf(key, value));
+  }
+  const text = say(keys.at(-1) ?? "", value);
+  return text === null ? null : { name: words.filter((word) => word !== "").join(" "), value: text };
+}
+
+/** A row goes by its text, and its list by nothing: `GET /cart service p99`. */
+function nameOf(key: string, value: unknown): string {
+  if (/^\d+$/.test(key)) {
+    const row = value as { text?: unknown; name?: unknown; reason?: unknown; of?: unknown } | null | undefined;
+    const text = row?.text ?? row?.name ?? row?.reason ?? row?.of;
+    return typeof text === "string" ? text : `#${Number(key) + 1}`;
+  }
+  if (
+    ["labels", "iterations", "phases", "scenarios", "errors", "criteria", "confidence"].includes(key) &&
+    Array.isArray(value)
+  )
+    return "";
+  return WORDS[key] ?? key.replace(/_ns$/, "").replaceAll("_", " ");
+}
+
+function say(key: string, value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") {
+    if (key.endsWith("_ns")) return time(value);
+    if (SHARES.has(key)) return value < 0 ? `−${share(-value)}` : share(value);
+    if (key === "per_second") return rate(value);
+    return Number.isInteger(value) ? count(value) : decimal(value);
+  }
+  if (typeof value === "object" && value !== null && "beyond" in value) return figure(value as Figure);
+  return null;
+}

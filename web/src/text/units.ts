@@ -1,0 +1,90 @@
+// Numbers for people: times with three significant digits and a unit, counts with thousands separators. The rules are those
+// of the `report` crate's units.rs, to the character, so that a figure looks the same on the page, in the console and in
+// Markdown.
+
+const MICROSECOND = 1e3;
+const MILLISECOND = 1e6;
+const SECOND = 1e9;
+const MINUTE = 60 * SECOND;
+
+/** A time with three significant digits and its unit: `412 µs`, `1.23 ms`, `2.05 s`. */
+export function time(ns: number): string {
+  // Each unit ends where three digits of it would round up to the next: 999.6 µs is 1.00 ms.
+  if (ns < 1_000) return `${Math.trunc(ns)} ns`;
+  if (ns < 999_500) return `${threeDigits(ns / MICROSECOND)} µs`;
+  if (ns < 999_500_000) return `${threeDigits(ns / MILLISECOND)} ms`;
+  if (ns < 10 * MINUTE) return `${threeDigits(ns / SECOND)} s`;
+  return duration(ns);
+}
+
+/** A length of time as one would say it: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`. */
+export function duration(ns: number): string {
+  if (ns <= 0) return "0 s";
+  if (ns < MICROSECOND) return `${ns} ns`;
+  if (ns < MILLISECOND) return `${decimal(ns / MICROSECOND)} µs`;
+  if (ns < SECOND) return `${decimal(ns / MILLISECOND)} ms`;
+  if (ns < MINUTE) return `${decimal(ns / SECOND)} s`;
+  const seconds = Math.floor((ns + SECOND / 2) / SECOND);
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 3600), "h"],
+    [Math.floor(seconds / 60) % 60, "min"],
+    [seconds % 60, "s"],
+  ];
+  return parts
+    .filter(([n]) => n > 0)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(" ");
+}
+
+/** A count with thousands separators: `12,345`. */
+export function count(n: number): string {
+  return n.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A number without needless digits, at most three behind the point: `200`, `0.5`, `1.667`. */
+export function decimal(value: number): string {
+  return fixed(value, 3).replace(/\.?0+$/, "");
+}
+
+/** A rate: three significant digits below a thousand, whole numbers with separators above. */
+export function rate(perSecond: number): string {
+  if (perSecond === 0) return "0";
+  return perSecond < 999.5 ? threeDigits(perSecond) : count(Math.round(perSecond));
+}
+
+/** A share in per cent: `0 %`, `0.012 %`, `12.3 %`, `100 %`. Shares that are neither none nor all never look so. */
+export function share(value: number): string {
+  const percent = value * 100;
+  if (percent === 0 || percent === 100) return `${fixed(percent, 0)} %`;
+  if (percent > 99.9) return `${decimal(Math.floor(percent * 1000) / 1000)} %`;
+  if (percent < 0.001) return "<0.001 %";
+  return percent < 1 ? `${decimal(percent)} %` : `${threeDigits(percent)} %`;
+}
+
+/** Bytes: `812 B`, `1.20 MB`. */
+export function bytes(n: number): string {
+  if (n < 1000) return `${n} B`;
+  const units = ["kB", "MB", "GB", "TB", "PB"];
+  let value = n / 1000;
+  let unit = 0;
+  while (value >= 999.5 && unit + 1 < units.length) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${threeDigits(value)} ${units[unit]}`;
+}
+
+function threeDigits(value: number): string {
+  // Decide by the rounded value: 9.996 is 10.0, not 10.00.
+  return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
+/** As many digits behind the point. A value exactly between two goes to the even one, as in Rust; toFixed goes upwards. */
+function fixed(value: number, digits: number): string {
+  const rounded = value.toFixed(digits);
+  // A double that is exactly half-way ends there; no other double of our magnitudes has 29 zeros behind it.
+  const exact = value.toFixed(digits + 30);
+  const halfway = exact.endsWith(`5${"0".repeat(29)}`);
+  const odd = Number(rounded.at(-1)) % 2 === 1;
+  return halfway && odd ? exact.slice(0, -30).replace(/\.$/, "") : rounded;
+}

@@ -1,0 +1,373 @@
+// The page's data, as the report writes it: `summary.json`, `series.json` and the manifest, in one object. The record's
+// schema is the only thing that the page shares with the rest; units are in the names (`_ns`: nanoseconds from the start).
+
+/** Everything the page is given. */
+export interface Page {
+  summary: Summary;
+  series: Series;
+  manifest: Manifest;
+}
+
+/** A figure of a distribution: exactly one of the first three is set, or `too_few`. */
+export interface Figure {
+  ns?: number;
+  /** The rank falls among requests that were given up for taking too long. */
+  at_least_ns?: number;
+  /** The rank falls among requests without an answer. */
+  no_answer?: boolean;
+  /** So many samples rank higher. */
+  beyond: number;
+  /** Fewer than ten samples lie beyond it: not given. */
+  too_few?: boolean;
+  /** The tool that measured did not give it; only of imported runs. */
+  not_given?: boolean;
+}
+
+export interface Stats {
+  count: number;
+  unanswered: number;
+  mean_ns: number | null;
+  min_ns: number | null;
+  p50: Figure;
+  p90: Figure;
+  p95: Figure;
+  p99: Figure;
+  p999: Figure;
+  max: Figure;
+}
+
+/** A label's row: an endpoint, a scenario's iterations, or all requests (id 0). */
+export interface Row {
+  id: number;
+  group: "request" | "iteration" | "mqtt" | "custom";
+  text: string;
+  count: number;
+  errors: number;
+  error_share: number | null;
+  per_second: number;
+  service: Stats | null;
+  /** Only where the schedule set the intended start of every request. */
+  response: Stats | null;
+  iteration: Stats | null;
+  codes: Record<string, number>;
+  none: Record<string, number>;
+  bytes_out: number;
+  bytes_in: number;
+}
+
+export interface Judged {
+  text: string;
+  judgement: "PASS" | "FAIL" | "INCONCLUSIVE";
+  /** In words with its unit. */
+  measured: string | null;
+  value: number | null;
+  /** Distance from the bound as a share of it; positive on the side that holds. */
+  margin: number | null;
+  reason: string | null;
+  /** When the criterion first did not hold for a point of the series, judged alone; null: never, or it cannot be judged so. */
+  first_violation_ns: number | null;
+}
+
+export interface Measurement {
+  verdict: "VALID" | "DEGRADED" | "INVALID";
+  reasons: string[];
+  /** Stretches in which the generator was late. */
+  late_ns: [number, number][];
+  first_bad_ns: number | null;
+  lateness_p99_ns: number | null;
+  /** Share of the plan that was sent; null in a closed loop. */
+  sent: number | null;
+  cpu: number;
+  waiting: number;
+  littles_law: number | null;
+}
+
+export interface Arrivals {
+  planned: number | null;
+  until_stop: boolean;
+  started: number;
+  skipped: number;
+  unsent: number | null;
+  completed: number;
+  failed: number;
+  abandoned: number;
+  under_way: number;
+  adds_up: boolean;
+}
+
+export interface Requests {
+  issued: number;
+  ok: number;
+  failed: number;
+  none: number;
+  none_by_class: Record<string, number>;
+  redirects: number;
+  under_way: number;
+  adds_up: boolean;
+}
+
+/** A scenario's plan against what came of it. */
+export interface ScenarioRow {
+  id: number;
+  name: string;
+  /** Its share of the arrivals by weight. */
+  share: number | null;
+  /** Arrivals planned; null in a closed loop. */
+  planned: number | null;
+  planned_per_hour: number | null;
+  planned_per_second: number | null;
+  /** Arrivals that were started and ended, in whatever way. */
+  started: number;
+  completed: number;
+  failed: number;
+  /** Still under way when the run ended. */
+  unfinished: number;
+  completed_per_hour: number;
+  completed_per_second: number;
+  /** Completed as a share of planned. */
+  of_plan: number | null;
+}
+
+/** A phase's plan against what came of it. */
+export interface PhaseRow {
+  /** Its name, or its number from 1. */
+  name: string;
+  /** The load in words. */
+  text: string;
+  start_ns: number;
+  end_ns: number;
+  /** Arrivals planned; null in a closed loop. */
+  planned: number | null;
+  /** Arrivals started whose intended start is in the phase; null in a closed loop. */
+  started: number | null;
+  /** Requests that ended, of those intended in the phase. */
+  requests: number;
+  errors: number;
+  /** Requests by the phase's length. */
+  per_second: number;
+  /** Response, iteration or service time, whichever is the run's headline. */
+  p95: Figure | null;
+  p99: Figure | null;
+}
+
+export interface ErrorRow {
+  reason: string;
+  /** `failed` (an answer came), or the class of the missing answer: timeout reset refused tls dns protocol generator unfinished. */
+  class: string;
+  count: number;
+  labels: number[];
+  first: {
+    label: number;
+    reason: string;
+    detail: string;
+    status: number | null;
+    intended_ns: number;
+    done_ns: number;
+  } | null;
+  /** The end of the last second in which it came. */
+  last_ns: number | null;
+}
+
+/** A sentence that a rule wrote, with the figures that it stands on. */
+export interface Conclusion {
+  /** `finding` (what was seen), `cause`, `limit`, `advice`. */
+  kind: string;
+  /** `good`, `neutral`, `bad`. */
+  tone: "good" | "neutral" | "bad";
+  text: string;
+  /** Where its figures stand in summary.json: `all.service.p99`. */
+  figures: string[];
+}
+
+export interface Summary {
+  schema: number;
+  run: {
+    name: string;
+    target: string;
+    door: string;
+    started_utc: string;
+    started_wall_ns: number;
+    state: "running" | "complete" | "interrupted";
+    ended_by: string | null;
+    model: "open" | "closed" | "once";
+    load: string;
+    elapsed_ns: number;
+    /** The tool that measured, where it was not Loadline: its times stand as service times. */
+    imported_from?: string | null;
+    version: string;
+    workers: number;
+    seed: number;
+  };
+  /** The first thing to read: PASS, FAIL, INCONCLUSIVE (all criteria together), or null without criteria. */
+  verdict: {
+    criteria: "PASS" | "FAIL" | "INCONCLUSIVE" | null;
+    /** One sentence. */
+    sentence: string;
+    /** The three figures that decided it. */
+    figures: { name: string; value: string; note: string | null }[];
+  };
+  criteria: Judged[];
+  measurement: Measurement | null;
+  exit_code: number;
+  arrivals: Arrivals | null;
+  requests: Requests;
+  phases: PhaseRow[];
+  scenarios: ScenarioRow[];
+  all: Row;
+  labels: Row[];
+  iterations: Row[];
+  confidence: {
+    of: string;
+    time: string;
+    percentile: string;
+    ns: number;
+    low_ns: number;
+    high_ns: number | null;
+    samples: number;
+    effective: number;
+    rough: boolean;
+  }[];
+  lateness: Stats | null;
+  wait: Stats | null;
+  connect: Stats | null;
+  tls: Stats | null;
+  in_flight: { mean: number; max: number };
+  users: { mean: number; max: number };
+  connections_opened: number;
+  errors: ErrorRow[];
+  conclusions: Conclusion[];
+  /** What was taken for granted, a sentence each. */
+  assumptions: string[];
+  notes: string[];
+  record: string | null;
+}
+
+/** A column: a value per point; null where there is none. */
+export type Column = (number | null)[];
+
+/** p50, p95, p99 and the largest of a time, in nanoseconds. */
+export interface Times {
+  p50: Column;
+  p95: Column;
+  p99: Column;
+  max: Column;
+}
+
+/**
+ * The run over time: at most 720 points of `width_ns` each. All columns are as long as `from_ns`. Points are cut at whole seconds of
+ * the wall clock, so that the first and the last are shorter; rates are the count by the point's own length.
+ */
+export interface Series {
+  schema: number;
+  width_ns: number;
+  points: {
+    from_ns: number[];
+    to_ns: number[];
+    /** Index into `summary.phases` of the phase at the point's start. */
+    phase: number[];
+    /** Arrivals due, by the plan (0 in a closed loop). */
+    due: number[];
+    started: number[];
+    skipped: number[];
+    /** Requests begun; ended with the right answer, a wrong one, none. */
+    issued: number[];
+    ok: number[];
+    failed: number[];
+    none: number[];
+    /** Answers by the status' class. */
+    status_1xx: number[];
+    status_2xx: number[];
+    status_3xx: number[];
+    status_4xx: number[];
+    status_5xx: number[];
+    bytes_out: number[];
+    bytes_in: number[];
+    response: Times;
+    service: Times;
+    iteration: Times;
+    lateness: Times;
+    wait: Times;
+    /** Requests under way, by samples: mean and largest. */
+    in_flight: Column;
+    in_flight_max: Column;
+    /** The same by Little's law: requests ended × the time that each was under way for, by the point's length. */
+    littles_law: Column;
+    users: Column;
+    connections_open: number[];
+    connections_opened: number[];
+    /** Shares of a core, a column per worker: work without spinning; spinning; ready to run and waiting for a CPU; steal. */
+    worker_cpu: Column[];
+    worker_spin: Column[];
+    worker_waiting: Column[];
+    worker_steal: Column[];
+    /** The longest time by which a worker came too late to look, in nanoseconds. */
+    stall_ns: number[];
+    /** Share of the time for which the control group kept the generator from running. */
+    throttled: number[];
+  };
+  /** Where the latency of answers lies over time. Column i covers points i × every up to (i + 1) × every. */
+  heat: {
+    /** `response`, `iteration` or `service`: the run's headline. */
+    time: string;
+    every: number;
+    /** Rows: values from `bounds_ns[r]` up to `bounds_ns[r + 1]`. */
+    bounds_ns: number[];
+    /** Per column: [row, count, row, count, …], only rows that hold something. */
+    columns: number[][];
+  };
+  /** The whole run's distribution. */
+  distribution: {
+    /** What it is of: `response`, `iteration`, `service`. */
+    time: string;
+    count: number;
+    unanswered: number;
+    /** [share of all at or below, nanoseconds], up to the last answered one. */
+    curve: [number, number][];
+    /** [from, to, count] in nanoseconds, logarithmic cells, only those that hold something. */
+    density: [number, number, number][];
+  }[];
+  /** By label: at most 60 points over the whole run, for sparklines. */
+  labels: {
+    id: number;
+    from_ns: number[];
+    to_ns: number[];
+    count: number[];
+    errors: number[];
+    /** 95th percentile of service time (iterations: of the iteration). */
+    p95: Column;
+  }[];
+  /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
+  lanes: (boolean | null)[][];
+  /** Present where something was measured of the server: a column per series, in the order of points. */
+  server?: { name: string; unit: string; limit: number | null; values: Column }[];
+}
+
+export interface Manifest {
+  tool: { name: string; version: string };
+  command: string[];
+  door: string;
+  stop: string[];
+  start: { utc: string; wall_ns: number };
+  end: { ns: number; reason: string | null } | null;
+  files: { path: string; sha256: string | null; bytes: number }[];
+  git: string | null;
+  host: {
+    name: string | null;
+    kernel: string | null;
+    cpu: string | null;
+    cpus: number | null;
+    memory_bytes: number | null;
+    clock_source: string | null;
+    open_files_limit: string | null;
+    local_ports: string | null;
+    cgroup_cpu: string | null;
+    cgroup_memory: string | null;
+  };
+}
+
+/** What the live view is sent once a second: `series.points` and `lanes` hold only the points from index `from` on. */
+export interface Tick {
+  summary: Summary;
+  series: Series;
+  from: number;
+}

@@ -1,0 +1,188 @@
+// What charts are made of: drawings and planes from pages, axes, stacks.
+
+import { describe, expect, test } from "vitest";
+import { above, below, linearEnds, logEnds, logTicks, moment } from "../src/charts/axes";
+import { fullness, stretches } from "../src/charts/cells";
+import { tick } from "../src/charts/drawing";
+import { lonely } from "../src/charts/plot_options";
+import { perSecond, positive, stack, sum } from "../src/data/columns";
+import { heat, latency } from "../src/data/latency";
+import { concurrency, cpu, lanes, lateness, serverPanel, stalls } from "../src/data/levels";
+import { curve, density, offered, saturation } from "../src/data/planes";
+import { arrivals, connections, requests, throughput, traffic } from "../src/data/rates";
+import type { Page } from "../src/types";
+import { fixtures } from "./fixtures";
+
+const page = (name: string): Page => {
+  const make = fixtures[name];
+  if (!make) throw new Error(name);
+  return make();
+};
+const DRAWINGS = {
+  arrivals,
+  requests,
+  throughput,
+  traffic,
+  connections,
+  latency,
+  heat,
+  concurrency,
+  cpu,
+  lanes,
+  lateness,
+  stalls,
+};
+
+test("rates are the count by the point's own length", () => {
+  const run = page("healthy");
+  run.series.points.from_ns = [0, 500_000_000, 1_500_000_000, 1_500_000_000];
+  run.series.points.to_ns = [500_000_000, 1_500_000_000, 1_500_000_000, 2_500_000_000];
+  expect(perSecond(run, [10, 10, 10, 10])).toEqual([20, 10, null, 10]);
+});
+
+test("sums, stacks and logarithmic columns keep gaps", () => {
+  expect(sum([1, null, null], [2, 3, null])).toEqual([3, 3, null]);
+  expect(
+    stack([
+      [1, 2],
+      [10, null],
+      [100, 100],
+    ]),
+  ).toEqual([
+    [1, 2],
+    [11, 2],
+    [111, 102],
+  ]);
+  expect(positive([0, 1, null])).toEqual([null, 1, null]);
+  expect(lonely([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+});
+
+describe("drawings", () => {
+  test.each(Object.keys(fixtures))("%s: every column is as long as the run", (name) => {
+    const run = page(name);
+    const n = run.series.points.from_ns.length;
+    for (const draw of Object.values(DRAWINGS)) {
+      for (const line of draw(run)?.lines ?? []) {
+        expect(line.column.length).toBe(n);
+        expect((line.drawn ?? line.column).length).toBe(n);
+        line.say?.(Math.max(0, n - 1), 1e6);
+      }
+    }
+  });
+
+  test("an empty run draws nothing", () => {
+    const run = page("empty");
+    for (const draw of Object.values(DRAWINGS)) expect(draw(run)).toBeNull();
+    for (const draw of [density, curve, offered, saturation]) expect(draw(run)).toBeNull();
+    expect(serverPanel(run, 0)).toBeNull();
+  });
+
+  test("the headline is solid, service time beside it dotted", () => {
+    const lines = latency(page("overloaded"))?.lines ?? [];
+    expect(lines.filter((l) => l.style === "line").map((l) => l.name)).toEqual([
+      "response max",
+      "response p99",
+      "response p95",
+      "response p50",
+    ]);
+    expect(lines.filter((l) => l.style === "dotted")).toHaveLength(4);
+    expect(latency(page("closed"))?.lines.every((l) => l.name.startsWith("service") && l.style === "line")).toBe(true);
+  });
+
+  test("late stretches are shaded in seconds", () => {
+    expect(latency(page("generator-limited"))?.shaded).toEqual([[50, 90]]);
+  });
+
+  test("classes are stacked, the highest first, and speak for themselves", () => {
+    const drawing = throughput(page("erroring"));
+    expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "5xx", "4xx", "3xx", "2xx"]);
+    const [top, base] = [drawing?.lines[0], drawing?.lines.at(-1)];
+    expect(top?.drawn?.[100]).toBeCloseTo((drawing?.lines ?? []).reduce((n, l) => n + (l.column[100] ?? 0), 0));
+    expect(base?.drawn).toEqual(base?.column);
+  });
+
+  test("the plan is a line where an arrival is a request, else a chart of its own", () => {
+    expect(requests(page("overloaded"))?.lines.map((l) => l.name)).toContain("planned");
+    expect(arrivals(page("overloaded"))).toBeNull();
+    expect(requests(page("healthy"))?.lines.map((l) => l.name)).not.toContain("planned");
+    expect(arrivals(page("healthy"))?.lines.map((l) => l.name)).toContain("planned");
+  });
+
+  test("many workers become the busiest and the mean", () => {
+    expect(cpu(page("huge"))?.lines.map((l) => l.name)).toEqual([
+      "work, busiest",
+      "work, mean",
+      "spinning, busiest",
+      "spinning, mean",
+    ]);
+    expect(cpu(page("closed"))?.lines.map((l) => l.name)).toContain("work, worker 2");
+  });
+
+  test("a heat map covers the run and reads its cells", () => {
+    const run = page("huge");
+    const drawing = heat(run);
+    expect(drawing?.cells?.columns[0]?.from).toBe(0);
+    expect(drawing?.cells?.columns.at(-1)?.to).toBeCloseTo(3600, 5);
+    const [row, n] = drawing?.cells?.columns[0]?.cells ?? [];
+    const bound = drawing?.cells?.bounds[row ?? 0] ?? 0;
+    expect(drawing?.lines[0]?.say?.(0, bound * 1.01)).toMatch(new RegExp(`^${n} between `));
+    expect(drawing?.lines[0]?.say?.(0, 1)).toBe("");
+    expect(fullness(1, 1)).toBe(1);
+  });
+});
+
+describe("planes", () => {
+  test("a curve stretches its nines and stays left of one in n", () => {
+    const run = page("overloaded");
+    const plane = curve(run);
+    expect(plane?.xs.every((x, i, all) => i === 0 || x > (all[i - 1] ?? 0))).toBe(true);
+    expect(Math.max(...(plane?.xs ?? []))).toBeLessThanOrEqual(run.series.distribution[0]?.count ?? 0);
+  });
+
+  test("a density is a share of all, answered or not", () => {
+    const plane = density(page("erroring"));
+    const total = (plane?.traces[0]?.column ?? []).reduce<number>((n, share) => n + (share ?? 0), 0);
+    expect(total).toBeGreaterThan(0.8);
+    expect(total).toBeLessThan(1);
+  });
+
+  test("dots know their point in time", () => {
+    const run = page("healthy");
+    const plane = offered(run);
+    expect(plane?.points?.length).toBe(120);
+    expect([...(plane?.points ?? [])].sort((a, b) => a - b)).toEqual(run.series.points.from_ns.map((_, i) => i));
+    expect(saturation(page("single"))).toBeNull();
+  });
+});
+
+test("neighbouring moments that agree are one stretch", () => {
+  expect(stretches([true, true, false, null], [0, 1, 2, 3], [1, 2, 3, 4])).toEqual([
+    [0, 2, true],
+    [2, 3, false],
+    [3, 4, null],
+  ]);
+});
+
+test("axes end and tick at round values", () => {
+  expect([below(3.2e6), above(3.2e6), below(1e3), above(1e3)]).toEqual([2e6, 5e6, 1e3, 1e3]);
+  expect(logEnds(2.4e6, 2.4e6)).toEqual([1e6, 1e7]);
+  expect(logEnds(null, null)).toEqual([1e3, 1e9]);
+  expect(logTicks(1e6, 1e8, 9)).toEqual([1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8]);
+  expect(logTicks(5e4, 2e5, 3)).toEqual([5e4, 1e5, 2e5]);
+  expect(logTicks(1e3, 1e9, 7)).toEqual([1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]);
+  expect(linearEnds(0)).toEqual([0, 1]);
+  expect([moment(5, 1), moment(120, 10), moment(0.25, 0.05), moment(90, 60), moment(3725, 900)]).toEqual([
+    "5 s",
+    "120 s",
+    "0.25 s",
+    "1:30",
+    "1:02:05",
+  ]);
+  expect([
+    tick("time", 5e6),
+    tick("share", 0.25),
+    tick("rate", 12_000),
+    tick("bytes", 2e6),
+    tick("bytes", 600_000),
+  ]).toEqual(["5 ms", "25 %", "12,000", "2 MB", "600 kB"]);
+});

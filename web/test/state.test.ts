@@ -1,0 +1,189 @@
+// Zoom, cursor keys, sorting, and the merging of a running test's seconds.
+
+import { describe, expect, test } from "vitest";
+import { press as key } from "../src/charts/keys";
+import { merge } from "../src/state/merge";
+import { Shared } from "../src/state/shared";
+import { press, sorted } from "../src/state/sort";
+import { Zoom } from "../src/state/zoom";
+import type { Page, Series, Tick } from "../src/types";
+import { fixtures } from "./fixtures";
+
+const page = (name: string): Page => {
+  const make = fixtures[name];
+  if (!make) throw new Error(name);
+  return make();
+};
+
+describe("zoom", () => {
+  const fresh = () => {
+    const zoom = new Zoom();
+    zoom.whole(0, 100, 1);
+    return zoom;
+  };
+
+  test("goes in, back, and out again", () => {
+    const zoom = fresh();
+    expect(zoom.to(40, 20)).toBe(true);
+    expect(zoom.range).toEqual([20, 40]);
+    expect(zoom.to(25, 30)).toBe(true);
+    expect(zoom.undo()).toBe(true);
+    expect(zoom.range).toEqual([20, 40]);
+    expect(zoom.reset()).toBe(true);
+    expect(zoom.range).toEqual([0, 100]);
+    expect([zoom.undo(), zoom.reset()]).toEqual([false, false]);
+  });
+
+  test("stays within the run, and refuses less than a point", () => {
+    const zoom = fresh();
+    expect(zoom.to(-50, 30)).toBe(true);
+    expect(zoom.range).toEqual([0, 30]);
+    expect(zoom.to(10, 10.5)).toBe(false);
+    expect(zoom.to(0, 30)).toBe(false);
+    expect(zoom.to(Number.NaN, 3)).toBe(false);
+    expect(zoom.to(-1, 200)).toBe(true);
+    expect(zoom.zoomed).toBe(false);
+  });
+
+  test("by a factor keeps the moment in its place", () => {
+    const zoom = fresh();
+    zoom.by(0.5, 50);
+    expect(zoom.range).toEqual([25, 75]);
+    zoom.by(0.5, 25);
+    expect(zoom.range).toEqual([25, 50]);
+    zoom.by(2, 25);
+    expect(zoom.range).toEqual([25, 75]);
+    zoom.by(4, 75);
+    expect(zoom.zoomed).toBe(false);
+  });
+
+  test("a run that grows is shown whole unless a stretch was chosen", () => {
+    const zoom = fresh();
+    zoom.whole(0, 101, 1);
+    expect(zoom.range).toEqual([0, 101]);
+    zoom.to(10, 20);
+    zoom.whole(0, 102, 1);
+    expect(zoom.range).toEqual([10, 20]);
+  });
+
+  test("a run without length has one all the same", () => {
+    const zoom = new Zoom();
+    zoom.whole(0, 0, 0);
+    expect(zoom.range).toEqual([0, 1]);
+  });
+});
+
+describe("the shared cursor", () => {
+  const shared = () => {
+    const made = new Shared();
+    made.take(page("healthy"));
+    return made;
+  };
+
+  test("moves by keys within what is shown", () => {
+    const s = shared();
+    let told = 0;
+    s.onCursor(() => told++);
+    key("ArrowRight", false, s);
+    expect(s.cursor).toBe(0);
+    key("ArrowLeft", false, s);
+    expect(s.cursor).toBe(0);
+    key("ArrowRight", true, s);
+    expect(s.cursor).toBe(10);
+    key("End", false, s);
+    expect(s.cursor).toBe(119);
+    s.zooms((zoom) => zoom.to(30, 40));
+    key("ArrowRight", false, s);
+    expect(s.cursor).toBe(39);
+    key("Home", false, s);
+    expect(s.cursor).toBe(30);
+    expect(told).toBe(5);
+  });
+
+  test("plus, minus and Escape zoom", () => {
+    const s = shared();
+    s.cursor = 60;
+    key("+", false, s);
+    expect(s.zoom.zoomed).toBe(true);
+    key("-", false, s);
+    expect(s.zoom.zoomed).toBe(false);
+    key("+", false, s);
+    key("Escape", false, s);
+    expect([s.zoom.zoomed, s.cursor]).toEqual([false, null]);
+    expect(key("a", false, s)).toBe(false);
+  });
+
+  test("a shorter page takes back a cursor that it does not have", () => {
+    const s = shared();
+    s.cursor = 100;
+    s.take(page("single"));
+    expect(s.cursor).toBeNull();
+  });
+});
+
+describe("sorting", () => {
+  test("a heading turns, turns round, and is let go", () => {
+    const first = press(null, "p99", "descending");
+    expect(first).toEqual({ column: "p99", direction: "descending" });
+    const second = press(first, "p99", "descending");
+    expect(second).toEqual({ column: "p99", direction: "ascending" });
+    expect(press(second, "p99", "descending")).toBeNull();
+    expect(press(second, "name", "ascending")).toEqual({ column: "name", direction: "ascending" });
+  });
+
+  test("numbers by size, names by their numbers, equals as they were", () => {
+    const rows = [
+      { name: "GET /10", n: 1 },
+      { name: "GET /9", n: 3 },
+      { name: "GET /1", n: 1 },
+    ];
+    expect(sorted(rows, (r) => r.n, "descending").map((r) => r.name)).toEqual(["GET /9", "GET /10", "GET /1"]);
+    expect(sorted(rows, (r) => r.name, "ascending").map((r) => r.name)).toEqual(["GET /1", "GET /9", "GET /10"]);
+    expect(sorted([1, Number.POSITIVE_INFINITY, -1], (n) => n, "descending")).toEqual([
+      Number.POSITIVE_INFINITY,
+      1,
+      -1,
+    ]);
+  });
+});
+
+describe("merging a second", () => {
+  /** The whole page's points from `from` on, as a tick has them. */
+  function tick(whole: Page, from: number): Tick {
+    const cut = (value: unknown): unknown => {
+      if (Array.isArray(value)) return Array.isArray(value[0]) ? value.map(cut) : value.slice(from);
+      return Object.fromEntries(Object.entries(value as object).map(([k, v]) => [k, cut(v)]));
+    };
+    const series = {
+      ...whole.series,
+      points: cut(whole.series.points) as Series["points"],
+      lanes: whole.series.lanes.map((lane) => lane.slice(from)),
+    };
+    return { summary: whole.summary, series, from };
+  }
+
+  test("new points replace and follow the old ones", () => {
+    const whole = page("generator-limited");
+    const early: Page = { ...whole, series: { ...whole.series, ...tick(whole, 0).series } };
+    const points = early.series.points;
+    const half = (value: unknown): unknown => {
+      if (Array.isArray(value)) return Array.isArray(value[0]) ? value.map(half) : value.slice(0, 60);
+      return Object.fromEntries(Object.entries(value as object).map(([k, v]) => [k, half(v)]));
+    };
+    early.series = {
+      ...early.series,
+      points: half(points) as Series["points"],
+      lanes: early.series.lanes.map((lane) => lane.slice(0, 60)),
+    };
+    for (const from of [0, 59, 60]) expect(merge(early, tick(whole, from))).toEqual(whole);
+    expect(merge(early, tick(whole, 61))).toBeNull();
+  });
+
+  test("a worker that comes later has nothing before", () => {
+    const one = page("healthy");
+    const next = tick(page("healthy"), 100);
+    next.series.points.worker_cpu.push(new Array(20).fill(0.5));
+    const merged = merge(one, next);
+    expect(merged?.series.points.worker_cpu[1]?.slice(98, 102)).toEqual([null, null, 0.5, 0.5]);
+  });
+});

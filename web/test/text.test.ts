@@ -1,0 +1,59 @@
+// Figures in words, and the places of figures in the summary.
+
+import { expect, test } from "vitest";
+import { figure, headline, margin, rank, rowTime } from "../src/text/figures";
+import { chip } from "../src/text/paths";
+import { fixtures } from "./fixtures";
+
+const summary = (name: string) => {
+  const make = fixtures[name];
+  if (!make) throw new Error(name);
+  return make().summary;
+};
+
+test("a figure is a time, a bound, a missing answer or a dash", () => {
+  expect(figure({ ns: 1_234_567, beyond: 12 })).toBe("1.23 ms");
+  expect(figure({ at_least_ns: 10_000_000_000, beyond: 12 })).toBe("≥ 10.0 s");
+  expect(figure({ no_answer: true, beyond: 12 })).toBe("no answer");
+  expect(figure({ too_few: true, beyond: 3 })).toBe("–");
+  expect(figure(null)).toBe("–");
+});
+
+test("figures sort: not given, times, missing answers", () => {
+  const order = [
+    { beyond: 1, too_few: true },
+    { beyond: 20, ns: 5 },
+    { beyond: 20, at_least_ns: 9 },
+    { beyond: 20, no_answer: true },
+  ];
+  const ranks = order.map(rank);
+  expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+});
+
+test("margins carry their sign", () => {
+  expect([0.123, -0.045, 0, 1, -12.98182].map(margin)).toEqual(["+12.3 %", "−4.50 %", "0 %", "+100 %", "−1,298 %"]);
+});
+
+test("a run's headline follows its model", () => {
+  expect(headline(summary("healthy"))).toBe("iteration");
+  expect(headline(summary("overloaded"))).toBe("response");
+  expect(headline(summary("closed"))).toBe("service");
+  expect(rowTime(summary("overloaded").all)?.kind).toBe("response");
+  expect(rowTime(summary("healthy").iterations[0] ?? summary("empty").all)?.kind).toBe("iteration");
+  expect(rowTime(summary("empty").all)).toBeNull();
+});
+
+test("a figure's place becomes its name and its value", () => {
+  const s = summary("overloaded");
+  expect(chip(s, "all.response.p99")).toEqual({
+    name: "all requests response p99",
+    value: figure(s.all.response?.p99),
+  });
+  expect(chip(s, "labels[4].count")?.name).toBe("POST /checkout count");
+  expect(chip(s, "labels.4.count")?.value).toBe(String(s.labels[4]?.count));
+  expect(chip(s, "measurement.cpu")).toEqual({ name: "generator CPU", value: "22.0 %" });
+  expect(chip(s, "measurement.lateness_p99_ns")?.name).toBe("lateness p99");
+  expect(chip(s, "all.nothing.p99")).toBeNull();
+  expect(chip(s, "all.service")).toBeNull();
+  expect(chip(s, "")).toBeNull();
+});
