@@ -57,6 +57,30 @@ def test_statuses_of_400_and_above_are_failed_requests(loadline, start_lab):
     assert "status 404" in run.stdout
 
 
+def test_each_scenario_is_held_against_its_share_of_the_plan(loadline, start_lab):
+    plan = loadline.write(
+        "two.yml",
+        """
+loadline: 1
+target: http://unused.invalid
+load: {rate: 100/s, duration: 2s}
+scenarios:
+  - {name: often, weight: 3, steps: [{get: "/api/sum?a=1&b=2"}]}
+  - {name: seldom, weight: 1, steps: [{get: "/api/sum?a=1&b=2"}, {get: /nowhere}]}
+""",
+    )
+    run = loadline("run", plan, "--target", start_lab("sum").url, "--seed", "7")
+    assert exits(run, 0)
+    often, seldom = loadline.summary()["scenarios"]
+    # The draw is a function of the seed: the plan of a scenario is exact, not a share of the arrivals.
+    assert often["planned"] + seldom["planned"] == 200
+    assert 120 < often["planned"] < 180
+    for row in (often, seldom):
+        assert row["started"] == row["planned"] == row["completed"] + row["failed"]
+        assert row["planned_per_hour"] == row["planned"] * 1800
+    assert often["of_plan"] == 1
+
+
 def test_a_native_plan(loadline, start_lab):
     lab = start_lab("fhir")
     plan = loadline.write(

@@ -14,6 +14,7 @@ import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
 import { plan } from "./sections/plan";
 import { provenance } from "./sections/provenance";
+import { recovery } from "./sections/recovery";
 import type { Section } from "./sections/section";
 import { throughput } from "./sections/throughput";
 import { verdict } from "./sections/verdict";
@@ -37,6 +38,7 @@ export function view(env: Env, header: Header): View {
     offeredLoad(env),
     generator(env),
     server(env),
+    recovery(),
     conclusions(),
     provenance(),
     definitions(),

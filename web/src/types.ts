@@ -106,6 +106,30 @@ export interface Requests {
   adds_up: boolean;
 }
 
+/** What was left when the load ended. */
+export interface Recovery {
+  load_end_ns: number;
+  /** Requests under way when the load ended. */
+  backlog: number;
+  /** From then to the last completion. */
+  drained_ns: number;
+  /** Requests that ended after the load, and those of them in error. */
+  ended: number;
+  errors: number;
+  p95: Figure | null;
+  peak: Peak | null;
+}
+
+/** How fast answers were after the phase with the highest load, beside how fast they were before it. */
+export interface Peak {
+  /** Index into `summary.phases`. */
+  phase: number;
+  end_ns: number;
+  before: Figure;
+  /** Null: answers did not become as fast as before. */
+  settled_ns: number | null;
+}
+
 /** A scenario's plan against what came of it. */
 export interface ScenarioRow {
   id: number;
@@ -213,6 +237,7 @@ export interface Summary {
   requests: Requests;
   phases: PhaseRow[];
   scenarios: ScenarioRow[];
+  recovery: Recovery | null;
   all: Row;
   labels: Row[];
   iterations: Row[];

@@ -188,6 +188,18 @@ function page(recipe: Recipe): Page {
     },
     phases: phases(shape, headline, open, issued, response),
     scenarios: scenarios(iterations, open, shape.seconds),
+    recovery:
+      open && !killed && issued > 0
+        ? {
+            load_end_ns: (shape.seconds - 1) * SECOND,
+            backlog: 9,
+            drained_ns: 0.8 * SECOND,
+            ended: 12,
+            errors: 1,
+            p95: { beyond: 0, too_few: true },
+            peak: { phase: 0, end_ns: 40 * SECOND, before: { ns: 12_000_000, beyond: 80 }, settled_ns: 4 * SECOND },
+          }
+        : null,
     all,
     labels,
     iterations,

@@ -135,6 +135,7 @@ fn blank(name: &str, report: &Report) -> Summary {
         phases: Vec::new(),
         scenarios: Vec::new(),
         trend: None,
+        recovery: None,
         all: figures::row(&report.all, 0, Group::Request, "all requests", elapsed_ns),
         labels: Vec::new(),
         iterations: Vec::new(),

@@ -44,6 +44,7 @@ pub fn of(page: &Page) -> Document {
         sections::concurrency(summary),
         chart("concurrency.svg"),
         sections::generator(summary),
+        sections::recovery(summary),
         sections::conclusions(summary),
         sections::assumptions(summary),
         sections::provenance(summary, &page.manifest),

@@ -352,6 +352,44 @@ pub fn errors(summary: &Summary) -> String {
     section("Errors", &table.to_string())
 }
 
+pub fn recovery(summary: &Summary) -> String {
+    let Some(recovery) = &summary.recovery else {
+        return String::new();
+    };
+    let mut lines = Vec::new();
+    if recovery.ended > 0 {
+        let p95 = recovery.p95.as_ref().filter(|figure| !figure.too_few);
+        lines.push(format!(
+            "- When the load ended, {} requests were under way. {} ended after it, {} of them in error; the run was over {} later.{}",
+            count(recovery.backlog),
+            count(recovery.ended),
+            count(recovery.errors),
+            units::time(recovery.drained_ns),
+            p95.map_or_else(String::new, |p95| format!(" Their p95 was {p95}.")),
+        ));
+    }
+    if let Some(peak) = &recovery.peak {
+        let name = summary
+            .phases
+            .get(peak.phase)
+            .map_or("", |phase| phase.name.as_str());
+        let (name, before) = (escaped(name), peak.before);
+        lines.push(match peak.settled_ns {
+            Some(0) => format!(
+                "- After the peak (phase {name}) p95 was at once at most half above the {before} of the phase before it."
+            ),
+            Some(ns) => format!(
+                "- After the peak (phase {name}) it took {} until p95 stayed at most half above the {before} of the phase before it.",
+                units::time(ns)
+            ),
+            None => format!(
+                "- After the peak (phase {name}) p95 did not come back to at most half above the {before} of the phase before it."
+            ),
+        });
+    }
+    section("Recovery", &lines.join("\n"))
+}
+
 pub fn concurrency(summary: &Summary) -> String {
     if summary.requests.issued == 0 || summary.run.imported_from.is_some() {
         return String::new();

@@ -50,6 +50,9 @@ pub struct Totals {
     pub windows: BTreeMap<(LabelId, Kind), Windows>,
     /// The run over time.
     pub history: History,
+    /// All requests that ended after the load.
+    pub after_load: Part,
+    load_end_ns: u64,
     /// By reason of an error, the end of the last interval in which it came.
     pub last_seen: BTreeMap<String, u64>,
     /// Response times of each interval, for the sin of averaging percentiles.
@@ -58,11 +61,12 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Totals of nothing yet, of a run that starts at this moment of the wall clock.
+    /// Totals of nothing yet, of such a run.
     #[must_use]
-    pub fn since(zero_wall_ns: u64) -> Totals {
+    pub fn of(manifest: &Manifest) -> Totals {
         Totals {
-            history: History::new(zero_wall_ns),
+            history: History::new(manifest.start.wall_ns),
+            load_end_ns: manifest.load.end_ns,
             ..Totals::default()
         }
     }
@@ -72,6 +76,9 @@ impl Totals {
         self.history.add(frame, labels);
         for (key, part) in &frame.parts {
             self.parts.entry(*key).or_default().add(part);
+            if key.0 == label::ALL && frame.span.0 >= self.load_end_ns {
+                self.after_load.add(part);
+            }
             for reason in part.reasons() {
                 let last = self.last_seen.entry(reason).or_default();
                 *last = (*last).max(frame.span.1);
@@ -166,12 +173,11 @@ impl Run {
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = read_manifest(dir)?;
-        let wall_ns = manifest.start.wall_ns;
         let mut run = Run {
             dir: Some(dir.to_owned()),
-            manifest,
             labels: Vec::new(),
-            totals: Totals::since(wall_ns),
+            totals: Totals::of(&manifest),
+            manifest,
             events: Vec::new(),
         };
         run.take(dir);

@@ -62,12 +62,11 @@ impl Writer {
             .iter()
             .map(|note| Event::new(0, EventKind::Warning, note))
             .collect();
-        let wall_ns = manifest.start.wall_ns;
         let run = Run {
             dir: None,
-            manifest,
             labels: Vec::new(),
-            totals: Totals::since(wall_ns),
+            totals: Totals::of(&manifest),
+            manifest,
             events,
         };
         let mut writer = Writer {

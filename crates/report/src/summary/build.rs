@@ -3,8 +3,8 @@
 use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
 
 use super::{
-    Identity, Level, Row, SCHEMA, Sampled, Summary, errors, ledger, phases, scenarios, share_of,
-    trend,
+    Identity, Level, Row, SCHEMA, Sampled, Summary, errors, ledger, phases, recovery, scenarios,
+    share_of, trend,
 };
 use crate::{
     conclusions::{self, Strip},
@@ -53,6 +53,7 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
         phases: Vec::new(),
         scenarios: Vec::new(),
         trend: None,
+        recovery: None,
         all: row_of(&all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
@@ -77,6 +78,7 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
     summary.phases = phases::of(run, headline, elapsed_ns);
     summary.scenarios = scenarios::of(run, summary.arrivals.as_ref(), elapsed_ns);
     summary.trend = trend::of(run, &moments.all, headline);
+    summary.recovery = recovery::of(run, &moments.all, headline, elapsed_ns);
     let shown = [&summary.all]
         .into_iter()
         .chain(&summary.labels)

@@ -7,6 +7,7 @@ mod errors;
 mod ladder;
 mod ledger;
 mod phases;
+mod recovery;
 mod scenarios;
 mod times;
 mod trend;
@@ -26,6 +27,7 @@ pub use ladder::{Ladder, SHARES};
 pub use ledger::{Arrivals, Requests};
 pub(crate) use ledger::{arrivals as of_arrivals, requests as of_requests};
 pub use phases::PhaseRow;
+pub use recovery::{Peak, Recovery};
 pub use scenarios::ScenarioRow;
 pub(crate) use times::Sampled;
 pub use times::{Figure, Stats};
@@ -73,6 +75,9 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioRow>,
     /// The course of the run; none when it was too short to have one.
     pub trend: Option<Trend>,
+    /// How the target came back to rest; none in a closed loop, and of a run that did not come to its end.
+    #[serde(default)]
+    pub recovery: Option<Recovery>,
     /// All requests.
     pub all: Row,
     /// A row per label of requests.

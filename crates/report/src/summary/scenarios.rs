@@ -34,9 +34,9 @@ pub struct ScenarioRow {
     pub failed: u64,
     /// Iterations still under way when the run ended.
     pub unfinished: u64,
-    /// `completed` per hour of the run's elapsed time.
+    /// `completed` per hour of the load's length, as what was planned: what came to its end after the load counts.
     pub completed_per_hour: f64,
-    /// `completed` per second of it.
+    /// The same per second of it.
     pub completed_per_second: f64,
     /// `completed` as a share of `planned`.
     pub of_plan: Option<f64>,
@@ -66,7 +66,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
         let unfinished = counters.none[NoAnswer::Unfinished as usize];
         let completed = counters.ok;
         let asked = planned.map(|planned| per_second(planned, load_ns));
-        let achieved = per_second(completed, elapsed_ns);
+        let achieved = per_second(completed, load_ns);
         ScenarioRow {
             id: label.id,
             name: label.text.clone(),

@@ -4,6 +4,7 @@
 mod artillery;
 mod export;
 mod page;
+mod plan;
 mod record;
 mod screen;
 mod secrets;

@@ -4,7 +4,9 @@
 use measure::{
     Failure, Fault, Intended, Recorder, Sample, cuts::Cuts, label::Group, sample::Ended,
 };
-use plan::{FirstArrival, Format, Load, Phase, Plan, Rate, Shape, criteria::parse_criterion};
+use plan::{
+    FirstArrival, Format, Load, Phase, Plan, Rate, Scenario, Shape, criteria::parse_criterion,
+};
 use report::{
     record::{End, HostSample, Manifest, Run, State, Writer},
     redact::Redactor,
@@ -28,6 +30,8 @@ pub enum World {
     Once,
     NeverAnswered,
     Killed,
+    /// The load has a peak from the 16th second to the 24th; answers are slow until the 27th.
+    Peak,
 }
 
 /// One answer: how late the generator was, how long the request waited and took, and how it ended.
@@ -43,6 +47,8 @@ fn answer(world: World, k: u64) -> Answer {
     let (mut late_ns, mut wait_ns, mut service_ns, mut ended) = (5_000, 20_000, quick, Ended::Ok);
     match world {
         World::Healthy | World::Once | World::Killed | World::Empty => {}
+        World::Peak if (16 * RATE..27 * RATE).contains(&k) => service_ns = 5 * quick,
+        World::Peak => {}
         // A queue that grows by a quarter of what arrives.
         World::Overloaded => wait_ns = k * SECOND / RATE / 4,
         World::Erring if k.is_multiple_of(5) => ended = Ended::Failed(Failure::Status(503)),
@@ -61,19 +67,34 @@ fn answer(world: World, k: u64) -> Answer {
     }
 }
 
+fn phase(seconds: u64, rate: u64) -> Phase {
+    Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(rate)))
+}
+
 fn plan(world: World, criteria: &[&str]) -> Plan {
     let load = match world {
         World::Once => Load::Once,
         _ => Load::Open {
-            phases: vec![Phase::new(
-                SECONDS * SECOND,
-                Shape::Rate(Rate::per_second(RATE)),
-            )],
+            phases: match world {
+                World::Peak => vec![phase(16, RATE), phase(8, RATE + 1), phase(16, RATE)],
+                _ => vec![phase(SECONDS, RATE)],
+            },
             first: FirstArrival::AtStart,
         },
     };
     let target = "http://127.0.0.1:8080".into();
-    let mut plan = Plan::new("shop.yml".into(), Format::Native, target, load, Vec::new());
+    let scenario = Scenario {
+        name: Some("checkout".into()),
+        weight: 3,
+        steps: Vec::new(),
+    };
+    let mut plan = Plan::new(
+        "shop.yml".into(),
+        Format::Native,
+        target,
+        load,
+        vec![scenario],
+    );
     plan.criteria = criteria
         .iter()
         .map(|text| parse_criterion(text).unwrap())
