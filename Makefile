@@ -56,8 +56,8 @@ $(VENV)/ready:
 
 $(VENV)/tests-ready: tests/requirements.txt $(VENV)/ready
 	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
-	if [ "$$(id -u)" = 0 ] && ! { command -v wrk openssl chromium && ls /usr/lib/*/lua/5.1/cjson.so; } >/dev/null 2>&1; then \
-	  apt-get update && apt-get install -y --no-install-recommends wrk openssl lua-cjson chromium; fi
+	if [ "$$(id -u)" = 0 ] && ! { command -v wrk openssl chromium pdftotext && ls /usr/lib/*/lua/5.1/cjson.so; } >/dev/null 2>&1; then \
+	  apt-get update && apt-get install -y --no-install-recommends wrk openssl lua-cjson chromium poppler-utils; fi
 	touch $@
 
 bench: web/dist/report.html

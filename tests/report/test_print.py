@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+XHTML = "{http://www.w3.org/1999/xhtml}"
 UNCUT = """
 () => [...document.querySelectorAll('tr, .chart, .strip, .ledger')]
   .filter(e => e.offsetParent !== null && getComputedStyle(e).breakInside !== 'avoid').length
 """
+
+# The text of every head and of every figure; names may be broken over lines, figures may not.
+TABLES = """
+() => [...document.querySelectorAll('table')].filter(t => t.offsetParent !== null)
+  .flatMap(t => [...t.querySelectorAll('td.number, thead th')])
+  .map(cell => cell.innerText)
+"""
+
+
+def words_on_paper(pdf: Path) -> Counter[str]:
+    """The words of a PDF; each lies on its page as a whole."""
+    text = subprocess.run(["pdftotext", "-bbox", pdf, "-"], capture_output=True, text=True, check=True, timeout=60).stdout
+    words = Counter()
+    for sheet in ElementTree.fromstring(text.replace("\f", "")).iter(f"{XHTML}page"):
+        width, height = float(sheet.get("width")), float(sheet.get("height"))
+        for word in sheet.iter(f"{XHTML}word"):
+            assert 0 <= float(word.get("xMin")) <= float(word.get("xMax")) <= width, word.text
+            assert 0 <= float(word.get("yMin")) <= float(word.get("yMax")) <= height, word.text
+            words[word.text] += 1
+    return words
 
 
 @pytest.mark.parametrize("kind", ["healthy", "erroring", "huge"])
@@ -31,6 +55,11 @@ def test_it_prints(kind: str, open_report, results: Path) -> None:
     pdf = page.pdf(path=results / f"{kind}.pdf", format="A4", prefer_css_page_size=True)
     assert pdf.startswith(b"%PDF-")
     assert opened.errors == []
+
+    printed = words_on_paper(results / f"{kind}.pdf")
+    told = Counter(word for text in page.evaluate(TABLES) for word in text.split())
+    assert sum(told.values()) > 50
+    assert {word: n for word, n in told.items() if printed[word] < n} == {}
 
 
 def test_charts_that_nobody_saw_are_printed(open_report, results: Path) -> None:

@@ -125,6 +125,11 @@ export interface Peak {
   /** Index into `summary.phases`. */
   phase: number;
   end_ns: number;
+  /** Requests begun in it and answered in it as they should be, per second. */
+  issued_per_second: number;
+  ok_per_second: number;
+  /** Requests under way at its end. */
+  backlog: number;
   before: Figure;
   /** Null: answers did not become as fast as before. */
   settled_ns: number | null;

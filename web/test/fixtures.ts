@@ -197,7 +197,15 @@ function page(recipe: Recipe): Page {
             ended: 12,
             errors: 1,
             p95: { beyond: 0, too_few: true },
-            peak: { phase: 0, end_ns: 40 * SECOND, before: { ns: 12_000_000, beyond: 80 }, settled_ns: 4 * SECOND },
+            peak: {
+              phase: 0,
+              end_ns: 40 * SECOND,
+              issued_per_second: 100,
+              ok_per_second: 99,
+              backlog: 4,
+              before: { ns: 12_000_000, beyond: 80 },
+              settled_ns: 4 * SECOND,
+            },
           }
         : null,
     all,

@@ -88,6 +88,9 @@ pub fn share(share: f64) -> String {
     if percent == 0.0 || percent == 100.0 {
         return format!("{percent:.0} %");
     }
+    if percent > 999.5 {
+        return format!("{} %", count(percent.round() as u64));
+    }
     if percent > 99.9 {
         return format!("{} %", decimal((percent * 1000.0).floor() / 1000.0));
     }

@@ -47,7 +47,8 @@ function trust(m: Measurement): HTMLElement {
   if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent`);
   const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
-  if (m.reasons.length === 0) return h("p", { class: "muted trust" }, `Measurement: ${parts.join(" · ")}`);
+  // The reasons of a valid one are these figures.
+  if (m.verdict === "VALID") return h("p", { class: "muted trust" }, parts.join(" · "));
   return h(
     "div",
     { class: "trust" },

@@ -56,6 +56,7 @@ export function rate(perSecond: number): string {
 export function share(value: number): string {
   const percent = value * 100;
   if (percent === 0 || percent === 100) return `${fixed(percent, 0)} %`;
+  if (percent > 999.5) return `${count(Math.round(percent))} %`;
   if (percent > 99.9) return `${decimal(Math.floor(percent * 1000) / 1000)} %`;
   if (percent < 0.001) return "<0.001 %";
   return percent < 1 ? `${decimal(percent)} %` : `${threeDigits(percent)} %`;

@@ -5,7 +5,7 @@ use measure::Kind;
 use super::{Conclusion, Tone, conclusion};
 use crate::{
     record::Model,
-    summary::{Figure, Row, Stats, Summary, Trend},
+    summary::{Figure, Peak, Row, Stats, Summary, Trend},
     units,
 };
 
@@ -13,8 +13,8 @@ use crate::{
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
 /// All rules, in the order in which their sentences are read.
-pub(super) const ALL: [Rule; 8] = [
-    nothing, generator, overload, errors, healthy, course, slowest, not_sent,
+pub(super) const ALL: [Rule; 9] = [
+    nothing, generator, overload, errors, healthy, course, recovery, slowest, not_sent,
 ];
 
 /// Errors below this share do not keep a server from being called healthy.
@@ -64,12 +64,23 @@ fn error_share(summary: &Summary) -> f64 {
     summary.all.error_share.unwrap_or(0.0)
 }
 
-/// Whether what arrived was not answered, or piled up, while the load stayed what it was.
-fn falls_behind(summary: &Summary) -> Option<&Trend> {
-    let trend = summary.trend.as_ref()?;
+/// How a server did not keep up.
+enum Behind<'a> {
+    /// With the phase of the highest load, behind which there was less.
+    Peak(&'a Peak),
+    /// What arrived was not answered, or piled up, while the load stayed what it was.
+    Course(&'a Trend),
+}
+
+fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
     if summary.run.model != Model::Open || is_generators(summary) {
         return None;
     }
+    if let Some(peak) = peak(summary) {
+        let lags = peak.ok_per_second < peak.issued_per_second * (1.0 - LAGS);
+        return (lags && peak.backlog as f64 > PILE).then_some(Behind::Peak(peak));
+    }
+    let trend = summary.trend.as_ref()?;
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let same_load = (last.due_per_second - first.due_per_second).abs()
@@ -79,7 +90,16 @@ fn falls_behind(summary: &Summary) -> Option<&Trend> {
     let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
     let late = summary.all.none.get("timeout").is_some_and(|n| *n > 0)
         || summary.all.none.get("unfinished").is_some_and(|n| *n > 0);
-    ((grew && (same_load || late)) || (lags && late)).then_some(trend)
+    ((grew && (same_load || late)) || (lags && late)).then_some(Behind::Course(trend))
+}
+
+fn peak(summary: &Summary) -> Option<&Peak> {
+    summary.recovery.as_ref()?.peak.as_ref()
+}
+
+fn phase_name<'a>(summary: &'a Summary, peak: &Peak) -> &'a str {
+    let phase = summary.phases.get(peak.phase);
+    phase.map_or("", |phase| phase.name.as_str())
 }
 
 fn nothing(summary: &Summary) -> Option<Conclusion> {
@@ -133,7 +153,25 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
 }
 
 fn overload(summary: &Summary) -> Option<Conclusion> {
-    let trend = falls_behind(summary)?;
+    let trend = match falls_behind(summary)? {
+        Behind::Course(trend) => trend,
+        Behind::Peak(peak) => {
+            let text = format!(
+                "The server did not keep up with the peak (phase {}): {} requests/s were sent and {}/s answered as they should be; {} \
+                 were under way at its end.",
+                phase_name(summary, peak),
+                units::rate(peak.issued_per_second),
+                units::rate(peak.ok_per_second),
+                units::count(peak.backlog),
+            );
+            let figures = [
+                "recovery.peak.issued_per_second",
+                "recovery.peak.ok_per_second",
+                "recovery.peak.backlog",
+            ];
+            return Some(conclusion("overload", Tone::Bad, text, &figures));
+        }
+    };
     let (first, last) = (&trend.first, &trend.last);
     Some(conclusion(
         "overload",
@@ -276,6 +314,30 @@ fn course(summary: &Summary) -> Option<Conclusion> {
             "trend.last.issued_per_second",
         ],
     ))
+}
+
+/// How long answers stayed slow after a peak.
+fn recovery(summary: &Summary) -> Option<Conclusion> {
+    let peak = peak(summary).filter(|_| !is_generators(summary))?;
+    let (name, before) = (phase_name(summary, peak), peak.before);
+    let (tone, text) = match peak.settled_ns {
+        Some(0) => return None,
+        Some(ns) => (
+            Tone::Neutral,
+            format!(
+                "After the peak (phase {name}) it took {} until p95 stayed at most half above the {before} of the phase before it.",
+                units::time(ns)
+            ),
+        ),
+        None => (
+            Tone::Bad,
+            format!(
+                "After the peak (phase {name}) p95 did not come back to at most half above the {before} of the phase before it."
+            ),
+        ),
+    };
+    let figures = ["recovery.peak.settled_ns", "recovery.peak.before"];
+    Some(conclusion("recovery", tone, text, &figures))
 }
 
 /// The endpoint with the slowest answers, where there are several.

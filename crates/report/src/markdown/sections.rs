@@ -353,41 +353,27 @@ pub fn errors(summary: &Summary) -> String {
 }
 
 pub fn recovery(summary: &Summary) -> String {
-    let Some(recovery) = &summary.recovery else {
+    let Some(recovery) = summary.recovery.as_ref().filter(|r| r.is_worth_telling()) else {
         return String::new();
     };
-    let mut lines = Vec::new();
+    let mut table = Table::new(&["", ""]);
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     if recovery.ended > 0 {
-        let p95 = recovery.p95.as_ref().filter(|figure| !figure.too_few);
-        lines.push(format!(
-            "- When the load ended, {} requests were under way. {} ended after it, {} of them in error; the run was over {} later.{}",
-            count(recovery.backlog),
-            count(recovery.ended),
-            count(recovery.errors),
-            units::time(recovery.drained_ns),
-            p95.map_or_else(String::new, |p95| format!(" Their p95 was {p95}.")),
-        ));
+        row("under way when the load ended", count(recovery.backlog));
+        row("ended after it", count(recovery.ended));
+        row("of them in error", count(recovery.errors));
+        row("their p95", figure(recovery.p95.as_ref()));
+        row("until the last was over", units::time(recovery.drained_ns));
     }
     if let Some(peak) = &recovery.peak {
-        let name = summary
-            .phases
-            .get(peak.phase)
-            .map_or("", |phase| phase.name.as_str());
-        let (name, before) = (escaped(name), peak.before);
-        lines.push(match peak.settled_ns {
-            Some(0) => format!(
-                "- After the peak (phase {name}) p95 was at once at most half above the {before} of the phase before it."
-            ),
-            Some(ns) => format!(
-                "- After the peak (phase {name}) it took {} until p95 stayed at most half above the {before} of the phase before it.",
-                units::time(ns)
-            ),
-            None => format!(
-                "- After the peak (phase {name}) p95 did not come back to at most half above the {before} of the phase before it."
-            ),
-        });
+        row("under way at the end of the peak", count(peak.backlog));
+        row("p95 in the phase before the peak", peak.before.to_string());
+        row(
+            "until p95 stayed at most half above that",
+            peak.settled_ns.map_or_else(|| "never".into(), units::time),
+        );
     }
-    section("Recovery", &lines.join("\n"))
+    section("Recovery", &table.to_string())
 }
 
 pub fn concurrency(summary: &Summary) -> String {

@@ -5,14 +5,16 @@ use measure::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Sampled};
+use super::{Figure, Sampled, per_second};
 use crate::{
-    record::{Model, Run, State},
+    record::{Model, Row, Run, State},
     series::moments::Moment,
 };
 
 /// Answers are as fast as before when their p95 is at most so many times that of before.
 const AS_BEFORE: f64 = 1.5;
+/// Whoever is done sooner after the load needs no telling.
+const WORTH_TELLING_NS: u64 = 1_000_000_000;
 /// Points with fewer samples do not tell.
 const FEWEST: u64 = 20;
 
@@ -42,11 +44,25 @@ pub struct Peak {
     pub phase: usize,
     /// When it ended, in nanoseconds from the start.
     pub end_ns: u64,
+    /// Requests begun in it, per second.
+    pub issued_per_second: f64,
+    /// Requests answered in it as they should be, per second.
+    pub ok_per_second: f64,
+    /// Requests under way at its end.
+    pub backlog: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
     /// From the end of the peak to the start of the first point from which on no p95 was above 1.5 times that; none: it did not
     /// come to that.
     pub settled_ns: Option<u64>,
+}
+
+impl Recovery {
+    /// Whether more is to be said than that the last answers came when the load ended.
+    #[must_use]
+    pub fn is_worth_telling(&self) -> bool {
+        self.peak.is_some() || (self.ended > 0 && self.drained_ns >= WORTH_TELLING_NS)
+    }
 }
 
 pub(super) fn of(
@@ -62,8 +78,6 @@ pub(super) fn of(
     let load_end_ns = load.end_ns;
     let rows = run.totals.rows.values();
     let (during, after): (Vec<_>, Vec<_>) = rows.partition(|row| row.span.0 < load_end_ns);
-    let under_way: u64 = during.iter().map(|row| row.all.issued).sum();
-    let ended_before: u64 = during.iter().map(|row| row.all.ended()).sum();
     let ended = after.iter().map(|row| row.all.ended()).sum();
     let failed = after
         .iter()
@@ -74,13 +88,20 @@ pub(super) fn of(
         .find_map(|kind| Sampled::of(answers, kind).given_quantile(0.95));
     Some(Recovery {
         load_end_ns,
-        backlog: under_way.saturating_sub(ended_before),
+        backlog: under_way(&during),
         drained_ns: elapsed_ns.saturating_sub(load_end_ns),
         ended,
         errors: failed.sum(),
         p95,
         peak: peak(run, moments, headline),
     })
+}
+
+/// Requests begun and not ended in these intervals, which are all from the start of the run on.
+fn under_way(rows: &[&Row]) -> u64 {
+    let issued: u64 = rows.iter().map(|row| row.all.issued).sum();
+    let ended: u64 = rows.iter().map(|row| row.all.ended()).sum();
+    issued.saturating_sub(ended)
 }
 
 fn peak(run: &Run, moments: &[Moment<'_>], headline: Kind) -> Option<Peak> {
@@ -120,9 +141,19 @@ fn peak(run: &Run, moments: &[Moment<'_>], headline: Kind) -> Option<Peak> {
         Some(last) => known.get(last + 1),
     };
     known.first()?;
+    let rows = run.totals.rows.values();
+    let until_end: Vec<&Row> = rows.filter(|row| row.span.0 < end_ns).collect();
+    let in_peak = || {
+        let rows = until_end.iter();
+        rows.filter(|row| row.span.0 >= phases[phase].start_ns)
+    };
+    let length_ns = end_ns - phases[phase].start_ns;
     Some(Peak {
         phase,
         end_ns,
+        issued_per_second: per_second(in_peak().map(|row| row.all.issued).sum(), length_ns),
+        ok_per_second: per_second(in_peak().map(|row| row.all.ok).sum(), length_ns),
+        backlog: under_way(&until_end),
         before: baseline,
         settled_ns: settled.map(|moment| moment.span.0 - end_ns),
     })

@@ -76,13 +76,12 @@ fn answers_slow_beyond_a_peak_say_for_how_long() {
         end_ns,
         before,
         settled_ns,
+        ..
     } = page.summary.recovery.clone().unwrap().peak.unwrap();
     assert_eq!((phase, end_ns), (1, 24 * SECOND));
     assert!((1_500_000..2_100_000).contains(&before.ns.unwrap()));
     assert!((2 * SECOND..=4 * SECOND).contains(&settled_ns.unwrap()));
     let text = report::markdown::of(&page).text;
-    assert!(
-        text.contains("## Recovery\n\n- After the peak (phase 2) it took "),
-        "{text}"
-    );
+    assert!(text.contains("After the peak (phase 2) it took "), "{text}");
+    assert!(text.contains("## Recovery\n"), "{text}");
 }
