@@ -68,6 +68,7 @@ def test_the_sections_stand_in_their_order(open_report) -> None:
         "Against offered load",
         "Generator health",
         "Server",
+        "Recovery",
         "Conclusions",
         "Provenance",
         "Definitions",

@@ -3,28 +3,22 @@
 
 import uPlot from "uplot";
 import type { Axis, Plane, Trace } from "../data/planes";
-import { h } from "../dom/el";
 import type { Page } from "../types";
 import { linearEnds, logEnds } from "./axes";
 import { say } from "./drawing";
 import type { Env } from "./env";
-import { Legend } from "./legend";
+import { Frame, type Titled } from "./frame";
+
 import { look, ticks } from "./plot_options";
 
-export interface PlaneSpec {
-  id: string;
-  title: string;
-  note?: string;
+export interface PlaneSpec extends Titled {
   draw: (page: Page) => Plane | null;
 }
 
 const HEIGHT = 260;
 
 export class PlaneChart {
-  readonly el: HTMLElement;
-  #place: HTMLElement;
-  #legend = new Legend();
-  #moment = h("span", { class: "moment" });
+  #frame: Frame;
   #plot: uPlot | null = null;
   #plane: Plane | null = null;
   #chosen: number | null = null;
@@ -34,40 +28,28 @@ export class PlaneChart {
     spec: PlaneSpec,
     private readonly prepare = spec.draw,
   ) {
-    this.#place = h("div", {
-      class: "plot",
-      tabindex: 0,
-      role: "group",
-      "aria-roledescription": "chart",
-      "aria-label": `${spec.title}. Arrow keys move along it.`,
-      onkeydown: (event) => this.#key(event as KeyboardEvent),
-      onmouseleave: () => this.#choose(null),
+    this.#frame = new Frame(spec, "Arrow keys move along it.", HEIGHT, {
+      key: (event) => this.#key(event),
+      leave: () => this.#choose(null),
+      resize: () => this.#frame.fit(this.#plot, this.#width(), HEIGHT),
     });
-    this.#place.style.height = `${HEIGHT}px`;
-    const caption = h("figcaption", {}, h("h3", {}, spec.title), this.#moment);
-    const note = spec.note ? h("p", { class: "muted note" }, spec.note) : null;
-    this.el = h(
-      "figure",
-      { class: "chart", "data-chart": spec.id, hidden: true },
-      caption,
-      note,
-      this.#legend.el,
-      this.#place,
-    );
     env.shared.onZoom(() => this.#plot?.redraw(false));
     env.shared.onCursor(() => this.#follow());
     env.onRemake(() => this.#plot && env.lazy.ask(this));
-    new ResizeObserver(() => this.#resize()).observe(this.#place);
+  }
+
+  get el(): HTMLElement {
+    return this.#frame.el;
   }
 
   /** Takes a page; true when there is something to show. */
   update(page: Page): boolean {
     const plane = this.prepare(page);
     this.#plane = plane;
-    this.el.hidden = plane === null;
+    this.#frame.el.hidden = plane === null;
     if (!plane) return false;
     const dots = (trace: Trace) => trace.style === "dots";
-    this.#legend.show(
+    this.#frame.legend.show(
       plane.traces.map((trace) => ({
         name: trace.name,
         colour: trace.colour,
@@ -82,7 +64,7 @@ export class PlaneChart {
 
   draw(): void {
     const plane = this.#plane;
-    if (!plane || this.el.hidden) return;
+    if (!plane || this.#frame.el.hidden) return;
     this.#plot?.destroy();
     this.#plot = new uPlot(
       {
@@ -106,7 +88,7 @@ export class PlaneChart {
         },
       },
       [plane.xs, ...plane.traces.map((trace) => trace.column)],
-      this.#place,
+      this.#frame.place,
     );
     this.#follow();
   }
@@ -197,7 +179,7 @@ export class PlaneChart {
 
   /** uPlot also calls when it is drawn anew; only a pointer that is here chooses. */
   #point(u: uPlot): void {
-    if (this.#place.matches(":hover")) this.#choose((u.cursor.left ?? -1) >= 0 ? (u.cursor.idx ?? null) : null);
+    if (this.#frame.isPointedAt) this.#choose((u.cursor.left ?? -1) >= 0 ? (u.cursor.idx ?? null) : null);
   }
 
   /** Of dots everybody's cursor follows, of others the legend alone speaks. */
@@ -221,8 +203,8 @@ export class PlaneChart {
     const plane = this.#plane;
     if (!plane) return;
     const none = index === null || index < 0;
-    this.#moment.textContent = none ? "" : plane.say(index);
-    this.#legend.say(
+    this.#frame.moment.textContent = none ? "" : plane.say(index);
+    this.#frame.legend.say(
       plane.traces.map((trace) => {
         const value = none ? null : (trace.column[index] ?? null);
         return none ? "" : value === null ? "–" : say(plane.y.unit, value);
@@ -240,17 +222,11 @@ export class PlaneChart {
     const next = Math.max(0, Math.min(plane.xs.length - 1, at + step));
     u.setCursor({ left: u.valToPos(plane.xs[next] ?? 0, "x"), top: 1 }, false);
     this.#choose(next);
-    this.env.announce(`${this.#moment.textContent}: ${this.#legend.text()}`);
+    this.env.announce(`${this.#frame.moment.textContent}: ${this.#frame.legend.text()}`);
   }
 
   #width(): number {
-    return this.env.paper === null ? Math.max(this.#place.clientWidth, 120) : (this.env.paper - 24) / 2;
-  }
-
-  #resize(): void {
-    const width = this.#width();
-    if (this.#plot && this.#place.clientWidth > 0 && width !== this.#plot.width)
-      this.#plot.setSize({ width, height: HEIGHT });
+    return this.env.paper === null ? this.#frame.width : (this.env.paper - 24) / 2;
   }
 }
 

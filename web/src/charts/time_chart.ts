@@ -2,22 +2,18 @@
 // when the page finds time for it and redrawn when its data, the theme or its width changes.
 
 import uPlot from "uplot";
-import { h } from "../dom/el";
 import type { Column, Page } from "../types";
 import { moment } from "./axes";
 import { cells, lanes } from "./cells";
 import { type Drawing, type Line, say } from "./drawing";
 import type { Env } from "./env";
+import { Frame, type Titled } from "./frame";
 import { KEYS_HELP, press } from "./keys";
-import { type Entry, Legend } from "./legend";
+import type { Entry } from "./legend";
 import { level, phases, shaded } from "./marks";
 import { axes, lineSeries, scales } from "./plot_options";
 
-export interface TimeSpec {
-  id: string;
-  title: string;
-  /** A line under the title: how to read it. */
-  note?: string;
+export interface TimeSpec extends Titled {
   height?: number;
   /** Names of the phases above the chart. */
   phases?: boolean;
@@ -25,10 +21,7 @@ export interface TimeSpec {
 }
 
 export class TimeChart {
-  readonly el: HTMLElement;
-  #place: HTMLElement;
-  #legend = new Legend();
-  #moment = h("span", { class: "moment" });
+  #frame: Frame;
   #plot: uPlot | null = null;
   #page: Page | null = null;
   #drawing: Drawing | null = null;
@@ -40,40 +33,27 @@ export class TimeChart {
     private readonly env: Env,
     private readonly spec: TimeSpec,
   ) {
-    this.#place = h("div", {
-      class: "plot",
-      tabindex: 0,
-      role: "group",
-      "aria-roledescription": "chart",
-      "aria-label": `${spec.title}. ${KEYS_HELP}`,
-      onkeydown: (event) => this.#key(event as KeyboardEvent),
-      onmouseleave: () => {
+    this.#frame = new Frame(spec, KEYS_HELP, this.#height(), {
+      key: (event) => this.#key(event),
+      leave: () => {
         env.shared.cursor = null;
       },
+      resize: () => this.#frame.fit(this.#plot, this.#width(), this.#height()),
     });
-    const height = this.#height();
-    this.#place.style.height = `${height}px`;
-    const caption = h("figcaption", {}, h("h3", {}, spec.title), this.#moment);
-    const note = spec.note ? h("p", { class: "muted note" }, spec.note) : null;
-    this.el = h(
-      "figure",
-      { class: "chart", "data-chart": spec.id, hidden: true },
-      caption,
-      note,
-      this.#legend.el,
-      this.#place,
-    );
     env.shared.onZoom(() => this.#zoom());
     env.shared.onCursor(() => this.#cursor());
     env.onRemake(() => this.#remake());
-    new ResizeObserver(() => this.#resize()).observe(this.#place);
+  }
+
+  get el(): HTMLElement {
+    return this.#frame.el;
   }
 
   /** Takes a page; true when there is something to show. */
   update(page: Page): boolean {
     this.#page = page;
     this.#drawing = this.spec.draw(page);
-    this.el.hidden = this.#drawing === null;
+    this.#frame.el.hidden = this.#drawing === null;
     if (this.#drawing) {
       this.#entries(this.#drawing);
       this.env.lazy.ask(this);
@@ -84,7 +64,7 @@ export class TimeChart {
   /** Draws what was last taken. */
   draw(): void {
     const drawing = this.#drawing;
-    if (!drawing || this.el.hidden) return;
+    if (!drawing || this.#frame.el.hidden) return;
     const shape = JSON.stringify([drawing.unit, drawing.log, drawing.lines.map((l) => [l.name, l.colour, l.style])]);
     if (this.#plot && shape === this.#shape) {
       this.#plot.setData(this.#data(drawing));
@@ -120,7 +100,7 @@ export class TimeChart {
         },
       },
       this.#data(drawing),
-      this.#place,
+      this.#frame.place,
     );
   }
 
@@ -150,7 +130,7 @@ export class TimeChart {
     if (drawing.shaded && drawing.shaded.length > 0) {
       entries.push({ name: "generator late", colour: "orange", sample: "late", shown: true, toggle: null });
     }
-    this.#legend.show(entries);
+    this.#frame.legend.show(entries);
   }
 
   #isHidden(line: Line): boolean {
@@ -188,7 +168,7 @@ export class TimeChart {
   /** The pointer is here: everybody's cursor follows. */
   #point(u: uPlot): void {
     // uPlot also calls when it is drawn anew; only a pointer that is here moves everybody.
-    if (!this.#place.matches(":hover")) return;
+    if (!this.#frame.isPointedAt) return;
     const inside = (u.cursor.left ?? -1) >= 0;
     this.#pointer = inside && (u.cursor.top ?? -1) >= 0 ? u.posToVal(u.cursor.top ?? 0, "y") : null;
     const before = this.env.shared.cursor;
@@ -199,7 +179,7 @@ export class TimeChart {
   #cursor(): void {
     const u = this.#plot;
     const { cursor, xs } = this.env.shared;
-    if (u && !this.#place.matches(":hover")) {
+    if (u && !this.#frame.isPointedAt) {
       this.#pointer = null;
       const x = cursor === null ? undefined : xs[cursor];
       const left = x === undefined ? -10 : u.valToPos(x, "x");
@@ -218,16 +198,16 @@ export class TimeChart {
       const value = line.column[cursor] ?? null;
       return value === null ? "–" : say(this.#drawing?.unit ?? "number", value);
     });
-    this.#legend.say(texts);
+    this.#frame.legend.say(texts);
     const x = cursor === null ? undefined : xs[cursor];
-    this.#moment.textContent = x === undefined ? "" : `at ${moment(x, 0.1)}`;
+    this.#frame.moment.textContent = x === undefined ? "" : `at ${moment(x, 0.1)}`;
   }
 
   #key(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (!press(event.key, event.shiftKey && event.key.startsWith("Arrow"), this.env.shared)) return;
     event.preventDefault();
-    this.env.announce(`${this.spec.title} ${this.#moment.textContent}: ${this.#legend.text()}`);
+    this.env.announce(`${this.spec.title} ${this.#frame.moment.textContent}: ${this.#frame.legend.text()}`);
   }
 
   #height(): number {
@@ -235,14 +215,7 @@ export class TimeChart {
   }
 
   #width(): number {
-    return this.env.paper ?? Math.max(this.#place.clientWidth, 120);
-  }
-
-  #resize(): void {
-    const width = this.#width();
-    if (this.#plot && this.#place.clientWidth > 0 && width !== this.#plot.width) {
-      this.#plot.setSize({ width, height: this.#height() });
-    }
+    return this.env.paper ?? this.#frame.width;
   }
 
   #remake(): void {
