@@ -17,6 +17,7 @@ class Peer:
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.serve = serve
         self.open: list[socket.socket] = []
+        self.serving: list[threading.Thread] = []
         self.thread = threading.Thread(target=self._accept, daemon=True)
 
     def __enter__(self) -> Peer:
@@ -38,7 +39,13 @@ class Peer:
             except OSError:
                 return
             self.open.append(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            self.serving.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
+            self.serving[-1].start()
+
+    def has_served(self) -> None:
+        """Waits until what clients sent that are gone has been read to the end."""
+        for thread in self.serving:
+            thread.join(timeout=5)
 
     def _serve(self, connection: socket.socket) -> None:
         try:

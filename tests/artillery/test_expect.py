@@ -79,7 +79,8 @@ def test_as_the_original(loadline):
         return masked(re.sub(r"(\$uuid: ).*", r"\1U", lines))
 
     ours_lines, their_lines = steady(printed), steady("\n".join(theirs) + "\n")
-    assert exchanges(ours_lines) == exchanges(their_lines)
+    # Users that begin a fifth of a second apart print in the order in which they are answered.
+    assert sorted(exchanges(ours_lines)) == sorted(exchanges(their_lines))
     ours_blocks, their_blocks = blocks(ours_lines), blocks(their_lines)
     assert ours_blocks["phases"] == their_blocks["phases"]
     assert ours_blocks["summary"] == their_blocks["summary"]

@@ -41,7 +41,9 @@ def test_closed_loop(loadline, start_lab):
 def test_criteria_decide_the_exit_code(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     short = ("--rate", "500/s", "--duration", "1s")
-    assert exits(loadline("run", url, *short, "--check", "p50 < 10s", "--check", "errors < 1%"), 0)
+    passed = loadline("run", url, *short, "--check", "p50 < 10s", "--check", "errors < 1%")
+    assert exits(passed, 0)
+    assert passed.stdout.count("PASS ") == 2
     failed = loadline("run", url, *short, "--check", "p50 < 1ns")
     assert exits(failed, 1)
     assert "FAIL" in failed.stdout

@@ -33,7 +33,10 @@ def renderings(value: float) -> set[str]:
 
 def unknown_numbers(text: str, summary: dict) -> list[str]:
     known: set[str] = set()
-    words = " ".join(str(leaf) for leaf in leaves(summary) if isinstance(leaf, str))
+    # The sentences of the summary are prose themselves: what they say must stand elsewhere in it.
+    told = {key: value for key, value in summary.items() if key not in ("conclusions", "assumptions", "verdict")}
+    words = set(NUMBER.findall(" ".join(str(leaf) for leaf in leaves(told) if isinstance(leaf, str))))
+    words = {number.strip() for number in words}
     for leaf in leaves(summary):
         if isinstance(leaf, (int, float)) and not isinstance(leaf, bool):
             known |= renderings(leaf)

@@ -90,6 +90,7 @@ def run(command, folder, case, answer=recording.ANSWER):
     with recording.Recorder(answer) as peer:
         host = peer.url.removeprefix("http://")
         done = subprocess.run([*command, *options, peer.url + path, *more], cwd=folder, capture_output=True, text=True, timeout=30)
+        peer.has_served()
         total = peer.total()
         seen = {(line, frozenset(header.replace(host, "HOST") for header in headers), body) for line, headers, body in peer.seen}
     err = [line for line in done.stderr.splitlines() if not line.startswith("loadline:")]

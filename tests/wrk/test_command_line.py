@@ -67,13 +67,19 @@ def test_a_wrong_line_ends_in_usage(wrk, line, error):
     ("url", "error"),
     [
         ("http://127.0.0.1:1/", "unable to connect to 127.0.0.1:1 Connection refused\n"),
-        ("http://no-such-host.invalid/", "unable to resolve no-such-host.invalid:http Name or service not known\n"),
         ("nope://127.0.0.1/", "unable to resolve 127.0.0.1:nope Servname not supported for ai_socktype\n"),
     ],
 )
 def test_a_target_that_is_not_there(wrk, url, error):
     run = wrk("-d1s", url)
     assert (run.returncode, run.stdout, run.stderr) == (1, "", error)
+
+
+def test_a_host_that_is_not_known(wrk):
+    run = wrk("-d1s", "http://no-such-host.invalid/")
+    assert (run.returncode, run.stdout) == (1, "")
+    # Without a network the resolver says something else.
+    assert re.fullmatch(r"unable to resolve no-such-host\.invalid:http (Name or service not known|Temporary failure.*)\n", run.stderr)
 
 
 def test_more_connections_than_there_can_be(wrk):
@@ -116,8 +122,11 @@ def test_reports_have_the_originals_shape(wrk, loadline, start_lab, golden, line
     assert re.search(r"^loadline: measurement ", run.stderr, re.M)
     summary = loadline.summary()
     received = lab.stats()["answered"]["total"]
-    assert summary["requests"]["ok"] + summary["requests"]["failed"] == received
-    assert int(re.search(r"(\d+) requests in", run.stdout)[1]) == received
+    requests = summary["requests"]
+    answered = requests["ok"] + requests["failed"]
+    # What a machine that stood still at the end had not answered yet was given up, and is said to be.
+    assert 0 <= received - answered <= requests["none"] <= 10
+    assert int(re.search(r"(\d+) requests in", run.stdout)[1]) == answered
 
 
 def test_connections_that_do_not_divide_are_left_out(wrk, loadline):

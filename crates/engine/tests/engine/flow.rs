@@ -241,7 +241,7 @@ fn a_shared_pool_caps_the_connections_and_the_wait_is_not_lateness() {
 #[test]
 fn caps_skip_and_phases_are_told_apart() {
     let peer = Peer::start(|_| {
-        std::thread::park_timeout(std::time::Duration::from_millis(300));
+        std::thread::park_timeout(std::time::Duration::from_millis(900));
         ok("x")
     });
     let mut capped = Phase::new(SECOND / 5, Shape::Rate(Rate::per_second(50)));
@@ -271,7 +271,7 @@ fn closed_users_keep_their_connections() {
     let peer = Peer::start(|_| ok("x"));
     let load = Load::Closed {
         users: 3,
-        duration_ns: SECOND / 5,
+        duration_ns: SECOND,
     };
     let kept = run(&plan(&peer.url(), load, vec![request(get("/"))]));
     let all = kept.total(label::ALL).counters;

@@ -12,13 +12,13 @@ pub const ALL: &[Case] = &[
     Case {
         id: "T1",
         title: "a server that stalls 1 s every 10 s: everyone who arrives in it waits",
-        timing: false,
+        timing: true,
         run: latency::stall_of_one_second,
     },
     Case {
         id: "T1b",
         title: "the same with stalls of 3 s",
-        timing: false,
+        timing: true,
         run: latency::stall_of_three_seconds,
     },
     Case {
@@ -30,7 +30,7 @@ pub const ALL: &[Case] = &[
     Case {
         id: "T3",
         title: "10 % of the requests are slow, and slow down nobody else",
-        timing: false,
+        timing: true,
         run: latency::independent_slow,
     },
     Case {

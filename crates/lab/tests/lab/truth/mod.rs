@@ -234,7 +234,7 @@ fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
     })
 }
 
-/// The log lies within what the client saw, and not far from it.
+/// The log lies within what the client saw, and not seconds from it.
 fn assert_same(log: &Log, seen: &[Seen]) {
     assert_eq!(log.requests.len(), seen.len());
     for seen in seen {
@@ -252,9 +252,9 @@ fn assert_same(log: &Log, seen: &[Seen]) {
         let measured = seen.received - seen.sent;
         let said = release - told.arrival;
         assert!(
-            measured - said < 250 * MS,
+            measured - said < 2_000 * MS,
             "measured {measured}, logged {said}"
         );
-        assert!(release - told.due.unwrap() < 250 * MS, "{told:?}");
+        assert!(release - told.due.unwrap() < 2_000 * MS, "{told:?}");
     }
 }

@@ -211,8 +211,7 @@ fn reset_halfway_through_the_answer() {
     let lab = Truth::start("mode=reset share=100% when=half service=5ms body=10");
     let mut client = lab.client();
     // Two at once: the second goes down with the first.
-    client.send("GET", "/", "");
-    client.send("GET", "/", "");
+    client.send_raw(&b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n".repeat(2));
     let (bytes, ended) = client.receive_all();
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
