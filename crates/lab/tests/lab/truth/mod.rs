@@ -70,6 +70,18 @@ impl Truth {
         crate::client::stats(self.address())
     }
 
+    /// The stats, once they are as they will be; a lab in which that never comes fails the test.
+    fn stats_when(&self, wanted: impl Fn(&Value) -> bool) -> Value {
+        let begun = std::time::Instant::now();
+        loop {
+            let stats = self.stats();
+            if wanted(&stats) {
+                return stats;
+            }
+            assert!(begun.elapsed().as_secs() < 20, "never came: {stats}");
+        }
+    }
+
     /// Stops the lab, and reads what it says.
     fn stop(mut self) -> Log {
         self.lab.take().unwrap().stop().unwrap();

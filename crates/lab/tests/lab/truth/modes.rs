@@ -148,12 +148,7 @@ fn never_leaves_the_connection_open() {
     let mut gone = lab.client();
     gone.send("GET", "/", "");
     drop(gone);
-    let stats = loop {
-        let stats = lab.stats();
-        if stats["never"] == 3 {
-            break stats;
-        }
-    };
+    let stats = lab.stats_when(|stats| stats["never"] == 3);
     let log = lab.stop();
     assert!(client.is_closed());
     log.assert_agrees(stats);
@@ -172,12 +167,7 @@ fn a_share_is_never_answered_and_the_others_are() {
     for client in &mut clients {
         client.send("GET", "/", "");
     }
-    let stats = loop {
-        let stats = lab.stats();
-        if stats["received"]["total"] == 30 {
-            break stats;
-        }
-    };
+    let stats = lab.stats_when(|stats| stats["received"]["total"] == 30);
     let never = stats["never"].as_u64().unwrap();
     assert!(never > 5 && never < 25, "{never}");
     let log = lab.stop();

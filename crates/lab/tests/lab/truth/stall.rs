@@ -79,7 +79,7 @@ fn a_lab_that_ends_in_a_stall_says_so() {
     let lab = Truth::start("mode=stall stall=9s every=10s first=0");
     let mut client = lab.client();
     client.send("GET", "/", "");
-    while lab.stats()["waiting"] != 1 {}
+    lab.stats_when(|stats| stats["waiting"] == 1);
     let log = lab.stop();
     assert!(client.is_closed());
     let told = &log.requests[0];
@@ -95,7 +95,7 @@ fn answers_due_within_the_grace_are_given_before_the_end() {
     let lab = Truth::start("service=150ms");
     let mut client = lab.client();
     client.send("GET", "/", "");
-    while lab.stats()["waiting"] != 1 {}
+    lab.stats_when(|stats| stats["waiting"] == 1);
     let log = lab.stop();
     assert_eq!(client.receive("GET").code, 200);
     assert!(client.is_closed());
