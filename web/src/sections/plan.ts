@@ -97,11 +97,13 @@ function scenarios(page: Page): Child {
 }
 
 function ledgers(page: Page): Child {
-  const { arrivals, requests } = page.summary;
-  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals) : null, requestLedger(requests));
+  const { arrivals, requests, run } = page.summary;
+  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals, run.state) : null, requestLedger(requests));
 }
 
-function arrivalLedger(a: Arrivals): HTMLElement {
+function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTMLElement {
+  // A killed run knows no better than one under way.
+  const due = state === "running" ? "due so far" : "due until the stop";
   const planned: Term[] = [
     ["started", a.started],
     ["skipped", a.skipped],
@@ -117,7 +119,7 @@ function arrivalLedger(a: Arrivals): HTMLElement {
     "div",
     { class: "ledger" },
     h("h3", {}, "Arrivals ", balance(a.adds_up)),
-    a.planned === null ? null : equation([a.until_stop ? "due until the stop" : "planned", a.planned], planned),
+    a.planned === null ? null : equation([a.until_stop ? due : "planned", a.planned], planned),
     equation(["started", a.started], started),
   );
 }

@@ -30,9 +30,10 @@ function afterLoad(r: Recovery): [string, string][] {
 
 function afterPeak(page: Page, peak: Peak): [string, string][] {
   const name = page.summary.phases[peak.phase]?.name ?? "";
+  const settled = peak.settled_ns === null ? "never" : peak.settled_ns === 0 ? "at once" : time(peak.settled_ns);
   return [
     [`under way at the end of the peak (${name})`, count(peak.backlog)],
     ["p95 in the phase before the peak", figure(peak.before)],
-    ["until p95 stayed at most half above that", peak.settled_ns === null ? "never" : time(peak.settled_ns)],
+    ["until p95 stayed at most half above that", settled],
   ];
 }

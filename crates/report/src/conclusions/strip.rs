@@ -174,7 +174,12 @@ fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
         criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
     });
     figures.extend(decided.filter_map(of_criterion));
-    figures.extend(usual(summary));
+    for usual in usual(summary) {
+        let told = |known: &Deciding| known.name == usual.name || known.value == usual.value;
+        if !figures.iter().any(told) {
+            figures.push(usual);
+        }
+    }
     figures.truncate(FIGURES);
     figures
 }

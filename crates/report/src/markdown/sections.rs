@@ -370,7 +370,11 @@ pub fn recovery(summary: &Summary) -> String {
         row("p95 in the phase before the peak", peak.before.to_string());
         row(
             "until p95 stayed at most half above that",
-            peak.settled_ns.map_or_else(|| "never".into(), units::time),
+            match peak.settled_ns {
+                None => "never".into(),
+                Some(0) => "at once".into(),
+                Some(ns) => units::time(ns),
+            },
         );
     }
     section("Recovery", &table.to_string())

@@ -104,6 +104,24 @@ fn the_strip_says_what_decided() {
 }
 
 #[test]
+fn no_figure_stands_twice_in_the_strip() {
+    let names = |criteria: &[&str]| {
+        let strip = summary::of(&run(World::Erring, criteria)).verdict;
+        strip
+            .figures
+            .into_iter()
+            .map(|f| f.name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(&["errors < 1%"]),
+        ["errors", "p99 response time", "requests/s"]
+    );
+    // The same figure under another name.
+    assert_eq!(names(&["p99 < 1ms"]), ["p99", "errors", "requests/s"]);
+}
+
+#[test]
 fn markdown_of_any_run_has_its_tables_and_its_charts() {
     for world in FOUR.into_iter().chain([
         World::Empty,
