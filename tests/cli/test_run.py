@@ -78,7 +78,7 @@ scenarios:
     assert often["planned"] + seldom["planned"] == 200
     assert 120 < often["planned"] < 180
     for row in (often, seldom):
-        assert row["started"] == row["planned"] == row["completed"] + row["failed"]
+        assert row["ended"] == row["planned"] == row["completed"] + row["failed"]
         assert row["planned_per_hour"] == row["planned"] * 1800
     assert often["of_plan"] == 1
 

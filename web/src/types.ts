@@ -106,18 +106,23 @@ export interface Requests {
   adds_up: boolean;
 }
 
-/** What was left when the load ended. */
+/** How the target came back to rest. */
 export interface Recovery {
-  load_end_ns: number;
-  /** Requests under way when the load ended. */
-  backlog: number;
+  after_load: AfterLoad | null;
+  peak: Peak | null;
+}
+
+/** What was left when the load ended. */
+export interface AfterLoad {
+  from_ns: number;
+  /** Requests under way at that moment. */
+  under_way: number;
   /** From then to the last completion. */
   drained_ns: number;
-  /** Requests that ended after the load, and those of them in error. */
+  /** Requests that ended after it, and those of them in error. */
   ended: number;
   errors: number;
   p95: Figure | null;
-  peak: Peak | null;
 }
 
 /** How fast answers were after the phase with the highest load, beside how fast they were before it. */
@@ -125,19 +130,20 @@ export interface Peak {
   /** Index into `summary.phases`. */
   phase: number;
   end_ns: number;
-  /** Requests begun in it and answered in it as they should be, per second. */
+  /** Requests begun in it and ended in it, per second. */
   issued_per_second: number;
-  ok_per_second: number;
+  ended_per_second: number;
   /** Requests under way at its end. */
-  backlog: number;
+  under_way: number;
   before: Figure;
-  /** Null: answers did not become as fast as before. */
+  /** 0: answers were never slower. Null: they did not become as fast as before, or that cannot be said. */
   settled_ns: number | null;
+  slow_to_the_end: boolean;
 }
 
 /** A scenario's plan against what came of it. */
 export interface ScenarioRow {
-  id: number;
+  id: number | null;
   name: string;
   /** Its share of the arrivals by weight. */
   share: number | null;
@@ -145,12 +151,12 @@ export interface ScenarioRow {
   planned: number | null;
   planned_per_hour: number | null;
   planned_per_second: number | null;
-  /** Arrivals that were started and ended, in whatever way. */
-  started: number;
+  /** Iterations that ended, in whatever way. */
+  ended: number;
   completed: number;
   failed: number;
-  /** Still under way when the run ended. */
-  unfinished: number;
+  /** Still under way when the run ended; null while it goes on. */
+  unfinished: number | null;
   completed_per_hour: number;
   completed_per_second: number;
   /** Completed as a share of planned. */

@@ -191,20 +191,23 @@ function page(recipe: Recipe): Page {
     recovery:
       open && !killed && issued > 0
         ? {
-            load_end_ns: (shape.seconds - 1) * SECOND,
-            backlog: 9,
-            drained_ns: 0.8 * SECOND,
-            ended: 12,
-            errors: 1,
-            p95: { beyond: 0, too_few: true },
+            after_load: {
+              from_ns: (shape.seconds - 2) * SECOND,
+              under_way: 9,
+              drained_ns: 1.8 * SECOND,
+              ended: 12,
+              errors: 1,
+              p95: { beyond: 0, too_few: true },
+            },
             peak: {
               phase: 0,
               end_ns: 40 * SECOND,
               issued_per_second: 100,
-              ok_per_second: 99,
-              backlog: 4,
+              ended_per_second: 99,
+              under_way: 4,
               before: { ns: 12_000_000, beyond: 80 },
               settled_ns: 4 * SECOND,
+              slow_to_the_end: false,
             },
           }
         : null,

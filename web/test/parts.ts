@@ -68,7 +68,7 @@ export function scenarios(iterations: Row[], open: boolean, seconds: number): Sc
       planned: open ? row.count : null,
       planned_per_hour: open ? rate * 3600 : null,
       planned_per_second: open ? rate : null,
-      started: row.count,
+      ended: row.count,
       completed: row.count,
       failed: 0,
       unfinished: 0,

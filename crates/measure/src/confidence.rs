@@ -52,7 +52,6 @@ impl Windows {
     /// How many times larger the variance of exceedances of `x` is than that of independent samples; at least 1.
     #[must_use]
     pub fn inflation(&self, x: u64) -> f64 {
-        // The first and the last window are parts of seconds: their counts say little, and are few.
         let counted: Vec<(f64, f64)> = self
             .list
             .iter()

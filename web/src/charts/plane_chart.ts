@@ -8,7 +8,6 @@ import { linearEnds, logEnds } from "./axes";
 import { say } from "./drawing";
 import type { Env } from "./env";
 import { Frame, type Titled } from "./frame";
-
 import { look, ticks } from "./plot_options";
 
 export interface PlaneSpec extends Titled {
@@ -177,7 +176,7 @@ export class PlaneChart {
     ctx.restore();
   }
 
-  /** uPlot also calls when it is drawn anew; only a pointer that is here chooses. */
+  /** The pointer chooses. */
   #point(u: uPlot): void {
     if (this.#frame.isPointedAt) this.#choose((u.cursor.left ?? -1) >= 0 ? (u.cursor.idx ?? null) : null);
   }

@@ -167,7 +167,6 @@ export class TimeChart {
 
   /** The pointer is here: everybody's cursor follows. */
   #point(u: uPlot): void {
-    // uPlot also calls when it is drawn anew; only a pointer that is here moves everybody.
     if (!this.#frame.isPointedAt) return;
     const inside = (u.cursor.left ?? -1) >= 0;
     this.#pointer = inside && (u.cursor.top ?? -1) >= 0 ? u.posToVal(u.cursor.top ?? 0, "y") : null;

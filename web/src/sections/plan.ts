@@ -42,7 +42,7 @@ function phases(page: Page): Child {
       { name: "planned", number: true, title: "arrivals planned", cell: (p) => orNone(p.planned) },
       { name: "started", number: true, title: "arrivals started", cell: (p) => orNone(p.started) },
       {
-        name: "of plan",
+        name: "started of plan",
         number: true,
         cell: (p) => (p.planned && p.started !== null ? share(p.started / p.planned) : NONE),
       },
@@ -64,8 +64,10 @@ function phases(page: Page): Child {
 }
 
 function scenarios(page: Page): Child {
-  const { scenarios } = page.summary;
+  const { scenarios, run } = page.summary;
   if (scenarios.length === 0) return null;
+  const lengths =
+    run.model === "open" ? "by the length of the load, whenever it was completed" : "by the elapsed time of the run";
   const columns: (Column & { cell: (row: ScenarioRow) => Child })[] = [{ name: "scenario", cell: (s) => s.name }];
   if (scenarios.some((row) => row.planned !== null)) {
     columns.push(
@@ -75,14 +77,14 @@ function scenarios(page: Page): Child {
     );
   }
   columns.push(
-    { name: "started", number: true, title: "arrivals started", cell: (s) => count(s.started) },
+    { name: "ended", number: true, title: "iterations that ended, in whatever way", cell: (s) => count(s.ended) },
     { name: "completed", number: true, title: "iterations that came to their end", cell: (s) => count(s.completed) },
-    { name: "completed/h", number: true, cell: (s) => rate(s.completed_per_hour) },
-    { name: "completed/s", number: true, cell: (s) => rate(s.completed_per_second) },
+    { name: "completed/h", number: true, title: lengths, cell: (s) => rate(s.completed_per_hour) },
+    { name: "completed/s", number: true, title: lengths, cell: (s) => rate(s.completed_per_second) },
   );
   if (scenarios.some((row) => row.of_plan !== null)) {
     columns.push({
-      name: "of plan",
+      name: "completed of plan",
       number: true,
       title: "completed by planned",
       cell: (s) => (s.of_plan === null ? NONE : share(s.of_plan)),
@@ -90,7 +92,7 @@ function scenarios(page: Page): Child {
   }
   columns.push(
     { name: "failed", number: true, cell: (s) => errors(s.failed) },
-    { name: "under way at the end", number: true, cell: (s) => errors(s.unfinished) },
+    { name: "under way at the end", number: true, cell: (s) => (s.unfinished === null ? NONE : errors(s.unfinished)) },
   );
   const rows = scenarios.map((row) => columns.map(({ cell }) => cell(row)));
   return table("Scenarios: plan against achieved", columns, rows);

@@ -77,8 +77,11 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
         return None;
     }
     if let Some(peak) = peak(summary) {
-        let lags = peak.ok_per_second < peak.issued_per_second * (1.0 - LAGS);
-        return (lags && peak.backlog as f64 > PILE).then_some(Behind::Peak(peak));
+        let lags = peak.ended_per_second < peak.issued_per_second * (1.0 - LAGS);
+        // Of answers that were never slower, some are always under way.
+        if lags && peak.under_way as f64 > PILE && peak.settled_ns != Some(0) {
+            return Some(Behind::Peak(peak));
+        }
     }
     let trend = summary.trend.as_ref()?;
     let (first, last) = (&trend.first, &trend.last);
@@ -157,17 +160,17 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         Behind::Course(trend) => trend,
         Behind::Peak(peak) => {
             let text = format!(
-                "The server did not keep up with the peak (phase {}): {} requests/s were sent and {}/s answered as they should be; {} \
-                 were under way at its end.",
+                "The server did not keep up with the peak (phase {}): {} requests/s were sent in it and {}/s came to their end; {} were \
+                 under way when it ended.",
                 phase_name(summary, peak),
                 units::rate(peak.issued_per_second),
-                units::rate(peak.ok_per_second),
-                units::count(peak.backlog),
+                units::rate(peak.ended_per_second),
+                units::count(peak.under_way),
             );
             let figures = [
                 "recovery.peak.issued_per_second",
-                "recovery.peak.ok_per_second",
-                "recovery.peak.backlog",
+                "recovery.peak.ended_per_second",
+                "recovery.peak.under_way",
             ];
             return Some(conclusion("overload", Tone::Bad, text, &figures));
         }
@@ -231,6 +234,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     let ok = summary.requests.ok;
     if is_generators(summary)
         || falls_behind(summary).is_some()
+        || peak(summary).is_some_and(|peak| peak.slow_to_the_end)
         || error_share(summary) >= FEW_ERRORS
         || ok == 0
     {
@@ -322,6 +326,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     let (name, before) = (phase_name(summary, peak), peak.before);
     let (tone, text) = match peak.settled_ns {
         Some(0) => return None,
+        None if !peak.slow_to_the_end => return None,
         Some(ns) => (
             Tone::Neutral,
             format!(
@@ -332,7 +337,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
         None => (
             Tone::Bad,
             format!(
-                "After the peak (phase {name}) p95 did not come back to at most half above the {before} of the phase before it."
+                "After the peak (phase {name}) p95 stayed more than half above the {before} of the phase before it until the load ended."
             ),
         ),
     };

@@ -1,5 +1,7 @@
 //! What to read first: one word for the criteria, one sentence, and the three figures that decided it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -174,12 +176,10 @@ fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
         criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
     });
     figures.extend(decided.filter_map(of_criterion));
-    for usual in usual(summary) {
-        let told = |known: &Deciding| known.name == usual.name || known.value == usual.value;
-        if !figures.iter().any(told) {
-            figures.push(usual);
-        }
-    }
+    figures.extend(usual(summary));
+    // The same figure may have several bounds.
+    let mut names = BTreeSet::new();
+    figures.retain(|figure| names.insert(figure.name.clone()));
     figures.truncate(FIGURES);
     figures
 }

@@ -180,11 +180,11 @@ fn scenarios(summary: &Summary) -> String {
         "Planned",
         "Planned/h",
         "Planned/s",
-        "Started",
+        "Ended",
         "Completed",
         "Completed/h",
         "Completed/s",
-        "Of plan",
+        "Completed of plan",
         "Failed",
         "Under way at the end",
     ]);
@@ -194,13 +194,13 @@ fn scenarios(summary: &Summary) -> String {
             optional(row.planned),
             rate(row.planned_per_hour),
             rate(row.planned_per_second),
-            count(row.started),
+            count(row.ended),
             count(row.completed),
             units::rate(row.completed_per_hour),
             units::rate(row.completed_per_second),
             row.of_plan.map_or_else(|| "–".into(), units::share),
             count(row.failed),
-            count(row.unfinished),
+            optional(row.unfinished),
         ]);
     }
     format!("\n{table}")
@@ -353,28 +353,39 @@ pub fn errors(summary: &Summary) -> String {
 }
 
 pub fn recovery(summary: &Summary) -> String {
-    let Some(recovery) = summary.recovery.as_ref().filter(|r| r.is_worth_telling()) else {
+    let Some(recovery) = &summary.recovery else {
         return String::new();
     };
     let mut table = Table::new(&["", ""]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
-    if recovery.ended > 0 {
-        row("under way when the load ended", count(recovery.backlog));
-        row("ended after it", count(recovery.ended));
-        row("of them in error", count(recovery.errors));
-        row("their p95", figure(recovery.p95.as_ref()));
-        row("until the last was over", units::time(recovery.drained_ns));
+    if let Some(after) = &recovery.after_load {
+        row(
+            "requests under way when the load ended",
+            count(after.under_way),
+        );
+        row("requests that ended after it", count(after.ended));
+        row("errors among them", count(after.errors));
+        row("p95 of their response time", figure(after.p95.as_ref()));
+        row(
+            "from the end of the load to the last of them",
+            units::time(after.drained_ns),
+        );
     }
     if let Some(peak) = &recovery.peak {
-        row("under way at the end of the peak", count(peak.backlog));
-        row("p95 in the phase before the peak", peak.before.to_string());
         row(
-            "until p95 stayed at most half above that",
-            match peak.settled_ns {
-                None => "never".into(),
-                Some(0) => "at once".into(),
-                Some(ns) => units::time(ns),
-            },
+            "requests under way when the peak ended",
+            count(peak.under_way),
+        );
+        row("p95 in the phase before the peak", peak.before.to_string());
+        let settled = match peak.settled_ns {
+            Some(0) => "at once".into(),
+            Some(ns) => units::time(ns),
+            None if peak.slow_to_the_end => "not until the load ended".into(),
+            None => "–".into(),
+        };
+        row(
+            "after the peak, until p95 stayed at most half above that",
+            settled,
         );
     }
     section("Recovery", &table.to_string())

@@ -209,6 +209,9 @@ impl Manifest {
                 .chain([&mut phase.text, &mut phase.duration_text])
                 .for_each(hide);
         }
+        for scenario in &mut manifest.scenarios {
+            hide(&mut scenario.name);
+        }
         manifest
             .files
             .iter_mut()

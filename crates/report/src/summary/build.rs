@@ -78,7 +78,7 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
     summary.phases = phases::of(run, headline, elapsed_ns);
     summary.scenarios = scenarios::of(run, summary.arrivals.as_ref(), elapsed_ns);
     summary.trend = trend::of(run, &moments.all, headline);
-    summary.recovery = recovery::of(run, &moments.all, headline, elapsed_ns);
+    summary.recovery = recovery::of(run, &moments.all, &summary.phases, headline, elapsed_ns);
     let shown = [&summary.all]
         .into_iter()
         .chain(&summary.labels)
@@ -126,11 +126,7 @@ fn average(summary: &mut Summary, run: &Run) {
 
 /// From the start to the last completion or the end of the load (or the moment at which the run was stopped), whichever is later.
 fn elapsed_ns(run: &Run) -> u64 {
-    let load_end = match (&run.manifest.end, run.manifest.state) {
-        (_, State::Complete) => run.manifest.load.end_ns,
-        (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
-        (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
-    };
+    let load_end = load_end_ns(run);
     let last_end = run
         .totals
         .rows
@@ -139,6 +135,15 @@ fn elapsed_ns(run: &Run) -> u64 {
         .max()
         .unwrap_or(0);
     load_end.max(last_end)
+}
+
+/// The end of the load, or the moment at which the run was stopped, or that up to which the record of a killed run goes.
+pub(super) fn load_end_ns(run: &Run) -> u64 {
+    match (&run.manifest.end, run.manifest.state) {
+        (_, State::Complete) => run.manifest.load.end_ns,
+        (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
+        (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
+    }
 }
 
 fn identity(run: &Run, elapsed_ns: u64) -> Identity {

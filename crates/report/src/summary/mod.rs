@@ -27,7 +27,7 @@ pub use ladder::{Ladder, SHARES};
 pub use ledger::{Arrivals, Requests};
 pub(crate) use ledger::{arrivals as of_arrivals, requests as of_requests};
 pub use phases::PhaseRow;
-pub use recovery::{Peak, Recovery};
+pub use recovery::{AfterLoad, Peak, Recovery};
 pub use scenarios::ScenarioRow;
 pub(crate) use times::Sampled;
 pub use times::{Figure, Stats};
@@ -75,7 +75,7 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioRow>,
     /// The course of the run; none when it was too short to have one.
     pub trend: Option<Trend>,
-    /// How the target came back to rest; none in a closed loop, and of a run that did not come to its end.
+    /// How the target came back to rest; none where there is nothing to tell, in closed loops, and of a run that did not come to its end.
     #[serde(default)]
     pub recovery: Option<Recovery>,
     /// All requests.

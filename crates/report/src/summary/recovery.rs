@@ -1,99 +1,107 @@
-//! How the target came back to rest: what was still under way when the load ended and how long that took, and, where the load has
-//! a peak with less load behind it, how long answers stayed slow after the peak.
+//! How the target came back to rest: what was still under way when the load ended, and, where the load has a peak with less of it on
+//! both sides, how long answers stayed slow after it. It says nothing where the plan itself, not the target, took its time.
 
 use measure::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Sampled, per_second};
+use super::{Figure, PhaseRow, Sampled, per_second};
 use crate::{
-    record::{Model, Row, Run, State},
+    record::{Model, Part, PhaseFacts, Row, Run, State},
     series::moments::Moment,
 };
 
-/// Answers are as fast as before when their p95 is at most so many times that of before.
-const AS_BEFORE: f64 = 1.5;
 /// Whoever is done sooner after the load needs no telling.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
-/// Points with fewer samples do not tell.
+/// A peak has so many times the load of the phases beside it, or more.
+const MORE_LOAD: f64 = 1.2;
+/// Answers are as fast as before when their p95 is at most so many times that of before.
+const AS_BEFORE: f64 = 1.5;
+/// Fewer samples do not tell.
 const FEWEST: u64 = 20;
 
 /// How the target came back to rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
+    /// After the load; none where the last request ended within a second of it, and where requests are not due by the schedule but
+    /// when their virtual user comes to them: then users go on after the load, whatever the target does.
+    pub after_load: Option<AfterLoad>,
+    /// After the phase with the highest load; none unless the phases before and behind it have clearly less.
+    pub peak: Option<Peak>,
+}
+
+/// What was left when the load ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AfterLoad {
     /// When the load ended, in nanoseconds from the start.
-    pub load_end_ns: u64,
+    pub from_ns: u64,
     /// Requests under way at that moment.
-    pub backlog: u64,
+    pub under_way: u64,
     /// From then to the last completion.
     pub drained_ns: u64,
-    /// Requests that ended after the load, in whatever way.
+    /// Requests that ended after it, in whatever way.
     pub ended: u64,
     /// Those of them that failed or had no complete answer.
     pub errors: u64,
-    /// 95th percentile of their response times, or where there are none of their service times; none of nothing.
+    /// 95th percentile of their response times.
     pub p95: Option<Figure>,
-    /// What followed the phase with the highest load; none where nothing came before it, or nothing after it.
-    pub peak: Option<Peak>,
 }
 
 /// How fast answers were after a peak, beside how fast they were before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Peak {
-    /// The phase with the highest planned rate, in numbers from 0.
+    /// Its phase, an index into `phases`.
     pub phase: usize,
     /// When it ended, in nanoseconds from the start.
     pub end_ns: u64,
     /// Requests begun in it, per second.
     pub issued_per_second: f64,
-    /// Requests answered in it as they should be, per second.
-    pub ok_per_second: f64,
+    /// Requests that ended in it, in whatever way, per second.
+    pub ended_per_second: f64,
     /// Requests under way at its end.
-    pub backlog: u64,
+    pub under_way: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
-    /// From the end of the peak to the start of the first point from which on no p95 was above 1.5 times that; none: it did not
-    /// come to that.
+    /// From the end of the peak to the first point from which on no p95 was above 1.5 times that; 0: none ever was. None: it did
+    /// not come to that, or that cannot be said.
     pub settled_ns: Option<u64>,
-}
-
-impl Recovery {
-    /// Whether more is to be said than that the last answers came when the load ended.
-    #[must_use]
-    pub fn is_worth_telling(&self) -> bool {
-        self.peak.is_some() || (self.ended > 0 && self.drained_ns >= WORTH_TELLING_NS)
-    }
+    /// p95 was above that until the load ended.
+    pub slow_to_the_end: bool,
 }
 
 pub(super) fn of(
     run: &Run,
     moments: &[Moment<'_>],
+    phases: &[PhaseRow],
     headline: Kind,
     elapsed_ns: u64,
 ) -> Option<Recovery> {
-    let load = &run.manifest.load;
-    if load.model != Model::Open || run.manifest.state != State::Complete {
+    if run.manifest.load.model != Model::Open || run.manifest.state != State::Complete {
         return None;
     }
-    let load_end_ns = load.end_ns;
+    let recovery = Recovery {
+        after_load: after_load(run, elapsed_ns).filter(|_| headline == Kind::Response),
+        peak: peak(run, moments, phases, headline),
+    };
+    (recovery.after_load.is_some() || recovery.peak.is_some()).then_some(recovery)
+}
+
+fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
+    let from_ns = run.manifest.load.end_ns;
+    let drained_ns = elapsed_ns.saturating_sub(from_ns);
+    if drained_ns < WORTH_TELLING_NS {
+        return None;
+    }
     let rows = run.totals.rows.values();
-    let (during, after): (Vec<_>, Vec<_>) = rows.partition(|row| row.span.0 < load_end_ns);
-    let ended = after.iter().map(|row| row.all.ended()).sum();
-    let failed = after
-        .iter()
-        .map(|row| row.all.failed + row.all.without_answer());
-    let answers = &run.totals.after_load;
-    let p95 = [Kind::Response, Kind::Service]
-        .into_iter()
-        .find_map(|kind| Sampled::of(answers, kind).given_quantile(0.95));
-    Some(Recovery {
-        load_end_ns,
-        backlog: under_way(&during),
-        drained_ns: elapsed_ns.saturating_sub(load_end_ns),
-        ended,
-        errors: failed.sum(),
-        p95,
-        peak: peak(run, moments, headline),
+    let (during, after): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| row.span.0 < from_ns);
+    let errors = |row: &&Row| row.all.failed + row.all.without_answer();
+    Some(AfterLoad {
+        from_ns,
+        under_way: under_way(&during),
+        drained_ns,
+        ended: after.iter().map(|row| row.all.ended()).sum(),
+        errors: after.iter().map(errors).sum(),
+        p95: Sampled::of(&run.totals.after_load, Kind::Response).given_quantile(0.95),
     })
 }
 
@@ -104,57 +112,83 @@ fn under_way(rows: &[&Row]) -> u64 {
     issued.saturating_sub(ended)
 }
 
-fn peak(run: &Run, moments: &[Moment<'_>], headline: Kind) -> Option<Peak> {
+fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) -> Option<Peak> {
     let phases = &run.manifest.phases;
-    let rate = |i: usize| {
-        let length = phases[i].end_ns.saturating_sub(phases[i].start_ns);
-        phases[i].planned as f64 / length.max(1) as f64
+    let phase = highest(phases)?;
+    let (start_ns, end_ns) = (phases[phase].start_ns, phases[phase].end_ns);
+    let before = rows
+        .get(phase.checked_sub(1)?)?
+        .p95
+        .filter(|p95| !p95.too_few)?;
+    let bound = before.ns? as f64 * AS_BEFORE;
+    let chunks = chunks(moments, end_ns, headline);
+    let is_slow = |chunk: &Chunk| chunk.p95.ns.is_none_or(|ns| ns as f64 > bound);
+    let last_slow = chunks.iter().rposition(is_slow);
+    let settled_ns = match last_slow {
+        None => (!chunks.is_empty()).then_some(0),
+        Some(last) => chunks.get(last + 1).map(|next| next.span.0 - end_ns),
     };
-    let phase = (0..phases.len()).max_by(|a, b| rate(*a).total_cmp(&rate(*b)))?;
-    let before = phase.checked_sub(1)?;
-    if phase + 1 == phases.len() || rate(before) <= 0.0 {
-        return None;
-    }
-    let p95 = |moment: &Moment<'_>| {
-        let samples = Sampled::of(moment.part(headline), headline);
-        (samples.count() >= FEWEST).then(|| samples.quantile(0.95))?
-    };
-    let mut quiet = crate::record::Part::default();
-    let (from_ns, to_ns) = (phases[before].start_ns, phases[before].end_ns);
-    for moment in moments {
-        if moment.span.0 >= from_ns && moment.span.1 <= to_ns {
-            quiet.slot.add(&moment.part(headline).slot);
-        }
-    }
-    let baseline = Sampled::of(&quiet, headline).given_quantile(0.95)?;
-    let bound = baseline.ns? as f64 * AS_BEFORE;
-    let end_ns = phases[phase].end_ns;
-    let slow = |moment: &Moment<'_>| {
-        p95(moment).is_some_and(|p95| p95.ns.is_none_or(|ns| ns as f64 > bound))
-    };
-    let known: Vec<&Moment<'_>> = moments
-        .iter()
-        .filter(|moment| moment.span.0 >= end_ns && p95(moment).is_some())
-        .collect();
-    let settled = match known.iter().rposition(|moment| slow(moment)) {
-        None => known.first(),
-        Some(last) => known.get(last + 1),
-    };
-    known.first()?;
-    let rows = run.totals.rows.values();
-    let until_end: Vec<&Row> = rows.filter(|row| row.span.0 < end_ns).collect();
-    let in_peak = || {
-        let rows = until_end.iter();
-        rows.filter(|row| row.span.0 >= phases[phase].start_ns)
-    };
-    let length_ns = end_ns - phases[phase].start_ns;
+    // With no load behind the peak, slow answers are those that the peak left.
+    let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
+    let slow_to_the_end = load_behind.is_some_and(|behind| {
+        let last = chunks.last().filter(|chunk| is_slow(chunk));
+        last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
+    });
+    let light = run.totals.rows.values();
+    let until_end: Vec<&Row> = light.filter(|row| row.span.0 < end_ns).collect();
+    let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
+    let length_ns = end_ns - start_ns;
     Some(Peak {
         phase,
         end_ns,
         issued_per_second: per_second(in_peak().map(|row| row.all.issued).sum(), length_ns),
-        ok_per_second: per_second(in_peak().map(|row| row.all.ok).sum(), length_ns),
-        backlog: under_way(&until_end),
-        before: baseline,
-        settled_ns: settled.map(|moment| moment.span.0 - end_ns),
+        ended_per_second: per_second(in_peak().map(|row| row.all.ended()).sum(), length_ns),
+        under_way: under_way(&until_end),
+        before,
+        settled_ns,
+        slow_to_the_end,
     })
+}
+
+/// The phase with the highest planned rate, if those before and behind it have clearly less.
+fn highest(phases: &[PhaseFacts]) -> Option<usize> {
+    let rate = |phase: &PhaseFacts| {
+        let length_ns = phase.end_ns.saturating_sub(phase.start_ns);
+        per_second(phase.planned, length_ns)
+    };
+    let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
+    let phase = (0..phases.len()).max_by(by_rate)?;
+    let before = phases.get(phase.checked_sub(1)?)?;
+    let behind = phases.get(phase + 1)?;
+    let most = rate(before).max(rate(behind));
+    (rate(before) > 0.0 && rate(&phases[phase]) >= most * MORE_LOAD).then_some(phase)
+}
+
+/// As many points in a row as it takes to know a p95.
+struct Chunk {
+    span: (u64, u64),
+    p95: Figure,
+}
+
+fn chunks(moments: &[Moment<'_>], from_ns: u64, headline: Kind) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let (mut pooled, mut start_ns) = (Part::default(), None);
+    for moment in moments.iter().filter(|moment| moment.span.0 >= from_ns) {
+        let part = moment.part(headline);
+        if part.slot.counters.ended() == 0 && start_ns.is_none() {
+            continue;
+        }
+        let from = *start_ns.get_or_insert(moment.span.0);
+        pooled.slot.add(&part.slot);
+        let samples = Sampled::of(&pooled, headline);
+        if samples.count() < FEWEST {
+            continue;
+        }
+        if let Some(p95) = samples.quantile(0.95) {
+            let span = (from, moment.span.1);
+            chunks.push(Chunk { span, p95 });
+        }
+        (pooled, start_ns) = (Part::default(), None);
+    }
+    chunks
 }

@@ -5,55 +5,69 @@ use plan::Draw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrivals, per_second, share_of};
-use crate::record::Run;
+use super::{Arrivals, build, per_second, share_of};
+use crate::record::{Model, Run, State};
 
 const HOUR_S: f64 = 3600.0;
+/// While a run goes on its summary is made anew each second, and who draws so many scenarios would be felt.
+const MOST_DRAWN_LIVE: u64 = 2_000_000;
 
 /// What was planned of a scenario, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioRow {
-    /// The label of its iterations.
-    pub id: LabelId,
+    /// The label of its iterations; none when none has ended.
+    pub id: Option<LabelId>,
     /// Its name, or its place in the plan from 0.
     pub name: String,
     /// Its share of the arrivals by weight; none when the record does not say.
     pub share: Option<f64>,
-    /// Arrivals planned (those that were due, when the run ended early): exactly those that the draw by weight gave it; none in
-    /// a closed loop.
+    /// Arrivals planned: exactly those that the draw by weight gave it; of a run that ended early, of as many arrivals as were
+    /// due. None in a closed loop.
     pub planned: Option<u64>,
     /// The same per hour of the load's length.
     pub planned_per_hour: Option<f64>,
     /// The same per second of it.
     pub planned_per_second: Option<f64>,
-    /// Arrivals that were started and ended, in whatever way.
-    pub started: u64,
-    /// Iterations that came to their end.
+    /// Iterations that ended, in whatever way.
+    pub ended: u64,
+    /// Those that came to their end.
     pub completed: u64,
-    /// Iterations ended by an error.
+    /// Those ended by an error.
     pub failed: u64,
-    /// Iterations still under way when the run ended.
-    pub unfinished: u64,
-    /// `completed` per hour of the load's length, as what was planned: what came to its end after the load counts.
+    /// Those still under way when the run ended; none while that cannot be said.
+    pub unfinished: Option<u64>,
+    /// `completed` per hour: of the load's length, as what was planned, also if it was completed behind it; in a closed loop of the
+    /// run's elapsed time.
     pub completed_per_hour: f64,
-    /// The same per second of it.
+    /// The same per second.
     pub completed_per_second: f64,
     /// `completed` as a share of `planned`.
     pub of_plan: Option<f64>,
 }
 
 pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec<ScenarioRow> {
+    // A single iteration is not held against a rate.
+    if run.manifest.load.model == Model::Once {
+        return Vec::new();
+    }
     let facts = &run.manifest.scenarios;
     let total: u64 = facts.iter().map(|facts| u64::from(facts.weight)).sum();
     let draw = Draw::new(run.manifest.seed, facts.iter().map(|facts| facts.weight));
+    let under_way = run.manifest.state == State::Running;
     let planned = arrivals.and_then(|arrivals| arrivals.planned);
-    let drawn = planned.map(|planned| draw.counts(planned));
-    let load_ns = run.manifest.load.end_ns.min(elapsed_ns);
-    let row = |label: &measure::Label| {
+    let drawn = planned
+        .filter(|n| !under_way || facts.len() < 2 || *n <= MOST_DRAWN_LIVE)
+        .map(|planned| draw.counts(planned));
+    let length_ns = if planned.is_some() {
+        build::load_end_ns(run)
+    } else {
+        elapsed_ns
+    };
+    let row = |name: &str| {
         // Scenarios of one name share a label.
         let mine = || {
             let facts = facts.iter().enumerate();
-            facts.filter(|(_, facts)| facts.name == label.text)
+            facts.filter(|(_, facts)| facts.name == name)
         };
         let known = mine().next().is_some();
         let weight = mine().map(|(_, facts)| u64::from(facts.weight)).sum();
@@ -61,29 +75,41 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
             .as_ref()
             .filter(|_| known)
             .map(|drawn| mine().map(|(i, _)| drawn[i]).sum::<u64>());
-        let part = run.totals.label(label.id);
+        let mut labels = run.labels_of(Group::Iteration);
+        let id = labels.find(|label| label.text == name).map(|l| l.id);
+        let part = id.map(|id| run.totals.label(id)).unwrap_or_default();
         let counters = &part.slot.counters;
         let unfinished = counters.none[NoAnswer::Unfinished as usize];
         let completed = counters.ok;
-        let asked = planned.map(|planned| per_second(planned, load_ns));
-        let achieved = per_second(completed, load_ns);
+        let asked = planned.map(|planned| per_second(planned, length_ns));
+        let achieved = per_second(completed, length_ns);
         ScenarioRow {
-            id: label.id,
-            name: label.text.clone(),
+            id,
+            name: name.to_owned(),
             share: share_of(weight, total).filter(|_| known),
             planned,
             planned_per_hour: asked.map(|rate| rate * HOUR_S),
             planned_per_second: asked,
-            started: counters.ended(),
+            ended: counters.ended(),
             completed,
             failed: counters.failed + counters.without_answer() - unfinished,
-            unfinished,
+            unfinished: (!under_way).then_some(unfinished),
             completed_per_hour: achieved * HOUR_S,
             completed_per_second: achieved,
             of_plan: planned.and_then(|planned| share_of(completed, planned)),
         }
     };
-    let rows = run.labels_of(Group::Iteration).map(row);
-    rows.filter(|row| row.started > 0 || row.planned.is_some_and(|n| n > 0))
+    let mut names: Vec<&str> = Vec::new();
+    let in_plan = facts.iter().map(|facts| facts.name.as_str());
+    let told = run
+        .labels_of(Group::Iteration)
+        .map(|label| label.text.as_str());
+    for name in in_plan.chain(told) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let rows = names.into_iter().map(row);
+    rows.filter(|row| row.ended > 0 || row.planned.is_some_and(|n| n > 0))
         .collect()
 }

@@ -25,7 +25,7 @@ fn a_scenario_is_asked_for_what_its_weight_gives_it() {
     assert_eq!(row.planned_per_hour, Some(360_000.0));
     assert_eq!(row.planned_per_second, Some(100.0));
     assert_eq!((row.completed, row.of_plan), (RATE * SECONDS, Some(1.0)));
-    assert_eq!((row.failed, row.unfinished), (0, 0));
+    assert_eq!((row.failed, row.unfinished), (0, Some(0)));
     // What came to its end after the load counts, and over the load's length.
     let late = only_scenario(World::Overloaded);
     assert_eq!(late.completed_per_hour, 360_000.0);
@@ -50,38 +50,56 @@ fn of_a_killed_run_only_what_was_due_was_asked_for() {
 #[test]
 fn what_was_under_way_when_the_load_ended_is_told() {
     let recovery = summary::of(&run(World::Overloaded, &[])).recovery.unwrap();
-    // The queue grew by a quarter of 40 s: whoever arrived in the last 8 s of the load waits beyond it.
-    assert_eq!(recovery.load_end_ns, SECONDS * SECOND);
-    assert!(
-        (790..=801).contains(&recovery.backlog),
-        "{}",
-        recovery.backlog
-    );
-    assert_eq!(recovery.ended, recovery.backlog);
-    assert_eq!(recovery.errors, 0);
-    assert!((9 * SECOND..11 * SECOND).contains(&recovery.drained_ns));
-    let p95 = recovery.p95.unwrap().ns.unwrap();
-    assert!((9 * SECOND..11 * SECOND).contains(&p95), "{p95}");
     assert_eq!(recovery.peak, None);
-    let healthy = summary::of(&run(World::Healthy, &[])).recovery.unwrap();
-    assert_eq!((healthy.backlog, healthy.ended, healthy.p95), (0, 0, None));
-    assert!(summary::of(&run(World::Killed, &[])).recovery.is_none());
+    let after = recovery.after_load.unwrap();
+    // The queue grew by a quarter of 40 s: whoever arrived in the last 8 s of the load waits beyond it.
+    assert_eq!(after.from_ns, SECONDS * SECOND);
+    assert!(
+        (790..=801).contains(&after.under_way),
+        "{}",
+        after.under_way
+    );
+    assert_eq!((after.ended, after.errors), (after.under_way, 0));
+    assert!((9 * SECOND..11 * SECOND).contains(&after.drained_ns));
+    let p95 = after.p95.unwrap().ns.unwrap();
+    assert!((9 * SECOND..11 * SECOND).contains(&p95), "{p95}");
+    for world in [World::Healthy, World::Killed, World::Once, World::Empty] {
+        assert_eq!(summary::of(&run(world, &[])).recovery, None, "{world:?}");
+    }
+}
+
+fn peak(slow_until: u64) -> (Peak, Vec<String>) {
+    let page = page::of(&run(World::Peak(slow_until), &[]));
+    let text = report::markdown::of(&page).text;
+    assert!(text.contains("## Recovery\n"), "{text}");
+    let kinds = page.summary.conclusions.iter().map(|c| c.kind.clone());
+    let kinds = kinds.collect();
+    (page.summary.recovery.unwrap().peak.unwrap(), kinds)
 }
 
 #[test]
 fn answers_slow_beyond_a_peak_say_for_how_long() {
-    let page = page::of(&run(World::Peak, &[]));
-    let Peak {
-        phase,
-        end_ns,
-        before,
-        settled_ns,
-        ..
-    } = page.summary.recovery.clone().unwrap().peak.unwrap();
-    assert_eq!((phase, end_ns), (1, 24 * SECOND));
-    assert!((1_500_000..2_100_000).contains(&before.ns.unwrap()));
-    assert!((2 * SECOND..=4 * SECOND).contains(&settled_ns.unwrap()));
-    let text = report::markdown::of(&page).text;
-    assert!(text.contains("After the peak (phase 2) it took "), "{text}");
-    assert!(text.contains("## Recovery\n"), "{text}");
+    let (found, kinds) = peak(27);
+    assert_eq!((found.phase, found.end_ns), (1, 24 * SECOND));
+    assert!((1_500_000..2_100_000).contains(&found.before.ns.unwrap()));
+    assert!((2 * SECOND..=4 * SECOND).contains(&found.settled_ns.unwrap()));
+    assert!(!found.slow_to_the_end);
+    assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
+}
+
+#[test]
+fn a_peak_that_nobody_felt_is_no_news() {
+    let (found, kinds) = peak(16);
+    assert_eq!(found.settled_ns, Some(0));
+    assert_eq!(kinds[0], "healthy");
+    assert!(!kinds.contains(&"recovery".to_owned()), "{kinds:?}");
+}
+
+#[test]
+fn a_server_that_stays_slow_behind_a_peak_is_not_called_healthy() {
+    let (found, kinds) = peak(SECONDS);
+    assert_eq!(found.settled_ns, None);
+    assert!(found.slow_to_the_end);
+    assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
+    assert!(!kinds.contains(&"healthy".to_owned()), "{kinds:?}");
 }

@@ -19,6 +19,10 @@ pub const SECONDS: u64 = 40;
 /// Arrivals per second.
 pub const RATE: u64 = 100;
 
+/// When a peak begins and ends, in seconds, and its arrivals per second.
+const PEAK: (u64, u64) = (16, 24);
+const PEAK_RATE: u64 = 125;
+
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum World {
@@ -30,8 +34,21 @@ pub enum World {
     Once,
     NeverAnswered,
     Killed,
-    /// The load has a peak from the 16th second to the 24th; answers are slow until the 27th.
-    Peak,
+    /// The load has a peak; answers are slow from its start to this second.
+    Peak(u64),
+}
+
+/// When an arrival should start.
+fn intended(world: World, k: u64) -> u64 {
+    let even = |k: u64| k * SECOND / RATE;
+    match world {
+        World::Peak(_) => {
+            let (begin, end) = (PEAK.0 * RATE, PEAK.0 * RATE + (PEAK.1 - PEAK.0) * PEAK_RATE);
+            let in_peak = k.clamp(begin, end) - begin;
+            even(k - in_peak) + in_peak * SECOND / PEAK_RATE
+        }
+        _ => even(k),
+    }
 }
 
 /// One answer: how late the generator was, how long the request waited and took, and how it ended.
@@ -47,8 +64,10 @@ fn answer(world: World, k: u64) -> Answer {
     let (mut late_ns, mut wait_ns, mut service_ns, mut ended) = (5_000, 20_000, quick, Ended::Ok);
     match world {
         World::Healthy | World::Once | World::Killed | World::Empty => {}
-        World::Peak if (16 * RATE..27 * RATE).contains(&k) => service_ns = 5 * quick,
-        World::Peak => {}
+        World::Peak(end) if (PEAK.0 * SECOND..end * SECOND).contains(&intended(world, k)) => {
+            service_ns = 5 * quick;
+        }
+        World::Peak(_) => {}
         // A queue that grows by a quarter of what arrives.
         World::Overloaded => wait_ns = k * SECOND / RATE / 4,
         World::Erring if k.is_multiple_of(5) => ended = Ended::Failed(Failure::Status(503)),
@@ -76,7 +95,11 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
         World::Once => Load::Once,
         _ => Load::Open {
             phases: match world {
-                World::Peak => vec![phase(16, RATE), phase(8, RATE + 1), phase(16, RATE)],
+                World::Peak(_) => vec![
+                    phase(PEAK.0, RATE),
+                    phase(PEAK.1 - PEAK.0, PEAK_RATE),
+                    phase(SECONDS - PEAK.1, RATE),
+                ],
                 _ => vec![phase(SECONDS, RATE)],
             },
             first: FirstArrival::AtStart,
@@ -106,7 +129,7 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
 fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
     let mut ends: Vec<(u64, Sample)> = (0..arrivals)
         .map(|k| {
-            let intended = k * SECOND / RATE;
+            let intended = intended(world, k);
             let what = answer(world, k);
             let taken_up_ns = intended + what.late_ns;
             let first_write_ns = taken_up_ns + what.wait_ns;
@@ -146,6 +169,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         World::Empty => 0,
         World::Once => 1,
         World::Killed => RATE * 12,
+        World::Peak(_) => RATE * SECONDS + (PEAK_RATE - RATE) * (PEAK.1 - PEAK.0),
         _ => RATE * SECONDS,
     };
     let ends = ends(world, arrivals);
@@ -156,8 +180,8 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
     let (mut next_arrival, mut next_end, mut under_way) = (0u64, 0usize, 0u64);
     let mut at = 0;
     while at < last + 10 * MS {
-        while next_arrival < arrivals && next_arrival * SECOND / RATE <= at {
-            let intended = next_arrival * SECOND / RATE;
+        while next_arrival < arrivals && intended(world, next_arrival) <= at {
+            let intended = intended(world, next_arrival);
             recorder.advance(intended);
             recorder.run.due += 1;
             recorder.run.started += 1;
