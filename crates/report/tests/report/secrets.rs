@@ -65,7 +65,7 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
     request.basic_auth = Some((Template::from("ada"), Template::from(secret)));
     let steps = vec![Step::Request(Box::new(request))];
     plan.scenarios = vec![Scenario {
-        name: Some("checkout".into()),
+        name: Some(format!("checkout with {secret}")),
         weight: 1,
         steps,
     }];
