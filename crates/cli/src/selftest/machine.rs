@@ -58,10 +58,13 @@ pub struct Witness {
     thread: JoinHandle<Vec<u64>>,
 }
 
-/// Between two looks of a witness: as often as the experiments that it watches send.
-const LOOK_NS: u64 = 5_000_000;
-/// What a witness may be late in its worst hundredth: half of what a run is flagged for.
-const WITNESS_MAY_NS: u64 = 500_000;
+/// Between two looks of a witness: ten times as often as the experiments that it watches send, so that it sees whatever one of
+/// their requests may have met.
+const LOOK_NS: u64 = 500_000;
+/// A run is flagged when more than a hundredth of its requests are later than this.
+const FLAGGED_NS: u64 = 1_000_000;
+/// Of 600 requests more than six are that late by chance, one time in a hundred, where this share of all moments is.
+const ENOUGH_TO_BE_FLAGGED: f64 = 0.004;
 
 impl Witness {
     /// Watches from now on.
@@ -81,7 +84,8 @@ impl Witness {
         // A witness that died has seen nothing.
         let mut lateness = self.thread.join().unwrap_or_default();
         lateness.sort_unstable();
-        quantile(&lateness, 0.98) > WITNESS_MAY_NS || quantile(&lateness, 0.99) > 2 * WITNESS_MAY_NS
+        quantile(&lateness, 0.98) > FLAGGED_NS / 2
+            || quantile(&lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > FLAGGED_NS
     }
 }
 
