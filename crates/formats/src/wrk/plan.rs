@@ -27,7 +27,11 @@ impl Command {
                 first: FirstArrival::AtStart,
             },
         };
-        let script = self.script.as_ref().map(|path| path.display().to_string());
+        // Where the file lies is the record's affair, not the title's.
+        let script = self.script.as_ref().map(|path| {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            name.to_string_lossy().into_owned()
+        });
         let (method, name) = match &script {
             // What a script sends, it alone knows.
             Some(script) => ("", format!("requests of {script}")),
@@ -39,7 +43,7 @@ impl Command {
             weight: 1,
             steps: vec![Step::Request(Box::new(request))],
         };
-        let title = script.clone().unwrap_or_else(|| self.url.clone());
+        let title = script.unwrap_or_else(|| self.url.clone());
         let mut plan = Plan::new(title, Format::Wrk, self.url.clone(), load, vec![scenario]);
         plan.http.timeouts = Timeouts {
             // No time at all cannot be enforced: everything would be late, nothing could be answered.
@@ -52,7 +56,8 @@ impl Command {
             Persona::Wrk2 => Pool::Shared(users),
         };
         plan.http.verify_tls = false;
-        plan.files = script.into_iter().collect();
+        let files = self.script.iter();
+        plan.files = files.map(|path| path.display().to_string()).collect();
         if connections != self.connections {
             let text = format!(
                 "{} connections do not divide by {} threads: {connections} are opened, as wrk does it",
