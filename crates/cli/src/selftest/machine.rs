@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::truth::quantile;
+use report::verdict::measurement::LATE_NS;
 use rustix::{
     process::{Pid, Signal, kill_process},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
@@ -61,8 +62,6 @@ pub struct Witness {
 /// Between two looks of a witness: ten times as often as the experiments that it watches send, so that it sees whatever one of
 /// their requests may have met.
 const LOOK_NS: u64 = 500_000;
-/// A run is flagged when more than a hundredth of its requests are later than this.
-const FLAGGED_NS: u64 = 1_000_000;
 /// Of 600 requests more than six are that late by chance, one time in a hundred, where this share of all moments is.
 const ENOUGH_TO_BE_FLAGGED: f64 = 0.004;
 
@@ -84,8 +83,8 @@ impl Witness {
         // A witness that died has seen nothing.
         let mut lateness = self.thread.join().unwrap_or_default();
         lateness.sort_unstable();
-        quantile(&lateness, 0.98) > FLAGGED_NS / 2
-            || quantile(&lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > FLAGGED_NS
+        quantile(&lateness, 0.98) > LATE_NS / 2
+            || quantile(&lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > LATE_NS
     }
 }
 

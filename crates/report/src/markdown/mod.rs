@@ -1,6 +1,7 @@
 //! `report.md`: the report in the form that teams publish, with tables that GitHub shows and charts beside it. Every figure is the
 //! summary's; this module lays out and computes nothing.
 
+mod plan;
 mod published;
 mod sections;
 mod table;
@@ -34,7 +35,7 @@ pub fn of(page: &Page) -> Document {
     let blocks = [
         sections::head(summary),
         sections::criteria(summary),
-        sections::plan(summary),
+        plan::plan(summary),
         chart("throughput.svg"),
         sections::endpoints(summary),
         sections::latency(summary),
@@ -44,7 +45,7 @@ pub fn of(page: &Page) -> Document {
         sections::concurrency(summary),
         chart("concurrency.svg"),
         sections::generator(summary),
-        sections::recovery(summary),
+        plan::recovery(summary),
         sections::conclusions(summary),
         sections::assumptions(summary),
         sections::provenance(summary, &page.manifest),

@@ -48,7 +48,7 @@ impl Measurement {
 }
 
 /// Lateness below this is never held against a run.
-const LATE_NS: u64 = 1_000_000;
+pub const LATE_NS: u64 = 1_000_000;
 /// Nor is lateness below this share of the reported 99th percentile.
 const LATE_SHARE: f64 = 0.05;
 /// More of the plan than this must not be missing.

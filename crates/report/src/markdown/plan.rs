@@ -1,0 +1,129 @@
+//! Plan against achieved, and recovery: the sections of `report.md` that hold the run against the plan's phases and scenarios.
+
+use super::{
+    sections::{figure, section},
+    table::Table,
+};
+use crate::{
+    conclusions::headline_name,
+    console,
+    summary::Summary,
+    units::{self, count},
+};
+
+pub fn plan(summary: &Summary) -> String {
+    let mut table = Table::new(&[
+        "Phase",
+        "<Load",
+        "Planned",
+        "Started",
+        "Requests",
+        "Errors",
+        "Requests/s",
+        "p95",
+        "p99",
+    ]);
+    for phase in &summary.phases {
+        table.row([
+            phase.name.clone(),
+            phase.text.clone(),
+            optional(phase.planned),
+            optional(phase.started),
+            count(phase.requests),
+            count(phase.errors),
+            units::rate(phase.per_second),
+            figure(phase.p95.as_ref()),
+            figure(phase.p99.as_ref()),
+        ]);
+    }
+    let table = if table.is_empty() {
+        String::new()
+    } else {
+        format!("{table}\np95 and p99: {}.\n", headline_name(summary))
+    };
+    let scenarios = scenarios(summary);
+    let ledgers = console::ledgers_text(summary);
+    section(
+        "Plan and what came of it",
+        format!("{table}{scenarios}\n```text\n{ledgers}\n```").trim_start(),
+    )
+}
+
+fn scenarios(summary: &Summary) -> String {
+    if summary.scenarios.is_empty() {
+        return String::new();
+    }
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "–".into(), units::rate);
+    let mut table = Table::new(&[
+        "Scenario",
+        "Planned",
+        "Planned/h",
+        "Planned/s",
+        "Ended",
+        "Completed",
+        "Completed/h",
+        "Completed/s",
+        "Completed of plan",
+        "Failed",
+        "Under way at the end",
+    ]);
+    for row in &summary.scenarios {
+        table.row([
+            row.name.clone(),
+            optional(row.planned),
+            rate(row.planned_per_hour),
+            rate(row.planned_per_second),
+            count(row.ended),
+            count(row.completed),
+            units::rate(row.completed_per_hour),
+            units::rate(row.completed_per_second),
+            row.of_plan.map_or_else(|| "–".into(), units::share),
+            count(row.failed),
+            optional(row.unfinished),
+        ]);
+    }
+    format!("\n{table}")
+}
+
+fn optional(n: Option<u64>) -> String {
+    n.map_or_else(|| "–".into(), count)
+}
+
+pub fn recovery(summary: &Summary) -> String {
+    let Some(recovery) = &summary.recovery else {
+        return String::new();
+    };
+    let mut table = Table::new(&["", ""]);
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
+    if let Some(after) = &recovery.after_load {
+        row(
+            "requests under way when the load ended",
+            count(after.under_way),
+        );
+        row("requests that ended after it", count(after.ended));
+        row("errors among them", count(after.errors));
+        row("p95 of their response time", figure(after.p95.as_ref()));
+        row(
+            "from the end of the load to the last of them",
+            units::time(after.drained_ns),
+        );
+    }
+    if let Some(peak) = &recovery.peak {
+        row(
+            "requests under way when the peak ended",
+            count(peak.under_way),
+        );
+        row("p95 in the phase before the peak", peak.before.to_string());
+        let settled = match peak.settled_ns {
+            Some(0) => "at once".into(),
+            Some(ns) => units::time(ns),
+            None if peak.slow_to_the_end => "not until the load ended".into(),
+            None => "–".into(),
+        };
+        row(
+            "after the peak, until p95 stayed at most half above that",
+            settled,
+        );
+    }
+    section("Recovery", &table.to_string())
+}
