@@ -3,6 +3,7 @@
 
 mod assumptions;
 mod rules;
+mod slowest;
 mod strip;
 
 use schemars::JsonSchema;

@@ -2,10 +2,10 @@
 
 use measure::Kind;
 
-use super::{Conclusion, Tone, conclusion};
+use super::{Conclusion, Tone, conclusion, slowest::slowest};
 use crate::{
     record::Model,
-    summary::{Figure, Peak, Row, Stats, Summary, Trend},
+    summary::{Figure, Peak, Stats, Summary, Trend},
     units,
 };
 
@@ -91,9 +91,20 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
     let grew = after > before.max(1.0) * PILES_UP && after - before > PILE;
     // Many requests of a scenario belong to one arrival: only requests can be compared with requests.
     let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
-    let late = summary.all.none.get("timeout").is_some_and(|n| *n > 0)
-        || summary.all.none.get("unfinished").is_some_and(|n| *n > 0);
-    ((grew && (same_load || late)) || (lags && late)).then_some(Behind::Course(trend))
+    // More virtual users under way send more requests: then it is the load that grew.
+    let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
+    ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
+        .then_some(Behind::Course(trend))
+}
+
+/// Whether more than a few requests took too long to be waited for.
+fn gave_up(summary: &Summary) -> bool {
+    let none = &summary.all.none;
+    let n: u64 = ["timeout", "unfinished"]
+        .iter()
+        .filter_map(|class| none.get(*class))
+        .sum();
+    n as f64 >= summary.all.count as f64 * FEW_ERRORS && n > 0
 }
 
 fn peak(summary: &Summary) -> Option<&Peak> {
@@ -107,12 +118,11 @@ fn phase_name<'a>(summary: &'a Summary, peak: &Peak) -> &'a str {
 
 fn nothing(summary: &Summary) -> Option<Conclusion> {
     (summary.requests.issued == 0).then(|| {
-        conclusion(
-            "nothing",
-            Tone::Bad,
-            "0 requests were sent: there is nothing to conclude.".into(),
-            &["requests.issued"],
-        )
+        let text = match summary.run.record_ends_ns {
+            Some(_) => "The record holds 0 requests: there is nothing to conclude.",
+            None => "0 requests were sent: there is nothing to conclude.",
+        };
+        conclusion("nothing", Tone::Bad, text.into(), &["requests.issued"])
     })
 }
 
@@ -122,9 +132,11 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
     let cpu = units::share(m.cpu);
     match m.verdict.as_str() {
         "INVALID" => {
-            let late = m.lateness_p99_ns.map_or_else(String::new, |ns| {
+            // Of a generator that had no descriptors left, lateness says nothing.
+            let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
+            let late = late.map_or_else(String::new, |ns| {
                 format!(
-                    " 1 % of the arrivals started at least {} late while it used {cpu} of a core;",
+                    " 1 % of what was due at a moment started at least {} late while it used {cpu} of a core;",
                     units::time(ns)
                 )
             });
@@ -142,7 +154,8 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 ],
             ))
         }
-        "DEGRADED" => Some(conclusion(
+        // What a server refuses says nothing of what it can do.
+        "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(conclusion(
             "generator",
             Tone::Bad,
             format!(
@@ -150,6 +163,12 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 units::rate(summary.all.per_second)
             ),
             &["measurement.reasons", "all.per_second"],
+        )),
+        "DEGRADED" => Some(conclusion(
+            "generator",
+            Tone::Bad,
+            format!("The load generator was the limit ({reasons})."),
+            &["measurement.reasons"],
         )),
         _ => None,
     }
@@ -176,15 +195,17 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         }
     };
     let (first, last) = (&trend.first, &trend.last);
+    let (before, after) = (first.in_flight?, last.in_flight?);
+    let verb = if after > before { "grew" } else { "went" };
     Some(conclusion(
         "overload",
         Tone::Bad,
         format!(
-            "The server did not keep up: while {} arrivals/s were due, requests under way grew from {} in the first quarter of the \
+            "The server did not keep up: while {} arrivals/s were due, requests under way {verb} from {} in the first quarter of the \
              load to {} in the last; {}/s were answered as they should be at best.",
             units::rate(last.due_per_second),
-            units::rate(first.in_flight.unwrap_or(0.0)),
-            units::rate(last.in_flight.unwrap_or(0.0)),
+            units::rate(before),
+            units::rate(after),
             units::rate(trend.best.ok_per_second),
         ),
         &[
@@ -207,7 +228,12 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
         row.map(|row| row.text.as_str())
     };
     let under = match first.labels.as_slice() {
+        [] => String::new(),
         [one] => text(*one).map_or_else(String::new, |text| format!(", all of them under {text}")),
+        // `(other)` is more than one.
+        many if many.contains(&measure::label::OTHER) => {
+            format!(", under {} endpoints or more", many.len())
+        }
         many => format!(", under {} endpoints", many.len()),
     };
     Some(conclusion(
@@ -241,7 +267,12 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         return None;
     }
     let name = headline(summary);
-    let (_, stats) = summary.headline_stats()?;
+    let (row, stats) = summary.headline_stats()?;
+    let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
+        format!(" of {}", row.text)
+    } else {
+        String::new()
+    };
     let errors = summary.all.errors;
     let wrong = if errors == 0 {
         "0 failed".to_owned()
@@ -253,7 +284,12 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         "healthy",
         Tone::Good,
         format!(
-            "The server kept up: {} requests were answered as they should be, {wrong}, at {}/s, with a {percentile} of the {name} of {figure}.",
+            "{}{} requests were answered as they should be, {wrong}, at {}/s, with a {percentile} of the {name}{whose} of {figure}.",
+            if keeps_up(summary) {
+                "The server kept up: "
+            } else {
+                ""
+            },
             units::count(ok),
             units::rate(summary.all.per_second),
         ),
@@ -273,6 +309,14 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
+/// Whether a server that did not fall behind is known to keep up: it must have had to, for long enough, with all of the load.
+fn keeps_up(summary: &Summary) -> bool {
+    let skipped = summary.arrivals.as_ref().map_or(0, |a| a.skipped);
+    let drained = (summary.recovery.as_ref()).is_none_or(|recovery| recovery.after_load.is_none());
+    // A closed loop sends only as much as comes back.
+    summary.run.model == Model::Open && skipped == 0 && (summary.trend.is_some() || drained)
+}
+
 /// The highest percentile that there are enough samples for.
 pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     let given = [
@@ -281,8 +325,10 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
         ("p90", stats.p90),
         ("p50", stats.p50),
     ];
-    let best = given.into_iter().find(|(_, figure)| !figure.too_few);
-    Some(best.unwrap_or(("largest value", stats.max)))
+    let best = given
+        .into_iter()
+        .find(|(_, figure)| !figure.too_few && !figure.not_given);
+    best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
 }
 
 /// How the headline went from the first quarter of the load to the last.
@@ -345,41 +391,20 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     Some(conclusion("recovery", tone, text, &figures))
 }
 
-/// The endpoint with the slowest answers, where there are several.
-fn slowest(summary: &Summary) -> Option<Conclusion> {
-    if summary.labels.len() < 2 || is_generators(summary) {
-        return None;
-    }
-    let p95 = |row: &Row| row.service.as_ref().and_then(|stats| stats.p95.ns);
-    let (at, row) = summary
-        .labels
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| p95(row).is_some())
-        .max_by_key(|(_, row)| p95(row))?;
-    let all = summary.all.service.as_ref()?.p95.ns?;
-    Some(conclusion(
-        "slowest",
-        Tone::Neutral,
-        format!(
-            "The slowest endpoint was {}, with a p95 service time of {} where that of all requests was {}.",
-            row.text,
-            units::time(p95(row)?),
-            units::time(all),
-        ),
-        &[&format!("labels.{at}.service.p95"), "all.service.p95"],
-    ))
-}
-
 /// Arrivals that the plan's cap turned away.
 fn not_sent(summary: &Summary) -> Option<Conclusion> {
     let arrivals = summary.arrivals.as_ref().filter(|a| a.skipped > 0)?;
     let planned = arrivals.planned?;
+    let word = if arrivals.until_stop {
+        "due"
+    } else {
+        "planned"
+    };
     Some(conclusion(
         "skipped",
         Tone::Bad,
         format!(
-            "{} of {} planned arrivals were turned away by the plan's own cap on virtual users: the load was smaller than it says.",
+            "{} of {} {word} arrivals were turned away by the plan's own cap on virtual users: the load was smaller than it says.",
             units::count(arrivals.skipped),
             units::count(planned),
         ),

@@ -1,0 +1,91 @@
+//! The rule for the slowest endpoint: it compares the figure that all endpoints have, in the time that the table of endpoints
+//! shows. A sentence about some of them says of how many.
+
+use super::{Conclusion, Tone, conclusion, rules::is_generators};
+use crate::summary::{Figure, Row, Stats, Summary};
+
+/// Where a row's statistics stand, by a figure's name.
+type Time = (&'static str, &'static str, fn(&Row) -> Option<&Stats>);
+/// A percentile and its name.
+type Percentile = (&'static str, fn(&Stats) -> Figure);
+
+const PERCENTILES: [Percentile; 3] = [
+    ("p95", |stats| stats.p95),
+    ("p90", |stats| stats.p90),
+    ("p50", |stats| stats.p50),
+];
+
+/// The endpoint with the slowest answers, where there are several.
+pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
+    if is_generators(summary) {
+        return None;
+    }
+    let (key, name, stats) = time(summary);
+    let timed: Vec<usize> = (0..summary.labels.len())
+        .filter(|at| stats(&summary.labels[*at]).is_some())
+        .collect();
+    let given = |at: usize, figure: fn(&Stats) -> Figure| {
+        let known = stats(&summary.labels[at]).map(figure);
+        known.filter(|figure| !figure.too_few && !figure.not_given)
+    };
+    let having = |(_, figure): &Percentile| {
+        let having = timed.iter().filter(|at| given(**at, *figure).is_some());
+        having.count()
+    };
+    // What all of them have, else what most have.
+    let (percentile, figure) = PERCENTILES
+        .into_iter()
+        .find(|percentile| having(percentile) == timed.len())
+        .or_else(|| PERCENTILES.into_iter().max_by_key(having))?;
+    let mut ranked: Vec<((u8, u64), usize, Figure)> = timed
+        .iter()
+        .filter_map(|at| given(*at, figure).map(|figure| (rank(figure), *at, figure)))
+        .collect();
+    ranked.sort_by_key(|(rank, _, _)| *rank);
+    let [.., (second, _, _), (first, at, slow)] = ranked.as_slice() else {
+        return None;
+    };
+    if first == second {
+        // Several are: none of them is the slowest.
+        return None;
+    }
+    let among = if ranked.len() == summary.labels.len() {
+        "The slowest endpoint".to_owned()
+    } else {
+        format!(
+            "Of the {} endpoints (of {}) with enough answers to tell their {percentile}, the slowest",
+            ranked.len(),
+            summary.labels.len()
+        )
+    };
+    let all = stats(&summary.all).map(figure)?;
+    let text = format!(
+        "{among} was {}, with a {percentile} {name} of {slow} where that of all requests was {all}.",
+        summary.labels[*at].text,
+    );
+    let figures = [
+        format!("labels.{at}.{key}.{percentile}"),
+        format!("all.{key}.{percentile}"),
+    ];
+    let figures = figures.each_ref().map(String::as_str);
+    Some(conclusion("slowest", Tone::Neutral, text, &figures))
+}
+
+/// The time that the table of endpoints shows for all of them.
+fn time(summary: &Summary) -> Time {
+    let mut rows = [&summary.all].into_iter().chain(&summary.labels);
+    if rows.all(|row| row.response.is_some()) {
+        ("response", "response time", |row| row.response.as_ref())
+    } else {
+        ("service", "service time", |row| row.service.as_ref())
+    }
+}
+
+/// Requests without an answer rank above all that have one.
+fn rank(figure: Figure) -> (u8, u64) {
+    match (figure.ns, figure.at_least_ns) {
+        (Some(ns), _) => (0, ns),
+        (None, Some(ns)) => (1, ns),
+        (None, None) => (2, 0),
+    }
+}
