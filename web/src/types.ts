@@ -232,6 +232,8 @@ export interface Summary {
     version: string;
     workers: number;
     seed: number;
+    /** Where a record ends that does not hold its run: all figures are of what is before that. */
+    record_ends_ns?: number | null;
   };
   /** The first thing to read: PASS, FAIL, INCONCLUSIVE (all criteria together), or null without criteria. */
   verdict: {

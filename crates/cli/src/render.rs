@@ -44,6 +44,10 @@ pub fn command(args: &args::Report) -> u8 {
         }
     };
     let page = page(&run);
+    if let Some(cut) = run.cut {
+        log::warning(report::summary::cut_text(cut));
+    }
+    run.damage.iter().for_each(log::warning);
     let exported = exports.write(&run, &page.summary);
     if let Some(table) = args.table {
         log::out(&markdown::published(&page.summary, table.which()));
@@ -112,21 +116,44 @@ pub fn page(run: &Run) -> Page {
     page
 }
 
-/// Prints the summary, and keeps everything as [`keep`] does.
+/// Prints the summary, and keeps everything as [`keep`] does. The report's path is told when there is a report.
 pub fn show(run: &Run, page: &Page, json: Option<&Path>) -> bool {
     log::out(&console::summary_text(&page.summary));
-    keep(run, page, json)
+    if let Some(report) = derive(run, page) {
+        log::out(&format!("\nReport: {}\n", report.display()));
+    }
+    write_json(page, json)
 }
 
 /// Writes what is derived from the record into it, and the summary's JSON where the user wants it. False when the user's own file
 /// could not be written.
 pub fn keep(run: &Run, page: &Page, json: Option<&Path>) -> bool {
-    if let Some(dir) = &run.dir {
-        // A record that cannot be written to any more is still a record.
-        if let Err(error) = derived::write(dir, page) {
+    derive(run, page);
+    write_json(page, json)
+}
+
+/// Writes what is derived from the record into it; answers where the page is, if it is there.
+fn derive(run: &Run, page: &Page) -> Option<PathBuf> {
+    let dir = run.dir.as_ref()?;
+    let report = dir.join(derived::PAGE);
+    if derived::is_poorer(dir, &page.summary) {
+        log::warning(format_args!(
+            "the report in {} tells of more than the record still holds: it is kept, nothing is written over it",
+            dir.display()
+        ));
+        return report.is_file().then_some(report);
+    }
+    // A record that cannot be written to any more is still a record.
+    match derived::write(dir, page) {
+        Ok(()) => Some(report),
+        Err(error) => {
             log::error(error);
+            None
         }
     }
+}
+
+fn write_json(page: &Page, json: Option<&Path>) -> bool {
     let Some(path) = json else { return true };
     derived::write_json(path, &page.summary)
         .map_err(log::error)

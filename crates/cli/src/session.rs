@@ -187,6 +187,7 @@ fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> End
             ns,
             reason,
             record_ends_ns: None,
+            recorded_to_ns: None,
         },
     );
     tell(warning);

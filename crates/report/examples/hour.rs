@@ -70,6 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ns: seconds * SECOND,
         reason: None,
         record_ends_ns: None,
+        recorded_to_ns: None,
     };
     writer.finish(State::Complete, end);
     Ok(())

@@ -10,6 +10,8 @@ use crate::{html, markdown, page::Page, summary::Summary};
 /// The page's file.
 pub const PAGE: &str = "report.html";
 
+const SUMMARY: &str = "summary.json";
+
 /// A file that could not be written.
 #[derive(Debug)]
 pub struct NotWritten {
@@ -32,20 +34,20 @@ impl std::error::Error for NotWritten {}
 /// # Errors
 /// The first file that cannot be written.
 pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
-    write_json(&dir.join("summary.json"), &page.summary)?;
+    replace(&dir.join(SUMMARY), json(&page.summary)?.as_bytes())?;
     let series = serde_json::to_string(&page.series).map_err(not_json)? + "\n";
-    file(&dir.join("series.json"), series.as_bytes())?;
+    replace(&dir.join("series.json"), series.as_bytes())?;
     let html = html::of(page).map_err(not_json)?;
-    file(&dir.join(PAGE), html.as_bytes())?;
+    replace(&dir.join(PAGE), html.as_bytes())?;
     let document = markdown::of(page);
     let charts = dir.join(markdown::CHARTS);
     if !document.charts.is_empty() {
         folder(&charts)?;
     }
     for chart in &document.charts {
-        file(&charts.join(chart.name), chart.text.as_bytes())?;
+        replace(&charts.join(chart.name), chart.text.as_bytes())?;
     }
-    file(&dir.join("report.md"), document.text.as_bytes())
+    replace(&dir.join("report.md"), document.text.as_bytes())
 }
 
 /// Makes a folder for a report, if it is not there.
@@ -64,8 +66,11 @@ pub fn folder(path: &Path) -> Result<(), NotWritten> {
 /// # Errors
 /// When it cannot be written.
 pub fn write_json(path: &Path, summary: &Summary) -> Result<(), NotWritten> {
-    let text = serde_json::to_string_pretty(summary).map_err(not_json)? + "\n";
-    file(path, text.as_bytes())
+    file(path, json(summary)?.as_bytes())
+}
+
+fn json(summary: &Summary) -> Result<String, NotWritten> {
+    Ok(serde_json::to_string_pretty(summary).map_err(not_json)? + "\n")
 }
 
 fn not_json(error: serde_json::Error) -> NotWritten {
@@ -80,4 +85,32 @@ fn file(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
         path: path.to_owned(),
         source,
     })
+}
+
+/// Writes a file whole or not at all: on a full disk the one that is there is worth more than the beginning of another.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, path));
+    written.map_err(|source| {
+        // Nothing was there before; what is left of it is of no use.
+        let _ = fs::remove_file(&new);
+        NotWritten {
+            path: path.to_owned(),
+            source,
+        }
+    })
+}
+
+/// Whether what was derived from a record earlier tells of more of its run than this: then the record has been damaged since, or
+/// could not be written, and there is nothing left to derive the better one from.
+#[must_use]
+pub fn is_poorer(dir: &Path, summary: &Summary) -> bool {
+    let known = fs::read(dir.join(SUMMARY)).ok();
+    let known = known.and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    let figure = |pointer: &str| known.as_ref()?.pointer(pointer)?.as_u64();
+    summary.run.record_ends_ns.is_some()
+        && (figure("/requests/issued").is_some_and(|known| known > summary.requests.issued)
+            || figure("/run/elapsed_ns").is_some_and(|known| known > summary.run.elapsed_ns))
 }

@@ -39,7 +39,11 @@ export function header(tools: HTMLElement[], live: () => boolean): Header {
 }
 
 function ending(page: Page, live: boolean): HTMLElement | null {
-  const { state, ended_by: by } = page.summary.run;
+  const { state, ended_by: by, record_ends_ns: cut } = page.summary.run;
+  if (cut !== null && cut !== undefined) {
+    const text = `The record ends at ${duration(cut)}: it is damaged, or could not be written. All figures are of what is before that.`;
+    return h("p", { class: "ending" }, badge("not the whole run", "warn", "warn"), text);
+  }
   if (state === "running" && !live) {
     const text = "This run was cut off: its record has no end. What was recorded until then is shown.";
     return h("p", { class: "ending" }, badge("cut off", "warn", "warn"), text);

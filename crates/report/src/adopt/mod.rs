@@ -125,6 +125,7 @@ fn blank(name: &str, report: &Report) -> Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             workers: 0,
             seed: 0,
+            record_ends_ns: None,
         },
         verdict: Strip::default(),
         criteria: Vec::new(),

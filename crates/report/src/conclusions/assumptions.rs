@@ -39,7 +39,11 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
             units::time(run.elapsed_ns)
         ));
     }
-    if run.state != State::Complete {
+    if run.record_ends_ns.is_some() {
+        all.push(
+            "The record does not hold the whole run: what came later is not in it.".to_owned(),
+        );
+    } else if run.state != State::Complete {
         all.push(
             "The run did not come to its planned end: what would have come later is not in it."
                 .to_owned(),

@@ -43,7 +43,7 @@ pub fn strip(summary: &Summary) -> Strip {
     let criteria = together(&summary.criteria);
     Strip {
         criteria,
-        sentence: sentence(summary, criteria),
+        sentence: of_what_is_there(summary, sentence(summary, criteria)),
         figures: figures(summary, criteria),
     }
 }
@@ -58,6 +58,18 @@ fn together(criteria: &[Judged]) -> Option<Judgement> {
         Some(Judgement::Inconclusive)
     } else {
         Some(Judgement::Pass)
+    }
+}
+
+/// A sentence about a part of a run says so.
+fn of_what_is_there(summary: &Summary, sentence: String) -> String {
+    match summary.run.record_ends_ns {
+        None => sentence,
+        Some(0) => "The record holds nothing of the run: there is nothing to judge.".into(),
+        Some(ns) => format!(
+            "Of the first {}, where the record ends: {sentence}",
+            units::duration(ns)
+        ),
     }
 }
 

@@ -43,9 +43,6 @@ pub fn summary_text(summary: &Summary) -> String {
     if let Some(measurement) = &summary.measurement {
         blocks.push(wrap(&measurement.line(), 2));
     }
-    if let Some(record) = &summary.record {
-        blocks.push(format!("Report: {record}/report.html"));
-    }
     blocks.join("\n\n") + "\n"
 }
 
@@ -60,10 +57,14 @@ fn identity(summary: &Summary) -> String {
     let when = run.started_utc.replace('T', " ");
     let when = when.split('.').next().unwrap_or_default();
     let state = match run.state {
+        _ if run.record_ends_ns.is_some() => "",
         State::Complete => "",
         State::Running => " · not finished",
         State::Interrupted => " · ended early",
     };
+    let cut = run.record_ends_ns.map_or_else(String::new, |ns| {
+        format!(" · the record ends at {}", units::duration(ns))
+    });
     // A URL as the test is its own name.
     let what = if run.target.is_empty() || run.name.starts_with(&run.target) {
         run.name.clone()
@@ -76,7 +77,7 @@ fn identity(summary: &Summary) -> String {
     } else {
         String::new()
     };
-    wrap(&format!("{what} · {}{when}{state}", run.load), 2)
+    wrap(&format!("{what} · {}{when}{state}{cut}", run.load), 2)
 }
 
 /// A line per criterion: the verdict, the criterion, what was measured, and why.

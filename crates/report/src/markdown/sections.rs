@@ -41,12 +41,17 @@ pub fn head(summary: &Summary) -> String {
     );
     words.extend(match run.state {
         State::Complete => None,
+        State::Running if run.record_ends_ns.is_some() => None,
         State::Running => Some("**not finished**".to_owned()),
         State::Interrupted => Some(format!(
             "**ended early** by {}",
             escaped(run.ended_by.as_deref().unwrap_or("a signal"))
         )),
     });
+    words.extend(
+        run.record_ends_ns
+            .map(|ns| format!("**the record ends at {}**", units::duration(ns))),
+    );
     let mut table = Table::new(&["", "", "<"]);
     for figure in &summary.verdict.figures {
         table.row([

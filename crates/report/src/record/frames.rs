@@ -8,9 +8,10 @@ use measure::LabelId;
 use super::{Frame, Reader};
 
 /// Streams a run's finished intervals.
-#[derive(Default)]
 pub struct Frames {
     processes: Vec<Process>,
+    /// Where the record ends; later intervals lack a process.
+    until_ns: Option<u64>,
 }
 
 /// What one process wrote.
@@ -21,6 +22,14 @@ struct Process {
 }
 
 impl Frames {
+    /// No process yet, of a record that ends there.
+    pub(super) fn until(until_ns: Option<u64>) -> Frames {
+        Frames {
+            processes: Vec::new(),
+            until_ns,
+        }
+    }
+
     /// Another process of the same run.
     pub(super) fn join(&mut self, reader: Reader, ids: BTreeMap<LabelId, LabelId>) {
         let reader = reader.peekable();
@@ -51,6 +60,6 @@ impl Iterator for Frames {
                 None => sum = Some(frame),
             }
         }
-        sum
+        sum.filter(|frame| self.until_ns.is_none_or(|end| frame.span.1 <= end))
     }
 }

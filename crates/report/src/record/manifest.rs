@@ -155,6 +155,9 @@ pub struct End {
     /// The record lacks what came after this moment, because it could no longer be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_ends_ns: Option<u64>,
+    /// The end of the run's last interval: a record whose own ends earlier lacks something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_to_ns: Option<u64>,
 }
 
 /// A file that the run was read from.

@@ -1,11 +1,14 @@
 //! The reader: finished intervals, one after the other, whatever state the files were left in. An interval counts when its
 //! end line is there and every histogram that its counters name can be read; with the first that does not, the record ends.
+//! Whether that end is the usual one, or damage, is said as well.
 
 use std::{
     fs::File,
     io::{BufRead, BufReader},
     path::Path,
 };
+
+use serde::de::DeserializeOwned;
 
 use super::{
     counters::{self, Line},
@@ -18,6 +21,8 @@ pub struct Reader {
     counters: Lines,
     log: Lines,
     decoder: Decoder,
+    /// Something that was written cannot be read.
+    broken: bool,
 }
 
 impl Reader {
@@ -28,21 +33,47 @@ impl Reader {
             counters: Lines::open(&dir.join("counters.jsonl")),
             log: Lines::open(&dir.join("intervals.hlog")),
             decoder: Decoder::new(),
+            broken: false,
         }
     }
 
+    /// Whether the reader stopped at something that was written and cannot be read. An interval that was being written when
+    /// its process ended is none.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Histograms are written before the counters. So an interval whose counters are whole had its histograms, none was begun
+    /// behind an unfinished one, and the histograms are ahead by one interval at most.
+    fn look_behind(&mut self, counters_were_whole: bool) {
+        let is_end = |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: Line| line.end);
+        self.broken |= counters_were_whole
+            || self.counters.rest(is_end) > 0
+            || self.log.rest(|line| line.starts_with(b"#end ")) > 1;
+    }
+
     fn read(&mut self) -> Option<Frame> {
-        let lines = self.counter_lines()?;
+        let lines = self.counter_lines();
+        let counters_are_whole = lines.is_some();
+        let frame = lines.and_then(|lines| self.frame(&lines));
+        if frame.is_none() {
+            self.look_behind(counters_are_whole);
+        }
+        frame
+    }
+
+    fn frame(&mut self, lines: &[Line]) -> Option<Frame> {
         let mut frame = Frame {
             index: lines.first()?.i,
             ..Frame::default()
         };
         lines.first()?.run.as_ref()?.fill(&mut frame);
-        for line in &lines {
+        for line in lines {
             let key = (line.label?, line.phase.unwrap_or(frame.phase));
             frame.parts.insert(key, line.part());
         }
-        self.histograms(&mut frame, &lines)?;
+        self.histograms(&mut frame, lines)?;
         // Label 0 has a line even when nothing was counted; the interval it came from had no such slot.
         frame
             .parts
@@ -108,6 +139,18 @@ impl Iterator for Reader {
     }
 }
 
+/// The lines of a file that hold such a thing, and how many of its whole lines do not.
+pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
+    let (mut lines, mut found, mut unreadable) = (Lines::open(path), Vec::new(), 0);
+    while let Some(line) = lines.next_bytes() {
+        match serde_json::from_slice(line) {
+            Ok(thing) => found.push(thing),
+            Err(_) => unreadable += 1,
+        }
+    }
+    (found, unreadable)
+}
+
 /// Whole lines of a file; a torn last one is none.
 pub(super) struct Lines {
     file: Option<BufReader<File>>,
@@ -123,11 +166,24 @@ impl Lines {
     }
 
     pub(super) fn next(&mut self) -> Option<&str> {
+        std::str::from_utf8(self.next_bytes()?).ok()
+    }
+
+    /// Reads to the end and counts the whole lines that are wanted.
+    fn rest(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
+        let mut wanted = 0;
+        while let Some(line) = self.next_bytes() {
+            wanted += usize::from(is_wanted(line));
+        }
+        wanted
+    }
+
+    fn next_bytes(&mut self) -> Option<&[u8]> {
         self.buffer.clear();
         self.file
             .as_mut()?
             .read_until(b'\n', &mut self.buffer)
             .ok()?;
-        std::str::from_utf8(self.buffer.strip_suffix(b"\n")?).ok()
+        self.buffer.strip_suffix(b"\n")
     }
 }

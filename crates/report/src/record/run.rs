@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::history::History;
 use measure::{
     Kind, Label, LabelId, Labels, Outcome,
     confidence::Windows,
@@ -14,13 +15,10 @@ use measure::{
     label::{self, Group},
     summary::Times,
 };
-use serde::de::DeserializeOwned;
-
-use crate::history::History;
 
 use super::{
-    Event, Frame, Frames, Manifest, Part, Reader, RecordError, Row, SCHEMA, State, door::DoorLine,
-    place, read::Lines,
+    Cut, Event, Frame, Frames, Manifest, Part, Reader, RecordError, Row, SCHEMA, State,
+    door::DoorLine, place, read::things,
 };
 
 /// A run as its record has it.
@@ -36,6 +34,10 @@ pub struct Run {
     pub totals: Totals,
     /// What happened.
     pub events: Vec<Event>,
+    /// Where the record ends, if it does not hold the whole run. Nothing behind that is in any figure.
+    pub cut: Option<Cut>,
+    /// What else of the record cannot be read, in words.
+    pub damage: Vec<String>,
 }
 
 /// What was counted in a run's finished intervals.
@@ -164,7 +166,15 @@ impl Run {
             labels,
             totals: Totals::default(),
             events: Vec::new(),
+            cut: None,
+            damage: Vec::new(),
         }
+    }
+
+    /// Whether the run came to its planned end and the record holds all of it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.manifest.state == State::Complete && self.cut.is_none()
     }
 
     /// Reads a run's folder. Of a run that was killed, every finished interval is there.
@@ -173,25 +183,37 @@ impl Run {
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = read_manifest(dir)?;
+        let run = Run::read(dir, &manifest, None);
+        // Where one process's record ends, the others' figures are no longer those of the run.
+        match run.cut {
+            Some(cut) if run.totals.last_end_ns() > cut.at_ns => Ok(Run {
+                cut: Some(cut),
+                ..Run::read(dir, &manifest, Some(cut.at_ns))
+            }),
+            _ => Ok(run),
+        }
+    }
+
+    /// Everything up to a moment.
+    fn read(dir: &Path, manifest: &Manifest, until_ns: Option<u64>) -> Run {
         let mut run = Run {
             dir: Some(dir.to_owned()),
-            labels: Vec::new(),
-            totals: Totals::of(&manifest),
-            manifest,
-            events: Vec::new(),
+            totals: Totals::of(manifest),
+            ..Run::planned(manifest.clone(), Vec::new())
         };
-        run.take(dir);
+        run.take(dir, manifest, until_ns);
         for part in part_dirs(dir) {
-            run.take(&part);
+            let own = read_manifest(&part);
+            run.take(&part, own.as_ref().unwrap_or(manifest), until_ns);
             // A run is over when all its processes are.
-            if read_manifest(&part).is_ok_and(|part| part.state == State::Interrupted)
+            if own.is_ok_and(|part| part.state == State::Interrupted)
                 && run.manifest.state == State::Complete
             {
                 run.manifest.state = State::Interrupted;
             }
         }
         run.events.sort_by_key(|event| event.at_ns);
-        Ok(run)
+        run
     }
 
     /// Finds a run by `last`, its name, the beginning of its name, or its path, and reads it.
@@ -219,7 +241,7 @@ impl Run {
         let mut parts: BTreeMap<u64, DoorPart> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
         for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
-            for line in json_lines::<DoorLine>(&dir.join("door.jsonl")) {
+            for line in things::<DoorLine>(&dir.join("door.jsonl")).0 {
                 if self.totals.rows.contains_key(&line.i) {
                     parts.entry(line.i).or_default().merge(line.part());
                 }
@@ -232,42 +254,66 @@ impl Run {
     #[must_use]
     pub fn frames(&self) -> Option<Frames> {
         let dir = self.dir.as_ref()?;
-        let mut frames = Frames::default();
+        let mut frames = Frames::until(self.cut.map(|cut| cut.at_ns));
         let mut labels = Run::planned(self.manifest.clone(), Vec::new());
         for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
-            let ids = labels.add_labels(json_lines(&dir.join("labels.jsonl")));
+            let ids = labels.add_labels(things(&dir.join("labels.jsonl")).0);
             frames.join(Reader::open(&dir), ids);
         }
         Some(frames)
     }
 
     /// Adds what one process wrote.
-    fn take(&mut self, dir: &Path) {
-        let ids = self.add_labels(json_lines(&dir.join("labels.jsonl")));
-        let id = |id: LabelId| ids.get(&id).copied().unwrap_or(id);
-        for mut frame in Reader::open(dir) {
+    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
+        let (labels, unreadable) = things(&dir.join("labels.jsonl"));
+        let mut ids = self.add_labels(labels);
+        let known = ids.len();
+        let mut reader = Reader::open(dir);
+        let mut last_ns = 0;
+        for mut frame in reader.by_ref() {
+            if until_ns.is_some_and(|end| frame.span.1 > end) {
+                break;
+            }
+            last_ns = frame.span.1;
             let parts = std::mem::take(&mut frame.parts);
+            for ((label, _), part) in &parts {
+                if !ids.contains_key(label) {
+                    ids.extend(self.add_labels(vec![nameless(*label, part)]));
+                }
+            }
+            let own = |id: LabelId| ids.get(&id).copied().unwrap_or(id);
             frame.parts = parts
                 .into_iter()
-                .map(|((label, phase), part)| ((id(label), phase), part))
+                .map(|((label, phase), part)| ((own(label), phase), part))
                 .collect();
             self.totals.add(&frame, &self.labels);
         }
-        let events = json_lines::<Event>(&dir.join("events.jsonl")).map(|mut event| {
+        if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {
+            self.cut = Some(cut.earlier(self.cut));
+        }
+        self.tell_damage("labels.jsonl", "names", unreadable.max(ids.len() - known));
+        let (events, unreadable) = things::<Event>(&dir.join("events.jsonl"));
+        self.tell_damage("events.jsonl", "lines", unreadable);
+        for mut event in events {
             if let Some(error) = &mut event.error {
-                error.label = id(error.label);
+                error.label = ids.get(&error.label).copied().unwrap_or(error.label);
             }
-            event
-        });
-        for event in events {
             if !self.events.contains(&event) {
                 self.events.push(event);
             }
         }
     }
 
+    fn tell_damage(&mut self, file: &str, what: &str, lost: usize) {
+        if lost > 0 {
+            self.damage.push(format!(
+                "the record is damaged: {lost} {what} of {file} cannot be read"
+            ));
+        }
+    }
+
     /// Adds labels of one process; says which number each has here.
-    fn add_labels(&mut self, labels: impl Iterator<Item = Label>) -> BTreeMap<LabelId, LabelId> {
+    fn add_labels(&mut self, labels: Vec<Label>) -> BTreeMap<LabelId, LabelId> {
         let mut ids = BTreeMap::new();
         for label in labels {
             let same = |known: &&Label| {
@@ -340,8 +386,23 @@ fn part_dirs(dir: &Path) -> Vec<PathBuf> {
     numbered.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The readable lines of a file.
-fn json_lines<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> + use<T> {
-    let mut lines = Lines::open(path);
-    std::iter::from_fn(move || serde_json::from_str(lines.next()?).ok())
+/// The label of figures whose name cannot be read any more: no figure is lost with its name.
+fn nameless(id: LabelId, part: &Part) -> Label {
+    if let Some(fixed) = Labels::default().all().iter().find(|label| label.id == id) {
+        return fixed.clone();
+    }
+    let counts_iterations = (Outcome::ALL.iter())
+        .any(|outcome| part.slot.histogram(Kind::Iteration, *outcome).is_some());
+    let name = format!("(name lost, number {id})");
+    Label {
+        id,
+        group: if counts_iterations {
+            Group::Iteration
+        } else {
+            Group::Request
+        },
+        method: String::new(),
+        text: name.clone(),
+        name,
+    }
 }

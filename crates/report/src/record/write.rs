@@ -68,6 +68,8 @@ impl Writer {
             totals: Totals::of(&manifest),
             manifest,
             events,
+            cut: None,
+            damage: Vec::new(),
         };
         let mut writer = Writer {
             redactor,
@@ -142,6 +144,7 @@ impl Writer {
     pub fn finish(mut self, state: State, end: End) -> (Run, Option<RecordError>) {
         let end = End {
             record_ends_ns: self.lost_from_ns,
+            recorded_to_ns: Some(self.run.totals.last_end_ns()),
             reason: end.reason.map(|reason| self.redactor.text(&reason)),
             ..end
         };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     conclusions::{self, Strip},
-    record::{EventKind, Model, Part, Run, State},
+    record::{Cut, EventKind, Model, Part, Run, State},
     series::moments::{self, Moments},
     units, verdict,
 };
@@ -139,6 +139,9 @@ fn elapsed_ns(run: &Run) -> u64 {
 
 /// The end of the load, or the moment at which the run was stopped, or that up to which the record of a killed run goes.
 pub(super) fn load_end_ns(run: &Run) -> u64 {
+    if let Some(cut) = run.cut {
+        return cut.at_ns.min(run.manifest.load.end_ns);
+    }
     match (&run.manifest.end, run.manifest.state) {
         (_, State::Complete) => run.manifest.load.end_ns,
         (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
@@ -163,6 +166,7 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
         version: manifest.tool.version.clone(),
         workers: manifest.workers,
         seed: manifest.seed,
+        record_ends_ns: run.cut.map(|cut| cut.at_ns),
     }
 }
 
@@ -227,6 +231,21 @@ fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
     }
 }
 
+/// Where the record ends, and that the figures do.
+#[must_use]
+pub fn cut_text(cut: Cut) -> String {
+    let at = units::duration(cut.at_ns);
+    let run_on = cut.of_ns.map_or_else(String::new, |ns| {
+        format!(", the run went on to {}", units::duration(ns))
+    });
+    let how = if cut.damaged {
+        "is damaged at"
+    } else {
+        "could not be written any further and ends at"
+    };
+    format!("the record {how} {at}{run_on}: all figures are of what is before that")
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let mut notes = run.manifest.notes.clone();
     let warnings = run
@@ -241,10 +260,11 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let end = run.totals.last_end_ns();
     match run.manifest.state {
         State::Complete => {}
-        State::Running => notes.push(format!(
-            "the run has not come to its end: this is what was recorded in its first {}",
+        State::Running if run.cut.is_none() => notes.push(format!(
+            "the record holds no end of the run, which goes on or was killed: this is what was recorded in its first {}",
             units::duration(end)
         )),
+        State::Running => {}
         State::Interrupted => {
             let by = summary
                 .run
@@ -254,12 +274,16 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
             notes.push(format!("the run was ended early by {by}: planned arrivals are those that were due until then"));
         }
     }
-    if let Some(lost) = run.manifest.end.as_ref().and_then(|end| end.record_ends_ns) {
-        notes.push(format!(
-            "the record could not be written after {}",
+    let unwritten = run.manifest.end.as_ref().and_then(|end| end.record_ends_ns);
+    match (run.cut, unwritten) {
+        (Some(cut), _) => notes.push(cut_text(cut)),
+        (None, Some(lost)) => notes.push(format!(
+            "the record could not be written after {}: these figures are whole, what is rendered again will not be",
             units::duration(lost)
-        ));
+        )),
+        (None, None) => {}
     }
+    notes.extend(run.damage.iter().cloned());
     if !summary.requests.adds_up {
         notes.push(
             "the request ledger does not add up: please report this with the run's folder".into(),

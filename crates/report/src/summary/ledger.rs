@@ -69,7 +69,7 @@ pub(crate) fn arrivals(run: &Run) -> Arrivals {
             .sum::<u64>()
     };
     let (started, skipped) = (total(|run| run.started), total(|run| run.skipped));
-    let until_stop = run.manifest.state != State::Complete;
+    let until_stop = !run.is_whole();
     let planned = run.manifest.load.planned.map(|planned| {
         if until_stop {
             total(|run| run.due)
@@ -117,9 +117,9 @@ pub(crate) fn requests(run: &Run, counters: &Counters) -> Requests {
     }
 }
 
-/// Only a killed run may leave anything between its columns: the end of what was under way was never recorded.
+/// Only a record that ends before its run may leave anything between its columns: the end of what was under way was never recorded.
 fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
-    if run.manifest.state == State::Running {
+    if run.manifest.state == State::Running || run.cut.is_some() {
         begun.saturating_sub(ended)
     } else {
         0

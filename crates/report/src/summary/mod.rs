@@ -18,6 +18,7 @@ use measure::{Kind, LabelId, label::Group};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use build::cut_text;
 pub use build::of;
 pub(crate) use build::{per_second, with};
 pub use confidence::Confidence;
@@ -177,6 +178,10 @@ pub struct Identity {
     pub workers: usize,
     /// The seed.
     pub seed: u64,
+    /// Where the record ends, in nanoseconds from the start, when it is damaged or could not be written: all figures are of what is
+    /// before that. None: it holds the run.
+    #[serde(default)]
+    pub record_ends_ns: Option<u64>,
 }
 
 /// Everything of one label.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Figure, Sampled, per_second};
-use crate::record::{Model, Run, State};
+use crate::record::{Model, Run};
 
 /// What was planned of a phase, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,11 +50,7 @@ pub(super) fn of(run: &Run, headline: Kind, elapsed_ns: u64) -> Vec<PhaseRow> {
             .totals
             .sum(|id, phase| is_iteration(id) && phase == index);
         let started = iterations.slot.counters.ended();
-        let planned = if run.manifest.state == State::Complete {
-            facts.planned
-        } else {
-            due
-        };
+        let planned = if run.is_whole() { facts.planned } else { due };
         let is_open = run.manifest.load.model == Model::Open;
         let all = run
             .totals

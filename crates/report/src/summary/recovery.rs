@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, PhaseRow, Sampled, per_second};
 use crate::{
-    record::{Model, Part, PhaseFacts, Row, Run, State},
+    record::{Model, Part, PhaseFacts, Row, Run},
     series::moments::Moment,
 };
 
@@ -76,7 +76,7 @@ pub(super) fn of(
     headline: Kind,
     elapsed_ns: u64,
 ) -> Option<Recovery> {
-    if run.manifest.load.model != Model::Open || run.manifest.state != State::Complete {
+    if run.manifest.load.model != Model::Open || !run.is_whole() {
         return None;
     }
     let recovery = Recovery {

@@ -53,7 +53,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
     let facts = &run.manifest.scenarios;
     let total: u64 = facts.iter().map(|facts| u64::from(facts.weight)).sum();
     let draw = Draw::new(run.manifest.seed, facts.iter().map(|facts| facts.weight));
-    let under_way = run.manifest.state == State::Running;
+    let under_way = run.manifest.state == State::Running || run.cut.is_some();
     let planned = arrivals.and_then(|arrivals| arrivals.planned);
     let drawn = planned
         .filter(|n| !under_way || facts.len() < 2 || *n <= MOST_DRAWN_LIVE)

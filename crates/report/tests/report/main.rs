@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod artillery;
+mod conclude;
+mod damage;
 mod export;
 mod page;
 mod plan;

@@ -196,6 +196,7 @@ pub fn end() -> End {
         ns: 3 * SECOND + 10 * MS,
         reason: None,
         record_ends_ns: None,
+        recorded_to_ns: None,
     }
 }
 

@@ -216,6 +216,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         ns: last,
         reason: None,
         record_ends_ns: None,
+        recorded_to_ns: None,
     };
     writer.finish(State::Complete, end).0
 }

@@ -1,0 +1,219 @@
+//! What rules conclude of summaries in which one figure is another than the sentence of before took for granted.
+
+use report::{
+    conclusions,
+    summary::{self, AfterLoad, Figure, Recovery, Row, Stretch, Summary, Trend},
+};
+
+use super::worlds::{World, run};
+
+fn healthy() -> Summary {
+    summary::of(&run(World::Healthy, &[]))
+}
+
+/// The sentence of a kind.
+fn said(summary: &Summary, kind: &str) -> Option<String> {
+    let all = conclusions::of(summary);
+    let json = serde_json::to_value(summary).unwrap();
+    for path in all.iter().flat_map(|c| &c.figures) {
+        let found = json.pointer(&format!("/{}", path.replace('.', "/")));
+        assert!(found.is_some_and(|value| !value.is_null()), "{path}");
+    }
+    let found = all.into_iter().find(|c| c.kind == kind);
+    found.map(|c| c.text)
+}
+
+/// An endpoint whose percentiles are these, in milliseconds; none where there are too few samples to give one.
+fn endpoint(summary: &Summary, id: u16, text: &str, [p50, p95]: [Option<u64>; 2]) -> Row {
+    let figure = |ms: Option<u64>| match ms {
+        Some(ms) => Figure::of(ms * 1_000_000),
+        None => Figure {
+            too_few: true,
+            ..Figure::default()
+        },
+    };
+    let mut row = summary.labels[0].clone();
+    (row.id, row.text) = (id, text.to_owned());
+    for stats in [&mut row.service, &mut row.response].into_iter().flatten() {
+        (stats.p50, stats.p90, stats.p95) = (figure(p50), figure(None), figure(p95));
+    }
+    row
+}
+
+fn slowest_of(rows: &[(&str, [Option<u64>; 2])]) -> Option<String> {
+    let mut summary = healthy();
+    summary.labels = (2..)
+        .zip(rows)
+        .map(|(id, (text, figures))| endpoint(&summary, id, text, *figures))
+        .collect();
+    said(&summary, "slowest")
+}
+
+#[test]
+fn the_slowest_endpoint_is_the_slowest_of_all() {
+    let few = [Some(77), None];
+    let many = [Some(5), Some(24)];
+    let text = slowest_of(&[("GET /search", many), ("POST /checkout", few)]).unwrap();
+    assert!(
+        text.starts_with(
+            "The slowest endpoint was POST /checkout, with a p50 response time of 77.0 ms"
+        ),
+        "{text}"
+    );
+    let text = slowest_of(&[("GET /search", many), ("GET /", [Some(3), Some(9)])]).unwrap();
+    assert!(
+        text.starts_with("The slowest endpoint was GET /search, with a p95"),
+        "{text}"
+    );
+    let nothing = [None, None];
+    let text = slowest_of(&[
+        ("GET /a", many),
+        ("GET /b", [Some(1), Some(2)]),
+        ("GET /c", nothing),
+    ]);
+    let text = text.unwrap();
+    assert!(
+        text.starts_with("Of the 2 endpoints (of 3) with enough answers"),
+        "{text}"
+    );
+    assert_eq!(slowest_of(&[("GET /a", many), ("GET /c", nothing)]), None);
+    assert_eq!(
+        slowest_of(&[("GET /a", many), ("GET /b", many)]),
+        None,
+        "neither is"
+    );
+}
+
+#[test]
+fn an_endpoint_without_answers_is_slower_than_any_that_answers() {
+    let mut summary = healthy();
+    summary.labels = vec![
+        endpoint(&summary, 2, "GET /slow", [Some(900), Some(950)]),
+        endpoint(&summary, 3, "GET /dead", [Some(1), Some(2)]),
+    ];
+    let dead = &mut summary.labels[1];
+    for stats in [&mut dead.service, &mut dead.response] {
+        let stats = stats.as_mut().unwrap();
+        stats.p95 = Figure {
+            at_least_ns: Some(100_000_000),
+            ..Figure::default()
+        };
+    }
+    let text = said(&summary, "slowest").unwrap();
+    assert!(
+        text.contains("was GET /dead, with a p95 response time of ≥ 100 ms"),
+        "{text}"
+    );
+}
+
+fn stretch(requests: f64, in_flight: f64) -> Stretch {
+    Stretch {
+        from_ns: 0,
+        to_ns: 1,
+        due_per_second: 100.0,
+        issued_per_second: requests,
+        ok_per_second: requests,
+        error_share: Some(0.0),
+        in_flight: Some(in_flight),
+        p95: None,
+    }
+}
+
+fn course(first: Stretch, last: Stretch) -> Summary {
+    let mut summary = healthy();
+    summary.trend = Some(Trend {
+        best: first.clone(),
+        first,
+        last,
+    });
+    summary
+}
+
+#[test]
+fn users_who_gather_are_no_overload() {
+    // The same arrivals, each of which goes on for longer than a quarter of the load: requests grow with the users.
+    let gathering = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
+    assert_eq!(said(&gathering, "overload"), None);
+    let overload = course(stretch(100.0, 10.0), stretch(100.0, 40.0));
+    assert!(
+        said(&overload, "overload")
+            .unwrap()
+            .contains("grew from 10.0")
+    );
+}
+
+#[test]
+fn a_few_time_outs_under_a_growing_load_are_no_overload() {
+    let mut summary = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
+    summary.trend.as_mut().unwrap().last.due_per_second = 400.0;
+    summary.all.none.insert("timeout".into(), 1);
+    assert_eq!(said(&summary, "overload"), None);
+    summary
+        .all
+        .none
+        .insert("timeout".into(), summary.all.count / 10);
+    assert!(said(&summary, "overload").is_some());
+}
+
+#[test]
+fn what_did_not_grow_is_not_said_to_have_grown() {
+    let mut last = stretch(100.0, 150.0);
+    last.ok_per_second = 50.0;
+    let mut summary = course(stretch(100.0, 200.0), last);
+    summary
+        .all
+        .none
+        .insert("timeout".into(), summary.all.count / 10);
+    let text = said(&summary, "overload").unwrap();
+    assert!(
+        text.contains("went from 200 in the first quarter") && !text.contains("grew"),
+        "{text}"
+    );
+}
+
+#[test]
+fn who_keeps_up_must_have_had_to() {
+    let kept_up = |summary: &Summary| said(summary, "healthy").unwrap().contains("kept up");
+    let mut summary = healthy();
+    assert!(kept_up(&summary));
+    summary.arrivals.as_mut().unwrap().skipped = 5;
+    assert!(!kept_up(&summary), "the plan's cap took load away");
+    let mut summary = healthy();
+    summary.run.model = report::record::Model::Closed;
+    assert!(!kept_up(&summary), "a closed loop sends what comes back");
+    let mut summary = healthy();
+    summary.trend = None;
+    summary.recovery = Some(Recovery {
+        after_load: Some(AfterLoad {
+            from_ns: 1,
+            under_way: 500,
+            drained_ns: 5_000_000_000,
+            ended: 500,
+            errors: 0,
+            p95: None,
+        }),
+        peak: None,
+    });
+    assert!(
+        !kept_up(&summary),
+        "seconds of work were left when a short load ended"
+    );
+}
+
+#[test]
+fn a_generator_that_was_not_late_is_not_called_late() {
+    let mut summary = summary::of(&run(World::Starved, &[]));
+    let m = summary.measurement.as_mut().unwrap();
+    m.reasons = vec!["EMFILE: no file descriptors left for 3 requests".into()];
+    m.late_ns.clear();
+    let text = said(&summary, "generator").unwrap();
+    assert!(!text.contains("started at least"), "{text}");
+    let m = summary.measurement.as_mut().unwrap();
+    m.verdict = "DEGRADED".into();
+    summary.all.error_share = Some(1.0);
+    let text = said(&summary, "generator").unwrap();
+    assert!(
+        !text.contains("the server can do"),
+        "refusing is no throughput: {text}"
+    );
+}

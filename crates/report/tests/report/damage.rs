@@ -1,0 +1,252 @@
+//! Records that do not hold their run: what is left is told as such, and nothing is made of what is missing.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use measure::door::DoorPart;
+use report::{
+    derived, page,
+    record::{Cut, HostSample, Run, State},
+    summary::{self, Summary},
+};
+
+use crate::support::{Folder, MS, SECOND, end, intervals, labels, plan, write, writer};
+
+/// How far the run went.
+const WHOLE: u64 = 3 * SECOND + 10 * MS;
+
+/// A record of a whole run, changed.
+fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> (Folder, PathBuf) {
+    let folder = Folder::new();
+    let dir = write(&folder.0, &plan(&["unsent < 1%"])).dir.unwrap();
+    let path = dir.join(name);
+    let mut content = fs::read(&path).unwrap();
+    change(&mut content);
+    fs::write(path, content).unwrap();
+    (folder, dir)
+}
+
+/// The place behind the end line of the interval before the last `n`.
+fn before_last(content: &[u8], n: usize, end: &str) -> usize {
+    let text = std::str::from_utf8(content).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let ends: Vec<usize> = (0..lines.len())
+        .filter(|i| lines[*i].contains(end))
+        .collect();
+    let keep = ends[ends.len() - 1 - n];
+    lines[..=keep].iter().map(|line| line.len()).sum()
+}
+
+fn open(dir: &Path) -> (Run, Summary) {
+    let run = Run::open(dir).unwrap();
+    let summary = summary::of(&run);
+    (run, summary)
+}
+
+fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
+    let (run, summary) = open(dir);
+    let at_ns = run.totals.last_end_ns();
+    assert!(at_ns < WHOLE);
+    let cut = Cut {
+        at_ns,
+        of_ns: Some(WHOLE),
+        damaged,
+    };
+    assert_eq!(run.cut, Some(cut));
+    assert_eq!(summary.run.record_ends_ns, Some(at_ns));
+    let arrivals = summary.arrivals.as_ref().unwrap();
+    assert_eq!(
+        arrivals.unsent,
+        Some(0),
+        "nothing is known of what came later"
+    );
+    assert!(arrivals.until_stop && arrivals.adds_up, "{arrivals:?}");
+    assert!(summary.requests.adds_up);
+    assert!(
+        summary.run.elapsed_ns <= WHOLE - 10 * MS,
+        "rates are by the time that is there"
+    );
+    let reasons = summary.measurement.as_ref().unwrap().reasons.join(" ");
+    assert!(!reasons.contains("never sent"), "{reasons}");
+    assert!(
+        summary.verdict.sentence.starts_with("Of the first "),
+        "{}",
+        summary.verdict.sentence
+    );
+    let note = summary.notes.iter().find(|note| note.starts_with(word));
+    assert!(
+        note.is_some_and(|note| note.contains("run went on to 3.01 s")),
+        "{:?}",
+        summary.notes
+    );
+    let text = report::console::summary_text(&summary);
+    assert!(text.contains("the record ends at"), "{text}");
+    assert!(
+        report::markdown::of(&page::of(&run))
+            .text
+            .contains("**the record ends at")
+    );
+}
+
+#[test]
+fn a_flipped_byte_among_the_histograms() {
+    let (_folder, dir) = changed("intervals.hlog", |content| {
+        let at = before_last(content, 3, "#end ") + 60;
+        content[at] ^= 1;
+    });
+    says_only_what_is_there(&dir, true, "the record is damaged at ");
+}
+
+#[test]
+fn counters_without_their_tail() {
+    let (_folder, dir) = changed("counters.jsonl", |content| {
+        content.truncate(before_last(content, 2, "\"end\":true"));
+    });
+    says_only_what_is_there(&dir, true, "the record is damaged at ");
+}
+
+#[test]
+fn counters_that_are_gone() {
+    let (_folder, dir) = changed("counters.jsonl", Vec::clear);
+    let (run, summary) = open(&dir);
+    assert_eq!(run.cut.map(|cut| cut.at_ns), Some(0));
+    let said = summary.verdict.sentence;
+    assert_eq!(
+        said,
+        "The record holds nothing of the run: there is nothing to judge."
+    );
+    assert_eq!(
+        summary.conclusions[0].text,
+        "The record holds 0 requests: there is nothing to conclude."
+    );
+}
+
+#[test]
+fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
+    let folder = Folder::new();
+    let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());
+    // The disk is full for one file, which is first written in the fourth interval.
+    let dir = broken.dir().unwrap().to_owned();
+    std::os::unix::fs::symlink("/dev/full", dir.join("door.jsonl")).unwrap();
+    let mut warned = 0;
+    for (i, mut interval) in intervals().into_iter().enumerate() {
+        if i < 3 {
+            interval.door = DoorPart::default();
+        }
+        let warning = broken.interval(&interval, &HostSample::default());
+        warned += usize::from(warning.is_some());
+    }
+    assert_eq!(warned, 1);
+    let (live, _) = broken.finish(State::Complete, end());
+    assert!(live.is_whole() && summary::of(&live).run.record_ends_ns.is_none());
+    says_only_what_is_there(&dir, false, "the record could not be written any further");
+}
+
+#[test]
+fn a_killed_run_is_torn_not_damaged() {
+    let kill = |dir: &Path| {
+        let path = dir.join("manifest.json");
+        let mut manifest: serde_json::Value =
+            serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        manifest["state"] = "running".into();
+        manifest["end"] = serde_json::Value::Null;
+        fs::write(path, manifest.to_string()).unwrap();
+    };
+    let (_folder, dir) = changed("counters.jsonl", |content| {
+        let end = before_last(content, 1, "\"end\":true");
+        content.truncate(end + 20);
+    });
+    kill(&dir);
+    assert_eq!(
+        Run::open(&dir).unwrap().cut,
+        None,
+        "the interval in progress"
+    );
+    let (_folder, dir) = changed("counters.jsonl", |content| {
+        let end = before_last(content, 4, "\"end\":true");
+        content[end + 3] = b'\n';
+    });
+    kill(&dir);
+    let cut = Run::open(&dir).unwrap().cut.unwrap();
+    assert_eq!(
+        (cut.of_ns, cut.damaged),
+        (None, true),
+        "more intervals stand behind it"
+    );
+}
+
+#[test]
+fn figures_whose_name_is_lost_are_not_lost() {
+    let (_folder, dir) = changed("labels.jsonl", |content| {
+        let at = content.windows(5).position(|w| w == b"\"id\":").unwrap();
+        content[at] = b'?';
+        let at = content.iter().rposition(|byte| *byte == b'{').unwrap();
+        content[at] = b'?';
+    });
+    let (run, summary) = open(&dir);
+    assert_eq!(run.cut, None, "every interval is there");
+    let folder = Folder::new();
+    let whole = summary::of(&write(&folder.0, &plan(&["unsent < 1%"])));
+    let counts = |summary: &Summary| {
+        let rows = summary.labels.iter().chain(&summary.iterations);
+        let mut counts: Vec<u64> = rows.map(|row| row.count).collect();
+        counts.sort_unstable();
+        counts
+    };
+    assert_eq!(counts(&summary), counts(&whole));
+    assert_eq!(summary.arrivals, whole.arrivals);
+    let all = format!("{:?}{:?}", summary.labels, summary.iterations);
+    assert!(all.contains("(name lost, number "), "{all}");
+    assert!(
+        summary
+            .notes
+            .iter()
+            .any(|note| note.contains("labels.jsonl")),
+        "{:?}",
+        summary.notes
+    );
+}
+
+#[test]
+fn of_several_processes_only_what_all_of_them_hold_counts() {
+    let folder = Folder::new();
+    let plan = plan(&[]);
+    let dir = writer(&folder.0.join("runs"), &plan, labels().all())
+        .finish(State::Complete, end())
+        .0
+        .dir
+        .unwrap();
+    for process in 0..2 {
+        let written = write(&folder.0.join(format!("part{process}")), &plan)
+            .dir
+            .unwrap();
+        fs::create_dir_all(dir.join("parts")).unwrap();
+        fs::rename(written, dir.join(format!("parts/{process}"))).unwrap();
+    }
+    let counters = dir.join("parts/1/counters.jsonl");
+    let mut content = fs::read(&counters).unwrap();
+    content.truncate(before_last(&content, 2, "\"end\":true"));
+    fs::write(counters, content).unwrap();
+    let run = Run::open(&dir).unwrap();
+    let cut = run.cut.unwrap();
+    assert!(cut.at_ns < WHOLE && run.totals.last_end_ns() == cut.at_ns);
+    assert_eq!(run.frames().unwrap().last().unwrap().span.1, cut.at_ns);
+}
+
+#[test]
+fn a_poorer_report_is_known_as_one() {
+    let (_folder, dir) = changed("counters.jsonl", |_| {});
+    let (run, whole) = open(&dir);
+    derived::write(&dir, &page::of(&run)).unwrap();
+    assert!(!derived::is_poorer(&dir, &whole), "the same again");
+    let path = dir.join("counters.jsonl");
+    let mut content = fs::read(&path).unwrap();
+    content.truncate(before_last(&content, 2, "\"end\":true"));
+    fs::write(path, content).unwrap();
+    let (_, left) = open(&dir);
+    assert!(derived::is_poorer(&dir, &left));
+    fs::remove_file(dir.join("summary.json")).unwrap();
+    assert!(!derived::is_poorer(&dir, &left), "there is nothing better");
+}

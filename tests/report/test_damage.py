@@ -1,0 +1,82 @@
+"""Damaged records: what is rendered again is true of what is left, and never replaces a better report."""
+
+import json
+import re
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """A record of three seconds, with everything that was derived from it."""
+    from conftest import Loadline
+
+    loadline = Loadline(tmp_path_factory.mktemp("damage"))
+    run = loadline("run", "lab:sum", "--rate", "100/s", "--duration", "3s", "--check", "unsent < 1%")
+    assert run.returncode in (0, 4), run.stderr
+    return (loadline.folder / ".loadline/runs/last").resolve()
+
+
+def copied(loadline, record):
+    import shutil
+
+    return shutil.copytree(record, loadline.folder / record.name)
+
+
+def flip(path, at: float) -> None:
+    content = bytearray(path.read_bytes())
+    content[int(len(content) * at)] ^= 0x20
+    path.write_bytes(content)
+
+
+def cut_off(path, lines: int) -> None:
+    kept = path.read_text().splitlines(keepends=True)[:-lines]
+    path.write_text("".join(kept))
+
+
+DAMAGES = {
+    "a flipped byte among the histograms": lambda folder: flip(folder / "intervals.hlog", 0.6),
+    "counters without their tail": lambda folder: cut_off(folder / "counters.jsonl", 6),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_left_is_told_and_a_better_report_is_kept(loadline, record, damage):
+    folder = copied(loadline, record)
+    better = {name: (folder / name).read_bytes() for name in ("summary.json", "report.html", "report.md", "series.json")}
+    DAMAGES[damage](folder)
+    again = loadline("report", folder.name, "--json", "left.json")
+    assert again.returncode == 0, again.stderr
+    text = " ".join(again.stdout.split())
+    moment = re.search(r"the record is damaged at ([\d.]+ m?s), the run went on to", text)
+    assert moment, text
+    assert f"the record ends at {moment[1]}" in text
+    assert "never sent" not in text
+    assert re.search(r"(\d+) due = \1 started \+ 0 skipped \+ 0 unsent", text), text
+    assert "warning: the record is damaged at" in again.stderr
+    assert "it is kept" in again.stderr
+    left = json.loads((loadline.folder / "left.json").read_text())
+    assert left["requests"]["issued"] < 300
+    assert left["arrivals"]["unsent"] == 0
+    for name, content in better.items():
+        assert (folder / name).read_bytes() == content, name
+
+
+def test_a_damaged_record_without_a_report_gets_one_that_says_so(loadline, record):
+    folder = copied(loadline, record)
+    for name in ("summary.json", "report.html", "report.md"):
+        (folder / name).unlink()
+    cut_off(folder / "counters.jsonl", 6)
+    assert loadline("report", folder.name).returncode == 0
+    assert "**the record ends at" in (folder / "report.md").read_text()
+    assert json.loads((folder / "summary.json").read_text())["run"]["record_ends_ns"] > 0
+
+
+def test_a_report_that_was_not_written_has_no_path(loadline, record):
+    folder = copied(loadline, record)
+    assert f"Report: {folder.name}/report.html" in loadline("report", folder.name).stdout
+    (folder / "report.html").unlink()
+    (folder / "report.html").mkdir()
+    again = loadline("report", folder.name)
+    assert "Report:" not in again.stdout
+    assert "cannot write" in again.stderr
