@@ -18,6 +18,7 @@ pub mod markup;
 pub mod mutant;
 pub mod path;
 pub mod plugins;
+pub mod regexp;
 pub mod rng;
 pub mod scenario;
 pub mod schedule;

@@ -22,6 +22,11 @@ pub use parse::{TemplateError, unread_braces};
 pub trait Scope {
     /// The value of a top-level variable; none when it is undefined.
     fn get(&self, name: &str) -> Option<&Value>;
+
+    /// Hears that an expression could not be given a value: what, and why.
+    fn gave_up(&self, what: String) {
+        drop(what);
+    }
 }
 
 impl Scope for Map<String, Value> {

@@ -3,6 +3,7 @@
 use plan::{
     jsonpath::JsonPath,
     markup::{Selector, XPath},
+    regexp::Regexp,
     scenario::{Capture, Check, Group, Index, Source},
     template::Template,
 };
@@ -33,7 +34,7 @@ pub enum CaptureFrom {
     /// An XPath and whether one of several nodes is picked at random.
     XPath(XPathSource, bool),
     /// A regular expression and a group of it.
-    Regexp(Box<regress::Regex>, Group),
+    Regexp(Box<Regexp>, Group),
 }
 
 /// What is read once where it holds no template.
@@ -83,7 +84,7 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
             flags,
             group,
         } => {
-            let regex = regress::Regex::with_flags(pattern, flags.as_str())
+            let regex = Regexp::new(pattern, flags)
                 .map_err(|e| format!("`{pattern}` is not a regular expression: {e}"))?;
             CaptureFrom::Regexp(Box::new(regex), group.clone())
         }

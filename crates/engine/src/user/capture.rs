@@ -29,6 +29,8 @@ pub struct Inspection<'a> {
     json: Option<Option<Value>>,
     html: Option<Tree>,
     xml: Option<Option<Tree>>,
+    /// What was looked for in vain because the search did not end.
+    gave_up: Option<String>,
 }
 
 impl<'a> Inspection<'a> {
@@ -41,6 +43,7 @@ impl<'a> Inspection<'a> {
             json: None,
             html: None,
             xml: None,
+            gave_up: None,
         }
     }
 
@@ -97,8 +100,11 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// A strict capture or match failed.
-pub struct CaptureFailed;
+/// A strict capture or match failed, or it could not be told whether anything matches.
+pub struct CaptureFailed {
+    /// What could not be told, and why.
+    pub gave_up: Option<String>,
+}
 
 /// What a capture that found nothing leaves behind, where it may: empty text; nothing at all for a selector, and for a path into a
 /// document that can be looked into or is none.
@@ -125,12 +131,16 @@ impl User<'_> {
             let value = self
                 .find(&capture.from, seen)
                 .filter(|value| *value != Value::String(String::new()));
+            let gave_up = seen.gave_up.take();
+            if gave_up.is_some() {
+                return Err(CaptureFailed { gave_up });
+            }
             let matches = match &capture.equals {
                 None => value.is_some(),
                 Some(wanted) => value.is_some() && value == wanted.eval(&self.vars, &mut self.rng),
             };
             if capture.strict && !matches {
-                return Err(CaptureFailed);
+                return Err(CaptureFailed { gave_up: None });
             }
             if let Some(path) = &capture.store {
                 found.push((path, value.or_else(|| nothing(&capture.from, seen))));
@@ -209,7 +219,14 @@ impl User<'_> {
             }
             CaptureFrom::Regexp(regex, group) => {
                 let text = seen.text()?;
-                let found = regex.find(text)?;
+                let found = match regex.find(text) {
+                    Ok(found) => found?,
+                    Err(why) => {
+                        let pattern = regex.pattern();
+                        seen.gave_up = Some(format!("regular expression /{pattern}/ {why}"));
+                        return None;
+                    }
+                };
                 let range = match group {
                     Group::Index(index) => found.group(*index),
                     Group::Name(name) => found.named_group(name),

@@ -204,6 +204,12 @@ impl Unexpected {
 fn told(finding: &Finding) -> String {
     let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
         || finding.kind.starts_with("header ");
+    if let (true, Some(serde_json::Value::String(why))) =
+        (finding.kind == "matchesRegexp", &finding.got)
+        && !why.starts_with("SyntaxError")
+    {
+        return format!("{}: {why}", finding.kind);
+    }
     if anything {
         return format!("{}: not as expected", finding.kind);
     }

@@ -72,7 +72,8 @@ impl User<'_> {
             }
             Ok(()) => None,
         };
-        if let Err(CaptureFailed) = captured {
+        if let Err(CaptureFailed { gave_up }) = captured {
+            ongoing.unexpected = gave_up.or(ongoing.unexpected.take());
             // A wrong status explains a missing value better than the missing value does.
             let failure =
                 status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);

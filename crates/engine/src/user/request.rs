@@ -44,7 +44,8 @@ impl User<'_> {
     pub(super) async fn request(&mut self, index: usize) -> Result<(), End> {
         let worker = self.worker;
         let step = &worker.program.requests[index];
-        if !self.goes_ahead(step) {
+        let goes_ahead = self.goes_ahead(step);
+        if matches!(goes_ahead, Ok(false)) {
             return Ok(());
         }
         let intended = self.due;
@@ -68,7 +69,10 @@ impl User<'_> {
             unexpected: None,
         };
         ongoing.limits.arm(worker, &self.keeps.limit);
-        let result = self.carry_out(&mut ongoing).await;
+        let result = match goes_ahead {
+            Ok(_) => self.carry_out(&mut ongoing).await,
+            Err(end) => Err(end),
+        };
         worker.in_flight.set(worker.in_flight.get() - 1);
         // It ends requests, not the think time behind them.
         self.keeps.limit.disarm();
@@ -82,12 +86,23 @@ impl User<'_> {
         result
     }
 
-    /// Whether chance and condition let the step be carried out.
-    fn goes_ahead(&mut self, step: &RequestStep) -> bool {
+    /// Whether chance and condition let the step be carried out; a condition of which that cannot be told fails the step.
+    fn goes_ahead(&mut self, step: &RequestStep) -> Result<bool, End> {
         let chance = step.spec.probability;
-        let condition = step.spec.condition.as_ref();
-        chance.is_none_or(|percent| self.rng.unit() * 100.0 < percent)
-            && condition.is_none_or(|condition| condition.is_true(&self.vars, &mut self.rng))
+        if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
+            return Ok(false);
+        }
+        let Some(condition) = &step.spec.condition else {
+            return Ok(true);
+        };
+        let is_true = condition.is_true(&self.vars, &mut self.rng);
+        match self.vars.take_gave_up() {
+            None => Ok(is_true),
+            Some(why) => {
+                let name = format!("condition `{}` {why}", condition.text());
+                Err(End::Named(name, Fault::Declared))
+            }
+        }
     }
 
     /// Sends the request and whatever it is redirected to.

@@ -1,5 +1,7 @@
 //! The variables of a virtual user: its own over the constants of the plan.
 
+use std::cell::RefCell;
+
 use plan::{
     RowOrder,
     rng::{Purpose, Rng},
@@ -14,11 +16,17 @@ use crate::program::Program;
 pub struct Vars<'a> {
     own: Map<String, Value>,
     constants: &'a Map<String, Value>,
+    /// Why an expression could not be given a value, until somebody asks.
+    gave_up: RefCell<Option<String>>,
 }
 
 impl Scope for Vars<'_> {
     fn get(&self, name: &str) -> Option<&Value> {
         self.own.get(name).or_else(|| self.constants.get(name))
+    }
+
+    fn gave_up(&self, what: String) {
+        self.gave_up.replace(Some(what));
     }
 }
 
@@ -39,12 +47,18 @@ impl<'a> Vars<'a> {
         let mut vars = Vars {
             own,
             constants: &program.constants,
+            gave_up: RefCell::default(),
         };
         if program.uses_uuid {
             let uuid = Value::String(uuid(program.seed, number));
             vars.own.insert("$uuid".into(), uuid);
         }
         vars
+    }
+
+    /// Why the last expression could not be given a value, if that was so; asked once.
+    pub fn take_gave_up(&self) -> Option<String> {
+        self.gave_up.take()
     }
 
     /// Sets a top-level variable.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::Map;
 
-use crate::{Misread, rng::Rng, template::Scope};
+use crate::{Misread, regexp::Regexp, rng::Rng, template::Scope};
 use operand::Operand;
 pub use parse::Names;
 
@@ -175,7 +175,7 @@ impl Node {
                 let left = sides.0.value(scope, rng);
                 // The right side of `or` and `and` has no effects that could be missed.
                 let right = sides.1.value(scope, rng);
-                binary(*operator, left, right)
+                binary(*operator, left, right, scope)
             }
             Node::Member {
                 item,
@@ -209,7 +209,26 @@ impl Node {
     }
 }
 
-fn binary<'v>(operator: Operator, left: Operand<'v>, right: Operand<'v>) -> Operand<'v> {
+/// Whether a text matches an expression that another text holds; one that is no expression matches nothing.
+fn matches(text: &str, pattern: &str, scope: &dyn Scope) -> bool {
+    let Ok(regex) = Regexp::new(pattern, "") else {
+        return false;
+    };
+    match regex.find(text) {
+        Ok(found) => found.is_some(),
+        Err(why) => {
+            scope.gave_up(why.to_string());
+            false
+        }
+    }
+}
+
+fn binary<'v>(
+    operator: Operator,
+    left: Operand<'v>,
+    right: Operand<'v>,
+    scope: &dyn Scope,
+) -> Operand<'v> {
     let (a, b) = (&left, &right);
     match operator {
         // JavaScript's `||` and `&&` give one of their sides, and filtrex makes a number of it: text is none, so untrue.
@@ -225,9 +244,7 @@ fn binary<'v>(operator: Operator, left: Operand<'v>, right: Operand<'v>) -> Oper
         }),
         Operator::Equal => Operand::truth(a.equals(b)),
         Operator::Unequal => Operand::truth(!a.equals(b)),
-        Operator::Matches => Operand::truth(
-            regress::Regex::new(&b.text()).is_ok_and(|regex| regex.find(&a.text()).is_some()),
-        ),
+        Operator::Matches => Operand::truth(matches(&a.text(), &b.text(), scope)),
         Operator::Less => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_lt)),
         Operator::AtMost => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_le)),
         Operator::More => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_gt)),

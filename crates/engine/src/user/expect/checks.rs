@@ -6,6 +6,7 @@ use plan::{
     expect::JmesWord,
     jmespath::JmesPath,
     path,
+    regexp::Regexp,
     value::{number_of, string_of},
 };
 use serde_json::Value;
@@ -78,8 +79,11 @@ pub fn equals(texts: &[String]) -> Finding {
 }
 
 pub fn matches_regexp(pattern: &str, seen: &mut Inspection<'_>) -> Finding {
-    let got = match regress::Regex::new(pattern) {
-        Ok(regex) => Value::Bool(seen.text().is_some_and(|text| regex.find(text).is_some())),
+    let got = match Regexp::new(pattern, "") {
+        Ok(regex) => match seen.text().map(|text| regex.find(text)) {
+            Some(Err(why)) => why.to_string().into(),
+            found => Value::Bool(matches!(found, Some(Ok(Some(_))))),
+        },
         Err(error) => {
             format!("SyntaxError: Invalid regular expression: /{pattern}/: {error}").into()
         }
