@@ -32,12 +32,12 @@ class Loadline:
             env={**os.environ, **(env or {})},
         )
 
-    def start(self, *args: object, **options: object) -> subprocess.Popen[str]:
+    def start(self, *args: object, stderr: int = subprocess.PIPE, **options: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [LOADLINE, *map(str, args)],
             cwd=self.folder,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             stdin=subprocess.DEVNULL,
             text=True,
             **options,

@@ -7,7 +7,7 @@ use engine::{
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
 
-use crate::{exit, log};
+use crate::{exit, log, session};
 
 /// Time between the decision to start and the start.
 const LEAD_NS: u64 = 5_000_000;
@@ -63,7 +63,7 @@ fn carry_out(plan: &Plan, scenario: Scenario, seed: u64, stop: &StopHandle) -> A
     alone.load = Load::Once;
     // Artillery's plugins look at the scenarios under load alone.
     alone.plugins = plan::plugins::Plugins::default();
-    if let Err(error) = stop.on_signals() {
+    if let Err(error) = stop.on_signals(session::end_at_once("nothing was measured")) {
         log::warning(format_args!(
             "signals cannot be caught ({error}): `{name}` cannot be ended early"
         ));

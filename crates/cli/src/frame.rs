@@ -6,7 +6,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use report::console::{Line, Style};
+use report::{
+    console::{Line, Style},
+    printable,
+};
 
 /// The widths of the lines that stand there now.
 static DRAWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -78,15 +81,15 @@ fn coloured(line: &Line) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let piece = |(style, text): &(Style, String)| {
         let code = match style {
-            _ if plain => return text.clone(),
-            Style::Plain => return text.clone(),
+            _ if plain => return printable::name(text).into_owned(),
+            Style::Plain => return printable::name(text).into_owned(),
             Style::Title => "1",
             Style::Key => "2",
             Style::Good => "32",
             Style::Unsure => "33",
             Style::Bad => "31",
         };
-        format!("\x1b[{code}m{text}\x1b[0m")
+        format!("\x1b[{code}m{}\x1b[0m", printable::name(text))
     };
     line.iter().map(piece).collect()
 }

@@ -1,21 +1,27 @@
 //! Loadline's own lines on standard error. Standard output belongs to reports and to the tools whose doors we stand in.
 
 use std::{
-    io::{ErrorKind, Write},
+    io::{ErrorKind, IsTerminal, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
+
+use report::printable;
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::frame;
 
 /// Prints a line to standard error. A closed terminal is no reason to stop a test.
 pub fn say(line: impl std::fmt::Display) {
     frame::clear();
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let line = line.to_string();
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
 
 /// Prints lines to standard error that are whole already.
 pub fn say_as_is(lines: &str) {
-    let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+    let _ = std::io::stderr()
+        .lock()
+        .write_all(printable::lines(lines).as_bytes());
 }
 
 /// Prints a problem.
@@ -28,12 +34,30 @@ pub fn warning(line: impl std::fmt::Display) {
     say(format_args!("loadline: warning: {line}"));
 }
 
+/// Prints a line to standard error if that can be done without waiting for anybody: what is said before an end at once.
+pub fn last_words(line: impl std::fmt::Display) {
+    let stderr = std::io::stderr();
+    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+    let now = Timespec::default();
+    if rustix::event::poll(&mut ready, Some(&now)).is_ok_and(|ready| ready > 0) {
+        let line = line.to_string();
+        let line = printable::lines(&line);
+        let line = format!("\r\x1b[Jloadline: {line}\n");
+        let text = line
+            .strip_prefix("\r\x1b[J")
+            .filter(|_| !stderr.is_terminal());
+        // Past the standard library's lock, which somebody may hold for ever.
+        let _ = rustix::io::write(&stderr, text.unwrap_or(&line).as_bytes());
+    }
+}
+
 /// Whether something that should have been printed to standard output was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints text to standard output as it is.
+/// Prints text to standard output as it is, but for what a terminal would obey.
 pub fn out(text: &str) {
     frame::clear();
+    let text = printable::lines(text);
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     match written {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use engine::{Options, StopHandle};
+use engine::{Options, RunError, StopHandle};
 use formats::{Inputs, LoadErrors, UrlOptions};
 use plan::{Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria, units};
 
@@ -343,6 +343,7 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
         Some(Ok(test)) => {
             setup.options.workers = Some(test.threads());
             setup.driver = Some(test.driver(&ready.plan));
+            setup.options.doing = Some(test.doing());
             setup.options.door = ready.script.as_ref().map(wrk::books);
             Some(test)
         }
@@ -372,7 +373,8 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
     progress.end();
     script::lua::flush_output();
     let mut failure = test.as_ref().and_then(wrk::Test::failure);
-    if let (Some(test), None) = (&test, &failure) {
+    let stuck = matches!(ended.error, Some(RunError::Stuck(_)));
+    if let (Some(test), None, false) = (&test, &failure, stuck) {
         let report = report::wrk::Report::from_part(part, ended.runtime_ns(), &ready.plan.target);
         failure = test.done(&report).err();
         script::lua::flush_output();

@@ -12,6 +12,7 @@ use report::{
 };
 
 use crate::{
+    exit,
     live::{self, Live},
     log,
     watch::Watch,
@@ -106,11 +107,6 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
         prepared = prepared.with_driver(driver);
     }
     descriptors(plan)?;
-    if let Err(error) = stop.on_signals() {
-        log::warning(format_args!(
-            "signals cannot be caught ({error}): Ctrl-C will lose the report"
-        ));
-    }
     let redactor = || Redactor::new(plan, &setup.secrets);
     let labels = prepared.labels().all().to_vec();
     let zero = Zero::in_ns(LEAD_NS);
@@ -140,6 +136,15 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
             log::warning(format_args!("{error}; the run goes on without a record"));
             Writer::in_memory(&manifest, &labels, redactor())
         });
+    let kept = match &writer.run().dir {
+        Some(dir) => format!("what was measured until then is in {}", dir.display()),
+        None => "there is no record".to_owned(),
+    };
+    if let Err(error) = stop.on_signals(end_at_once(kept)) {
+        log::warning(format_args!(
+            "signals cannot be caught ({error}): Ctrl-C will lose the report"
+        ));
+    }
     observer.started(writer.run());
     live.started(writer.run());
     let mut recording = Recording {
@@ -156,6 +161,15 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
     Ok(ended)
 }
 
+/// What the third signal does: it ends the process at once, whoever is in the middle of whatever.
+pub fn end_at_once(kept: impl Into<String>) -> impl Fn(u8) + Send + 'static {
+    let kept = kept.into();
+    move |number| {
+        log::last_words(format_args!("ended at once; {kept}"));
+        engine::exit_at_once(exit::of_signal(number))
+    }
+}
+
 fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> Ended {
     let signal = stop.signal();
     let mut reason = None;
@@ -163,6 +177,7 @@ fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> End
         let name = match (stop.reason(), signal) {
             (Some(reason), _) => reason,
             (None, Some(15)) => "SIGTERM",
+            (None, Some(1)) => "SIGHUP",
             _ => "SIGINT",
         };
         reason = Some(name.to_owned());
@@ -171,6 +186,11 @@ fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> End
             EventKind::Interrupt,
             format!("ended early by {name}"),
         )));
+    }
+    if let Some(RunError::Stuck(stuck)) = &error {
+        let at_ns = writer.run().totals.last_end_ns();
+        let text = stuck.to_string();
+        tell(writer.event(&Event::new(at_ns, EventKind::Warning, text)));
     }
     let state = if reason.is_some() || error.is_some() {
         State::Interrupted

@@ -6,13 +6,18 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
-        mpsc::Receiver,
+        mpsc::{Receiver, RecvTimeoutError},
     },
+    time::Duration,
 };
 
 use measure::{Interval, LabelId, Labels, interval::Snapshot, label::Group};
 
-use crate::worker::{Line, Message};
+use crate::{
+    clock::Clock,
+    watchdog::{LOOK_NS, Stuck, Watchdog},
+    worker::{Line, Message},
+};
 
 /// Who hears of a run's intervals and lines.
 pub trait Sink: Send {
@@ -30,6 +35,8 @@ pub struct Collector {
     waiting: BTreeMap<u64, Vec<Snapshot>>,
     /// The index of each worker's last snapshot, once it is known.
     last: Vec<Option<u64>>,
+    /// Whose snapshots are not waited for any more.
+    given_up: Vec<bool>,
     next: u64,
 }
 
@@ -47,27 +54,40 @@ impl Collector {
             requests,
             waiting: BTreeMap::new(),
             last: vec![None; workers],
+            given_up: vec![false; workers],
             next: 0,
         }
     }
 
-    /// Works until every worker has sent its last snapshot or is gone.
+    /// Works until every worker has sent its last snapshot, or is gone or given up; answers those that were given up.
     pub fn run(
         mut self,
         messages: &Receiver<Message>,
         lines: &Arc<AtomicUsize>,
+        clock: &Clock,
+        mut watchdog: Watchdog,
         sink: &mut dyn Sink,
-    ) {
-        while let Ok(message) = messages.recv() {
-            match message {
-                Message::Line(line) => {
+    ) -> Vec<Stuck> {
+        loop {
+            // Looked at first: what was sent before somebody was over is still taken.
+            let all_over = watchdog.all_over();
+            match messages.recv_timeout(Duration::from_nanos(LOOK_NS)) {
+                Ok(Message::Line(line)) => {
                     lines.fetch_sub(1, Ordering::Relaxed);
                     sink.line(line);
                 }
-                Message::Snapshot(snapshot) => {
+                Ok(Message::Snapshot(snapshot)) => {
                     for interval in self.take(*snapshot) {
                         sink.interval(interval);
                     }
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if all_over => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            for worker in watchdog.look(clock.now()) {
+                for interval in self.give_up(worker) {
+                    sink.interval(interval);
                 }
             }
         }
@@ -75,10 +95,21 @@ impl Collector {
         for (_, snapshots) in std::mem::take(&mut self.waiting) {
             sink.interval(self.merge(snapshots));
         }
+        watchdog.into_stuck()
+    }
+
+    /// Waits for a worker no longer; answers the intervals that were complete but for it.
+    fn give_up(&mut self, worker: usize) -> Vec<Interval> {
+        self.given_up[worker] = true;
+        self.complete()
     }
 
     /// Takes a snapshot; answers the intervals that it completes.
     fn take(&mut self, snapshot: Snapshot) -> Vec<Interval> {
+        if self.given_up[snapshot.worker] {
+            // Should it come back after all, its intervals are written already.
+            return Vec::new();
+        }
         if snapshot.last {
             self.last[snapshot.worker] = Some(snapshot.index);
         }
@@ -86,15 +117,18 @@ impl Collector {
             .entry(snapshot.index)
             .or_default()
             .push(snapshot);
+        self.complete()
+    }
+
+    /// Takes out the intervals of which nothing is missing any more.
+    fn complete(&mut self) -> Vec<Interval> {
         let mut complete = Vec::new();
         while let Some(waiting) = self.waiting.get(&self.next) {
-            let over = self
-                .last
-                .iter()
-                .flatten()
-                .filter(|last| **last < self.next)
-                .count();
-            if waiting.len() + over < self.workers {
+            let is_missing = |worker: usize| {
+                let is_over = self.last[worker].is_some_and(|last| last < self.next);
+                !is_over && !self.given_up[worker] && !waiting.iter().any(|s| s.worker == worker)
+            };
+            if (0..self.workers).any(is_missing) {
                 break;
             }
             let snapshots = self.waiting.remove(&self.next).unwrap_or_default();
@@ -138,5 +172,21 @@ mod tests {
         assert_eq!(indices(snapshot(0, 1, false)), Vec::<u64>::new());
         assert_eq!(indices(snapshot(1, 0, true)), [0, 1]);
         assert_eq!(indices(snapshot(0, 2, true)), [2]);
+    }
+
+    #[test]
+    fn who_is_given_up_holds_nobody_up() {
+        let mut collector = Collector::new(2, &Labels::default());
+        let indices =
+            |intervals: Vec<Interval>| intervals.iter().map(|i| i.index).collect::<Vec<_>>();
+        assert!(indices(collector.take(snapshot(0, 0, false))).is_empty());
+        assert_eq!(indices(collector.take(snapshot(1, 0, false))), [0]);
+        for index in 1..4 {
+            assert!(indices(collector.take(snapshot(0, index, false))).is_empty());
+        }
+        assert_eq!(indices(collector.give_up(1)), [1, 2, 3]);
+        assert!(indices(collector.take(snapshot(1, 1, true))).is_empty());
+        assert_eq!(indices(collector.take(snapshot(0, 4, true))), [4]);
+        assert!(collector.waiting.is_empty());
     }
 }

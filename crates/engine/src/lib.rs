@@ -20,10 +20,12 @@ pub mod stop;
 mod sys;
 mod trace;
 pub mod user;
+pub mod watchdog;
 pub mod worker;
 
 pub use clock::Zero;
 pub use collect::Sink;
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{StopHandle, Urgency};
+pub use sys::exit_at_once;
 pub use worker::Line;

@@ -22,6 +22,7 @@ use crate::{
     program::Program,
     stop::StopHandle,
     user,
+    watchdog::{Doing, Pulse, Stuck, Watchdog},
     worker::{Common, Worker},
 };
 
@@ -51,6 +52,8 @@ pub struct Options {
     pub stop: StopHandle,
     /// A front door's own books.
     pub door: Option<DoorMaker>,
+    /// Says what a worker is in the middle of, should it not come back.
+    pub doing: Option<Doing>,
 }
 
 /// A compiled run that can be started.
@@ -68,6 +71,8 @@ pub enum RunError {
     Setup(String),
     /// A worker died; what it had counted until then is in the record.
     Worker(String),
+    /// A worker did not come back from what it was carrying out, and still runs: it ends with the process.
+    Stuck(Stuck),
 }
 
 impl std::fmt::Display for RunError {
@@ -75,6 +80,7 @@ impl std::fmt::Display for RunError {
         match self {
             RunError::Setup(what) => f.write_str(what),
             RunError::Worker(what) => write!(f, "a worker died: {what}"),
+            RunError::Stuck(stuck) => stuck.fmt(f),
         }
     }
 }
@@ -155,15 +161,20 @@ impl Prepared {
             users: Arc::new(AtomicU64::new(0)),
             trace: self.options.trace,
             drain_ns: self.options.drain_ns,
+            pulse: Arc::default(),
         };
+        let pulses: Vec<Arc<Pulse>> = (0..self.workers).map(|_| Arc::default()).collect();
         let mut threads = Vec::new();
-        for index in 0..self.workers {
+        for (index, pulse) in pulses.iter().enumerate() {
             let seed = WorkerSeed {
                 index,
                 workers: self.workers,
                 program: self.program.clone(),
                 options: self.options.clone(),
-                common: common.clone(),
+                common: Common {
+                    pulse: Arc::clone(pulse),
+                    ..common.clone()
+                },
                 tls: Arc::clone(&tls),
                 driver: Arc::clone(&self.driver),
             };
@@ -175,14 +186,28 @@ impl Prepared {
         let lines = Arc::clone(&common.lines);
         drop(common);
         let collector = Collector::new(self.workers, &self.program.labels);
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
+        let watchdog = Watchdog::new(
+            pulses,
+            self.options.stop.clone(),
+            self.options.doing.clone(),
+        );
+        let stuck = std::thread::scope(|scope| {
+            let collecting = scope.spawn(move || {
                 lower_priority();
-                collector.run(&receiver, &lines, sink);
+                collector.run(&receiver, &lines, &Clock::system(zero), watchdog, sink)
             });
+            collecting.join()
         });
-        let mut result = Ok(());
-        for thread in threads {
+        let stuck = stuck.map_err(|panic| RunError::Worker(panic_text(panic.as_ref())))?;
+        let mut result = stuck
+            .first()
+            .cloned()
+            .map_or(Ok(()), |s| Err(RunError::Stuck(s)));
+        for (number, thread) in threads.into_iter().enumerate() {
+            if stuck.iter().any(|stuck| stuck.worker == number) {
+                // It goes with the process.
+                continue;
+            }
             match thread.join() {
                 Ok(Ok(())) => {}
                 Ok(Err(e)) => result = Err(e),
@@ -225,6 +250,10 @@ struct WorkerSeed {
 
 impl WorkerSeed {
     fn run(self) -> Result<(), RunError> {
+        let pulse = Arc::clone(&self.common.pulse);
+        pulse.begin();
+        // However this thread ends, nobody waits for it behind that.
+        let _end = EndOfPulse(pulse);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build_local(tokio::runtime::LocalOptions::default())
@@ -264,6 +293,15 @@ impl WorkerSeed {
         // A name that is still being looked up keeps a thread for as long as the resolver likes; nobody waits for it.
         runtime.shutdown_background();
         result.map_err(|e: std::io::Error| RunError::Setup(format!("the kernel's timer: {e}")))
+    }
+}
+
+/// Tells the watchdog that a worker is over, also where it dies.
+struct EndOfPulse(Arc<Pulse>);
+
+impl Drop for EndOfPulse {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

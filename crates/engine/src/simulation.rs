@@ -25,6 +25,7 @@ use crate::{
     net::{connect::Connector, tls},
     program::Program,
     user,
+    watchdog::Watchdog,
     worker::{Common, Line, Worker},
 };
 
@@ -160,6 +161,7 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     connector.simulated = Some(Rc::clone(&server));
     let (messages, receiver) = mpsc::channel();
     let common = Common {
+        pulse: std::sync::Arc::default(),
         zero: Zero {
             monotonic_ns: 0,
             wall_ns: 0,
@@ -200,7 +202,9 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     drop(runtime);
     drop(worker);
     let mut kept = Kept(Vec::new());
-    Collector::new(1, &labels).run(&receiver, &lines, &mut kept);
+    let watchdog = Watchdog::new(Vec::new(), crate::StopHandle::default(), None);
+    let clock = Clock::manual(Rc::clone(&now));
+    Collector::new(1, &labels).run(&receiver, &lines, &clock, watchdog, &mut kept);
     kept.0
 }
 

@@ -5,8 +5,12 @@ use std::sync::{
     atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
+/// The number of SIGHUP.
+const HANG_UP: u8 = 1;
 /// The number of SIGINT.
 const INTERRUPT: u8 = 2;
+/// The number of SIGTERM.
+const TERMINATE: u8 = 15;
 
 /// How urgently the run shall end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,35 +114,44 @@ impl StopHandle {
         self.0.at.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Listens for SIGINT and SIGTERM on a thread of its own, for as long as the process lives: the first one drains, the
-    /// second one aborts.
+    /// Listens for SIGINT, SIGTERM and SIGHUP on a thread of its own, for as long as the process lives: the first one drains,
+    /// the second one aborts, and from the third one on `last` is called with its number.
     ///
     /// # Errors
     /// When the handlers cannot be installed.
-    pub fn on_signals(&self) -> std::io::Result<()> {
+    pub fn on_signals(&self, last: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()?;
         let guard = runtime.enter();
-        let (mut interrupt, mut terminate) = (
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-        );
+        let mut numbers = vec![INTERRUPT, TERMINATE];
+        if !is_ignored(HANG_UP) {
+            numbers.push(HANG_UP);
+        }
+        let listen = |n: u8| Ok((n, signal(SignalKind::from_raw(n.into()))?));
+        let mut signals = numbers
+            .into_iter()
+            .map(listen)
+            .collect::<std::io::Result<Vec<_>>>()?;
         drop(guard);
         let handle = self.clone();
         std::thread::Builder::new()
             .name("signals".into())
             .spawn(move || {
                 runtime.block_on(async move {
-                    loop {
+                    for count in 1u64.. {
                         let number = std::future::poll_fn(|cx| {
-                            if interrupt.poll_recv(cx).is_ready() {
-                                return std::task::Poll::Ready(INTERRUPT);
-                            }
-                            terminate.poll_recv(cx).map(|_| 15)
+                            let mut listening = signals.iter_mut();
+                            let came = listening.find_map(|(number, signal)| {
+                                signal.poll_recv(cx).is_ready().then_some(*number)
+                            });
+                            came.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
                         })
                         .await;
+                        if count > 2 {
+                            last(number);
+                        }
                         let _ = handle.0.signal.compare_exchange(
                             0,
                             number,
@@ -151,4 +164,14 @@ impl StopHandle {
             })?;
         Ok(())
     }
+}
+
+/// Whether whoever started the process had it ignore a signal, as `nohup` does: then it stays so.
+fn is_ignored(number: u8) -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return false;
+    };
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (number - 1)) != 0)
 }

@@ -27,6 +27,7 @@ use crate::{
     },
     program::Program,
     stop::{StopHandle, Urgency},
+    watchdog::Pulse,
 };
 
 /// Lines that may wait to be printed; more are counted and dropped, so that no user waits for a terminal.
@@ -74,6 +75,8 @@ pub struct Common {
     pub trace: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
     pub drain_ns: Option<u64>,
+    /// This worker's sign of life.
+    pub pulse: Arc<Pulse>,
 }
 
 /// How many requests are due at a moment, in nanoseconds from the start, and have not been taken up.
@@ -303,6 +306,7 @@ impl Worker {
     }
 
     fn tick(&self, now_ns: u64) {
+        self.common.pulse.beat();
         match self.common.stop.urgency() {
             Urgency::None => {}
             Urgency::Drain => {

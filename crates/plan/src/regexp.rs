@@ -8,6 +8,8 @@ pub use regress::{Error, Match};
 const STEPS: u64 = 4_000_000;
 /// Steps that it may take beside, for each byte of the text: what passes over a long text a few times is no catastrophe.
 const STEPS_PER_BYTE: u64 = 16;
+/// More than this no search may take: about a second.
+const MOST_STEPS: u64 = 200_000_000;
 
 /// A regular expression.
 #[derive(Debug, Clone)]
@@ -54,7 +56,8 @@ impl Regexp {
     /// # Errors
     /// When it could not be told in as many steps as a text of this length may take.
     pub fn find(&self, text: &str) -> Result<Option<Match>, GaveUp> {
-        let steps = STEPS.saturating_add(STEPS_PER_BYTE.saturating_mul(text.len() as u64));
+        let by_length = STEPS_PER_BYTE.saturating_mul(text.len() as u64);
+        let steps = STEPS.saturating_add(by_length).min(MOST_STEPS);
         let found = self.regex.find_within(text, steps);
         found.map_err(|regress::GaveUp| GaveUp { steps })
     }

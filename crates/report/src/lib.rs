@@ -18,6 +18,7 @@ pub mod html;
 pub mod import;
 pub mod markdown;
 pub mod page;
+pub mod printable;
 pub mod record;
 pub mod redact;
 pub mod series;

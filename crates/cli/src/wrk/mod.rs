@@ -100,6 +100,7 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
             seed: crate::native::random_seed(),
             drain_ns: Some(DRAIN_NS),
             door: Some(books(command)),
+            doing: Some(test.doing()),
             stop,
             ..Options::default()
         },
@@ -120,6 +121,11 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     if let Some(trouble) = test.failure() {
         kept(&ended.run, &exports);
         return Err(told(trouble));
+    }
+    if let Some(error @ RunError::Stuck(_)) = &ended.error {
+        // A script whose hooks do not end is asked for no `done`.
+        kept(&ended.run, &exports);
+        return Err(format!("loadline: {error}"));
     }
     let report = Report::from_part(screen.part, ended.runtime_ns(), &command.url);
     finish(command, &test, &ended, &report, &exports)
@@ -177,7 +183,7 @@ fn finish(
             log::error(error);
             Ok(match error {
                 RunError::Setup(_) => NO_THREAD,
-                RunError::Worker(_) => FAILED,
+                RunError::Worker(_) | RunError::Stuck(_) => FAILED,
             })
         }
     }

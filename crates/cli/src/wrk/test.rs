@@ -10,6 +10,7 @@ use engine::{
     },
     http::Origin,
     run::DriverMaker,
+    watchdog::Doing,
 };
 use formats::wrk::Command;
 use measure::{Labels, label::Group};
@@ -99,6 +100,15 @@ impl Test {
                     source: Rc::new(RefCell::new(sources.of(thread))),
                 })
             })
+        })
+    }
+
+    /// Says which hook of the script a thread is in.
+    pub fn doing(&self) -> Doing {
+        let sources = self.script.sources();
+        Arc::new(move |thread| {
+            let hook = sources.hook(thread)?;
+            Some(format!("the script's `{hook}`"))
         })
     }
 

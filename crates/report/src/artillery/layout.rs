@@ -1,5 +1,7 @@
 //! The console's layout to the character: rules, headings, and a dotted line per figure.
 
+use crate::printable;
+
 use super::{
     metrics::{Metric, Metrics, statistics},
     number::decimal,
@@ -51,6 +53,7 @@ impl Layout<'_> {
         let mut out = String::new();
         let hides = |name: &str| self.hidden.iter().any(|hidden| name.contains(hidden));
         for (name, figure) in figures.iter().filter(|(name, _)| !hides(name)) {
+            let name = printable::name(name);
             match figure {
                 Shown::Value(value) => self.line(&format!("{name}:"), value, &mut out),
                 Shown::Statistics(statistics) => {

@@ -9,6 +9,7 @@ mod table;
 mod text;
 
 use crate::{
+    printable,
     record::State,
     summary::{Confidence, ErrorRow, Level, Stats, Summary},
     units::{self, count},
@@ -23,6 +24,7 @@ pub use screen::{Line, Style, plain, screen};
 /// The text of a summary, ending with a line feed.
 #[must_use]
 pub fn summary_text(summary: &Summary) -> String {
+    let summary = &*printable::names(summary);
     let mut blocks = vec![identity(summary)];
     if !summary.criteria.is_empty() {
         blocks.push(criteria(&summary.criteria));

@@ -23,17 +23,34 @@ pub(super) struct Files {
     encoder: hlog::Encoder,
 }
 
-/// A file that is only ever appended to, made when there is something to write.
+/// A file that is only ever appended to. It is opened before the first connection: when connections have taken every descriptor,
+/// it must not be the record that goes without.
 struct Sheet {
     path: PathBuf,
+    /// None only of what may never be written at all, and has not been yet.
     file: Option<File>,
 }
 
 impl Sheet {
-    fn new(dir: &Path, name: &str) -> Sheet {
+    fn unopened(dir: &Path, name: &str) -> Sheet {
         Sheet {
             path: dir.join(name),
             file: None,
+        }
+    }
+
+    fn new(dir: &Path, name: &str) -> io::Result<Sheet> {
+        let mut sheet = Sheet::unopened(dir, name);
+        sheet.open()?;
+        Ok(sheet)
+    }
+
+    fn open(&mut self) -> io::Result<&mut File> {
+        let mut how = OpenOptions::new();
+        how.create(true).append(true);
+        match &mut self.file {
+            Some(file) => Ok(file),
+            none => Ok(none.insert(how.open(&self.path)?)),
         }
     }
 
@@ -41,32 +58,28 @@ impl Sheet {
         if text.is_empty() {
             return Ok(());
         }
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(
-                OpenOptions::new()
-                    .create(true)
-                    .append(true)
-                    .open(&self.path)?,
-            ),
-        };
-        file.write_all(text.as_bytes())
+        self.open()?.write_all(text.as_bytes())
     }
 }
 
 impl Files {
-    /// The files of a new record in an empty folder.
-    pub(super) fn begin(dir: &Path, wall_start_ns: u64) -> io::Result<Files> {
+    /// The files of a new record in an empty folder. A front door that has books of its own has a file for them from the first.
+    pub(super) fn begin(dir: &Path, wall_start_ns: u64, has_books: bool) -> io::Result<Files> {
         let encoder = hlog::Encoder::new()
             .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
         let sheet = |name| Sheet::new(dir, name);
+        let door = if has_books {
+            sheet("door.jsonl")?
+        } else {
+            Sheet::unopened(dir, "door.jsonl")
+        };
         let mut files = Files {
             dir: dir.to_owned(),
-            labels: sheet("labels.jsonl"),
-            intervals: sheet("intervals.hlog"),
-            counters: sheet("counters.jsonl"),
-            events: sheet("events.jsonl"),
-            door: sheet("door.jsonl"),
+            labels: sheet("labels.jsonl")?,
+            intervals: sheet("intervals.hlog")?,
+            counters: sheet("counters.jsonl")?,
+            events: sheet("events.jsonl")?,
+            door,
             encoder,
         };
         files.intervals.append(&hlog::header(wall_start_ns))?;

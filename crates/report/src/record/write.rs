@@ -168,7 +168,8 @@ impl Writer {
         replace(&dir.join("manifest.json"), &self.run.manifest)?;
         let plan = serde_json::to_value(plan).map_err(io::Error::other)?;
         replace(&dir.join("plan.json"), &self.redactor.json(&plan))?;
-        let mut files = Files::begin(dir, self.run.manifest.start.wall_ns)?;
+        let manifest = &self.run.manifest;
+        let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.door != "run")?;
         files.events(&self.run.events)?;
         self.files = Some(files);
         Ok(())

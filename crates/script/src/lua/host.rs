@@ -6,7 +6,7 @@ use std::{
     net::{SocketAddr, TcpStream, ToSocketAddrs},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     time::Duration,
 };
@@ -36,8 +36,12 @@ pub(super) struct Shared {
     pub stop: StopHandle,
 }
 
-/// One thread of the test.
+/// The hooks that are called while the test runs.
+pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
+
+/// One thread of the test. Each has cache lines of its own: what one writes shall not cost the others.
 #[derive(Default)]
+#[repr(align(128))]
 pub(super) struct Thread {
     /// Its state, while nobody runs it.
     pub machine: Mutex<Option<Machine>>,
@@ -45,6 +49,8 @@ pub(super) struct Thread {
     pub address: Mutex<Option<SocketAddr>>,
     /// Whether a script has stopped it.
     pub stopped: AtomicBool,
+    /// Which of its hooks it is in: a place in [`HOOKS`], from 1; 0: none.
+    pub hook: AtomicU8,
 }
 
 /// The figures of a distribution, for `done`.

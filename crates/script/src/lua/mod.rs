@@ -6,13 +6,19 @@ mod host;
 mod requests;
 mod source;
 
-use std::{ffi::CString, net::SocketAddr, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
+use std::{
+    ffi::CString,
+    net::SocketAddr,
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+};
 
 use engine::StopHandle;
 pub use ffi::flush_output;
 use ffi::{Kept, State, Value};
 pub use host::Figures;
-use host::{Shared, lock};
+use host::{HOOKS, Shared, lock};
 pub use requests::Flaw;
 use requests::Requests;
 pub use source::LuaSource;
@@ -333,6 +339,18 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// The hook that a thread is in.
+    #[must_use]
+    pub fn hook(&self, thread: usize) -> Option<&'static str> {
+        let hook = self
+            .shared
+            .threads
+            .get(thread)?
+            .hook
+            .load(Ordering::Relaxed);
+        HOOKS.get(usize::from(hook).checked_sub(1)?).copied()
+    }
+
     /// The source of a thread. Its state belongs to it until it is dropped.
     #[must_use]
     pub fn of(&self, thread: usize) -> LuaSource {

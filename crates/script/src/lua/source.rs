@@ -17,6 +17,15 @@ use super::{
 
 const MS: f64 = 1_000_000.0;
 
+/// A hook, by its place in [`host::HOOKS`](super::host::HOOKS).
+#[derive(Debug, Clone, Copy)]
+#[repr(u8)]
+enum Hook {
+    Request = 1,
+    Response,
+    Delay,
+}
+
 /// The source of one thread.
 pub struct LuaSource {
     shared: Arc<Shared>,
@@ -72,9 +81,11 @@ impl LuaSource {
         let Some(machine) = &self.machine else {
             return false;
         };
+        self.enters(Hook::Request);
         let asked = machine
             .state
             .bytes(machine.request, machine.usual_request, bytes);
+        self.leaves();
         self.went_well(asked)
     }
 
@@ -88,6 +99,20 @@ impl LuaSource {
                 false
             }
         }
+    }
+
+    /// From here on the script decides when it comes back: whoever waits for it can say where it is. The cell is this thread's
+    /// own, and a plain store.
+    #[inline]
+    fn enters(&self, hook: Hook) {
+        let cell = &self.shared.threads[self.thread].hook;
+        cell.store(hook as u8, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn leaves(&self) {
+        let cell = &self.shared.threads[self.thread].hook;
+        cell.store(0, Ordering::Relaxed);
     }
 
     #[inline]
@@ -152,7 +177,10 @@ impl Source for LuaSource {
 
     fn pause_ns(&mut self, _: usize) -> Option<u64> {
         let machine = self.machine.as_ref().filter(|_| self.hooks.delay)?;
-        match machine.state.number(machine.delay) {
+        self.enters(Hook::Delay);
+        let asked = machine.state.number(machine.delay);
+        self.leaves();
+        match asked {
             Ok(ms) => Some((ms.trunc().max(0.0) * MS) as u64),
             Err(why) => {
                 self.shared.fail(why);
@@ -164,6 +192,7 @@ impl Source for LuaSource {
     fn answered(&mut self, _: usize, reply: &Reply) -> bool {
         let keep = self.wanted();
         if let Some(machine) = self.machine.as_ref().filter(|_| keep > Keep::Nothing) {
+            self.enters(Hook::Response);
             let mut headers = headers_of(&reply.head);
             let told = machine.state.tell(
                 machine.response,
@@ -171,6 +200,7 @@ impl Source for LuaSource {
                 (keep >= Keep::Head).then_some(&mut headers),
                 (keep == Keep::Body).then_some(&reply.body),
             );
+            self.leaves();
             if !self.went_well(told) {
                 return false;
             }
