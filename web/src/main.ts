@@ -15,6 +15,7 @@ import { type Connection, follow } from "./live/follow";
 import { view } from "./page";
 import { paper } from "./paper";
 import { header } from "./sections/header";
+import { adopted } from "./state/adopted";
 import { Shared } from "./state/shared";
 import { choose, onSystemTheme, recall, theme } from "./state/theme";
 import type { Page } from "./types";
@@ -76,7 +77,7 @@ function start(app: HTMLElement): void {
   paper(env, remake);
   if (page) {
     app.replaceChildren(shown.el, spoken);
-    shown.show(page);
+    shown.show(adopted(page));
     return;
   }
   const live = bar();

@@ -130,9 +130,9 @@ export interface Peak {
   /** Index into `summary.phases`. */
   phase: number;
   end_ns: number;
-  /** Requests begun in it and ended in it, per second. */
+  /** Requests begun in it and answered in it, per second. */
   issued_per_second: number;
-  ended_per_second: number;
+  answered_per_second: number;
   /** Requests under way at its end. */
   under_way: number;
   before: Figure;
@@ -230,8 +230,9 @@ export interface Summary {
     /** The tool that measured, where it was not Loadline: its times stand as service times. */
     imported_from?: string | null;
     version: string;
-    workers: number;
-    seed: number;
+    /** None of imported runs. */
+    workers?: number;
+    seed?: number;
     /** Where a record ends that does not hold its run: all figures are of what is before that. */
     record_ends_ns?: number | null;
   };
@@ -318,6 +319,8 @@ export interface Series {
     status_3xx: number[];
     status_4xx: number[];
     status_5xx: number[];
+    /** Requests that failed or had no answer, by class; a request is in exactly one. */
+    errors: Record<string, number[]>;
     bytes_out: number[];
     bytes_in: number[];
     response: Times;

@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { above, below, linearEnds, logEnds, logTicks, moment } from "../src/charts/axes";
 import { fullness, stretches } from "../src/charts/cells";
 import { tick } from "../src/charts/drawing";
-import { lonely } from "../src/charts/plot_options";
+import { lineSeries, lonely } from "../src/charts/plot_options";
 import { perSecond, positive, stack, sum } from "../src/data/columns";
 import { heat, latency } from "../src/data/latency";
 import { concurrency, cpu, lanes, lateness, serverPanel, stalls } from "../src/data/levels";
 import { curve, density, offered, saturation } from "../src/data/planes";
-import { arrivals, connections, requests, throughput, traffic } from "../src/data/rates";
+import { arrivals, connections, errors, requests, throughput, traffic } from "../src/data/rates";
 import type { Page } from "../src/types";
 import { fixtures } from "./fixtures";
 
@@ -21,6 +21,7 @@ const page = (name: string): Page => {
 const DRAWINGS = {
   arrivals,
   requests,
+  errors,
   throughput,
   traffic,
   connections,
@@ -93,12 +94,41 @@ describe("drawings", () => {
     expect(latency(page("generator-limited"))?.shaded).toEqual([[50, 90]]);
   });
 
-  test("classes are stacked, the highest first, and speak for themselves", () => {
+  test("outcomes are stacked, the highest first, and speak for themselves", () => {
     const drawing = throughput(page("erroring"));
-    expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "5xx", "4xx", "3xx", "2xx"]);
+    expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "failed", "answered well"]);
     const [top, base] = [drawing?.lines[0], drawing?.lines.at(-1)];
     expect(top?.drawn?.[100]).toBeCloseTo((drawing?.lines ?? []).reduce((n, l) => n + (l.column[100] ?? 0), 0));
     expect(base?.drawn).toEqual(base?.column);
+  });
+
+  test("an answer that a check refused is drawn as failed, whatever its status", () => {
+    const run = page("healthy");
+    const { points } = run.series;
+    points.failed = points.ok;
+    points.errors = { "check or capture": points.ok, "status 5xx": points.ok.map(() => 0) };
+    points.ok = points.ok.map(() => 0);
+    expect(throughput(run)?.lines.map((l) => l.name)).toEqual(["failed"]);
+    expect(errors(run)?.lines.map((l) => l.name)).toEqual(["check or capture"]);
+  });
+
+  test("what is given up is no answer, in every chart that speaks of throughput", () => {
+    const run = page("overloaded");
+    const { points } = run.series;
+    points.none = points.issued.map((n) => n - 1);
+    points.ok = points.issued.map(() => 1);
+    points.failed = points.issued.map(() => 0);
+    const answered = requests(run)?.lines.find((l) => l.name === "answered");
+    expect(Math.max(...(answered?.column ?? []).map((n) => n ?? 0))).toBeLessThan(3);
+    const dots = saturation(run)?.traces[0]?.column ?? [];
+    expect(Math.max(...dots.map((n) => n ?? 0))).toBeLessThan(3);
+  });
+
+  test("what is dashed has gaps that are longer than its line is wide", () => {
+    const line = { name: "planned", colour: "ink", column: [1, 2], style: "dotted" } as const;
+    const series = lineSeries({ ...line, column: [1, 2] }, { get: () => "", faded: () => "" } as never, true);
+    expect(series.dash?.[1]).toBeGreaterThan(2 * (series.width ?? 0));
+    expect(series.cap).toBeUndefined();
   });
 
   test("the plan is a line where an arrival is a request, else a chart of its own", () => {

@@ -203,7 +203,7 @@ function page(recipe: Recipe): Page {
               phase: 0,
               end_ns: 40 * SECOND,
               issued_per_second: 100,
-              ended_per_second: 99,
+              answered_per_second: 99,
               under_way: 4,
               before: { ns: 12_000_000, beyond: 80 },
               settled_ns: 4 * SECOND,

@@ -125,6 +125,7 @@ export function series(shape: Shape, headline: "response" | "iteration" | "servi
       ok,
       failed,
       none,
+      errors: { "status 5xx": failed, timeout: none },
       status_1xx: zero(),
       status_2xx: ok.map((count) => Math.round(count * 0.93)),
       status_3xx: ok.map((count) => count - Math.round(count * 0.93)),

@@ -84,10 +84,11 @@ fn set(path: &Path) -> Vec<PathBuf> {
     beside.into_iter().filter(|file| file.is_file()).collect()
 }
 
-/// `run.json` leaves its report in `run-report`.
+/// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it.
 fn folder(path: &Path) -> PathBuf {
-    let stem = path.file_stem().unwrap_or(path.as_os_str());
-    PathBuf::from(format!("{}-report", stem.to_string_lossy()))
+    let mut name = path.file_name().unwrap_or(path.as_os_str()).to_owned();
+    name.push("-report");
+    PathBuf::from(name)
 }
 
 fn read(path: &Path) -> Result<Import, Failed> {

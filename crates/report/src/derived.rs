@@ -5,7 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{html, markdown, page::Page, summary::Summary};
+use crate::{
+    html, markdown,
+    page::Page,
+    summary::{self, Summary},
+};
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
@@ -70,7 +74,10 @@ pub fn write_json(path: &Path, summary: &Summary) -> Result<(), NotWritten> {
 }
 
 fn json(summary: &Summary) -> Result<String, NotWritten> {
-    Ok(serde_json::to_string_pretty(summary).map_err(not_json)? + "\n")
+    Ok(summary::json(summary)
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .map_err(not_json)?
+        + "\n")
 }
 
 fn not_json(error: serde_json::Error) -> NotWritten {

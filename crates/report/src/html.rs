@@ -1,7 +1,7 @@
 //! `report.html`: the page with its data in it, one file that needs nothing else. The page is built from `web/` before this crate is;
 //! what it shows and how is that folder's business.
 
-use crate::page::Page;
+use crate::{page::Page, summary};
 
 /// Where the data belongs in the page.
 const PLACE: &str = "__LOADLINE_PAGE__";
@@ -14,7 +14,12 @@ const TEMPLATE: &str = include_str!("../../../web/dist/report.html");
 /// # Errors
 /// None that a summary can have.
 pub fn of(page: &Page) -> Result<String, serde_json::Error> {
-    Ok(with(&serde_json::to_string(page)?))
+    if page.summary.run.imported_from.is_none() {
+        return Ok(with(&serde_json::to_string(page)?));
+    }
+    let mut data = serde_json::to_value(page)?;
+    data["summary"] = summary::json(&page.summary)?;
+    Ok(with(&data.to_string()))
 }
 
 /// The page that waits for its data to come as events.

@@ -90,7 +90,8 @@ export function lineSeries(line: Line, colours: Colours, show: boolean): uPlot.S
   };
   switch (line.style) {
     case "dotted":
-      return { ...base, dash: [0.1, 4.5], cap: "round", width: 2.2 };
+      // Long gaps: round dots run into one another where a line goes up and down from point to point.
+      return { ...base, dash: [6, 6], width: 1.5 };
     case "area":
       return { ...base, width: 1, fill: colours.faded(line.colour, 0.28) };
     case "stack":

@@ -120,15 +120,15 @@ export function offered(page: Page): Plane | null {
   );
 }
 
-/** Requests ended per second by requests under way, a dot per point in time. */
+/** Requests answered per second by requests under way, a dot per point in time. */
 export function saturation(page: Page): Plane | null {
   const { points } = page.series;
-  const ended = perSecond(page, sum(points.ok, points.failed, points.none) as number[]);
+  const answered = perSecond(page, sum(points.ok, points.failed) as number[]);
   return scatter(
     { name: "requests under way", unit: "count" },
-    { name: "requests ended per second", unit: "rate" },
+    { name: "requests answered per second", unit: "rate" },
     points.in_flight,
-    ended,
+    answered,
     "green",
   );
 }

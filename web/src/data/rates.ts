@@ -8,11 +8,14 @@ import { any, perSecond, stack, sum } from "./columns";
 export function requests(page: Page): Drawing | null {
   const { points } = page.series;
   if (!any(points.issued) && !any(points.none)) return null;
-  const ended = perSecond(page, sum(points.ok, points.failed, points.none) as number[]);
+  // What was given up did not come back: a server that lets requests run into their time-out does not keep up.
+  const answered = perSecond(page, sum(points.ok, points.failed) as number[]);
   const lines: Line[] = [
     { name: "requests sent", colour: "sky", column: perSecond(page, points.issued), style: "area" },
-    { name: "requests ended", colour: "blue", column: ended, style: "line" },
+    { name: "answered", colour: "blue", column: answered, style: "line" },
   ];
+  if (any(points.none))
+    lines.push({ name: "given up", colour: "purple", column: perSecond(page, points.none), style: "line" });
   if (oneEach(page))
     lines.push({ name: "planned", colour: "ink", column: perSecond(page, points.due), style: "dotted" });
   return { unit: "rate", lines };
@@ -42,17 +45,41 @@ function oneEach(page: Page): boolean {
   return page.summary.all.response !== null && any(page.series.points.due);
 }
 
-/** Answers by the class of their status, and requests without one, one on top of the other. */
+/** What became of requests, one on top of the other. An answer that a check refused is a failure, whatever its status. */
 export function throughput(page: Page): Drawing | null {
   const { points } = page.series;
-  const classes: [string, Colour, number[]][] = [
-    ["2xx", "blue", points.status_2xx],
-    ["3xx", "sky", points.status_3xx],
-    ["1xx", "grey", points.status_1xx],
-    ["4xx", "orange", points.status_4xx],
-    ["5xx", "red", points.status_5xx],
+  return stacked(page, [
+    ["answered well", "blue", points.ok],
+    ["failed", "orange", points.failed],
     ["no answer", "purple", points.none],
-  ];
+  ]);
+}
+
+const ERRORS: Record<string, Colour> = {
+  "status 5xx": "red",
+  "status 4xx": "orange",
+  "check or capture": "blue",
+  "other status": "sky",
+  timeout: "purple",
+  refused: "ink",
+  reset: "green",
+};
+
+/** Errors by class, one on top of the other. */
+export function errors(page: Page): Drawing | null {
+  const classes = Object.entries(page.series.points.errors ?? {});
+  const rank = (name: string) => {
+    const place = Object.keys(ERRORS).indexOf(name);
+    return place < 0 ? Number.POSITIVE_INFINITY : place;
+  };
+  classes.sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
+  return stacked(
+    page,
+    classes.map(([name, counts]) => [name, ERRORS[name] ?? "grey", counts]),
+  );
+}
+
+function stacked(page: Page, classes: [string, Colour, number[]][]): Drawing | null {
   const present = classes.filter(([, , counts]) => any(counts));
   if (present.length === 0) return null;
   const rates = present.map(([, , counts]) => perSecond(page, counts));

@@ -33,7 +33,7 @@ export function offeredLoad(env: Env): Section {
     new PlaneChart(env, {
       id: "saturation",
       title: "Throughput against concurrency",
-      note: "A dot per moment: requests ended per second by requests under way.",
+      note: "A dot per moment: requests answered per second by requests under way.",
       draw: saturation,
     }),
   ];

@@ -50,7 +50,9 @@ export class Endpoints implements Section {
   update(page: Page): void {
     this.#page = page;
     const { summary } = page;
-    if (summary.labels.length === 0 && summary.iterations.length === 0) {
+    // Some tools tell of all requests alone.
+    const told = summary.all.count > 0 || rowTime(summary.all) !== null;
+    if (summary.labels.length === 0 && summary.iterations.length === 0 && !told) {
       fill(this.#body, muted("Nothing was requested, so there are no endpoints."));
       return;
     }
@@ -88,7 +90,7 @@ export class Endpoints implements Section {
       group(`Iterations · ${tool ?? MEANING.iteration}`, summary.iterations, null, false),
       ...GROUPS.map(([kind, name]) => {
         const members = summary.labels.filter((row) => row.group === kind);
-        const total = kind === "request" && summary.all.count > 0 ? summary.all : null;
+        const total = kind === "request" && told ? summary.all : null;
         const first = members[0] ?? total;
         const time = first ? rowTime(first)?.kind : undefined;
         const meaning = tool

@@ -33,7 +33,7 @@ function health(page: Page): Child {
   if (late) items.push(["lateness", `p50 ${figure(late.p50)} · p99 ${figure(late.p99)} · max ${figure(late.max)}`]);
   items.push(["busiest worker", `${share(m.cpu)} of a core, without spinning`]);
   items.push(["waiting for a CPU", `${shareOr(m.waiting)} of the time at most`]);
-  items.push(["workers", count(run.workers)]);
+  if (run.workers !== undefined) items.push(["workers", count(run.workers)]);
   const closed = late ? null : muted("In a closed loop nothing is due at a moment, so there is no lateness.");
   return h("div", {}, facts(items, "facts wide"), closed);
 }

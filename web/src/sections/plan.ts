@@ -100,7 +100,9 @@ function scenarios(page: Page): Child {
 
 function ledgers(page: Page): Child {
   const { arrivals, requests, run } = page.summary;
-  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals, run.state) : null, requestLedger(requests));
+  // Another tool may count requests and not say what became of them, or not even count them.
+  const counted = Number.isNaN(requests.ok) ? null : requestLedger(requests);
+  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals, run.state) : null, counted);
 }
 
 function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTMLElement {

@@ -42,10 +42,10 @@ function origin(page: Page): HTMLElement {
     ["kernel", joined([host.kernel, host.clock_source && `clock source ${host.clock_source}`])],
     ["limits", joined(limits)],
     ["git", manifest.git],
-    ["seed", String(summary.run.seed)],
-    ["workers", count(summary.run.workers)],
+    ["seed", summary.run.seed === undefined ? null : String(summary.run.seed)],
+    ["workers", summary.run.workers === undefined ? null : count(summary.run.workers)],
     ["start", manifest.start.utc],
-    ["length", duration(Math.round(summary.run.elapsed_ns / 1e6) * 1e6)],
+    ["length", summary.run.elapsed_ns > 0 ? duration(Math.round(summary.run.elapsed_ns / 1e6) * 1e6) : null],
     ["end", ending(page)],
     ["record", summary.record ? h("code", {}, summary.record) : null],
   ];

@@ -2,7 +2,7 @@
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
-import { throughput as drawThroughput, traffic } from "../data/rates";
+import { errors as drawErrors, throughput as drawThroughput, traffic } from "../data/rates";
 import { type Child, h } from "../dom/el";
 import { badge } from "../dom/status";
 import { type Column, table } from "../dom/table";
@@ -25,11 +25,12 @@ export function throughput(env: Env): Section {
   const charts = [
     new TimeChart(env, {
       id: "throughput",
-      title: "Requests ended per second, by class",
+      title: "Requests ended per second, by outcome",
       draw: drawThroughput,
       height: 250,
       phases: true,
     }),
+    new TimeChart(env, { id: "errors", title: "Errors per second, by class", draw: drawErrors, height: 190 }),
     new TimeChart(env, { id: "traffic", title: "Bytes on the wire", draw: traffic, height: 180 }),
   ];
   return section("throughput", "Throughput and errors", (page) => ({ below: [errors(page)] }), charts);
@@ -37,7 +38,10 @@ export function throughput(env: Env): Section {
 
 function errors(page: Page): Child {
   const { errors, all } = page.summary;
-  if (all.count === 0 && errors.length === 0) return null;
+  if (errors.length === 0 && all.errors > 0)
+    return muted(`${count(all.errors)} requests failed; of their causes nothing is known.`);
+  // Of what another tool did not count, nothing is said.
+  if (errors.length === 0 && !(all.count > 0 && all.errors === 0)) return null;
   if (errors.length === 0) return muted("No errors: every request was answered as it should be.");
   const names = new Map([...page.summary.labels, ...page.summary.iterations].map((row) => [row.id, row.text]));
   const rows = errors.map((error) => row(error, names, page.summary.requests.issued));

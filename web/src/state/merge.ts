@@ -34,6 +34,13 @@ function points(old: Points, fresh: Points, from: number): Points {
     });
     joined[key] = times(old[key], fresh[key]);
   }
+  joined.errors = Object.fromEntries(
+    // A class that was not there before has not come before.
+    Object.entries(fresh.errors).map(([name, column]) => [
+      name,
+      join(old.errors[name] ?? new Array(from).fill(0), column),
+    ]),
+  );
   for (const key of WORKERS) {
     // A worker that was not there before has no values before.
     const missing: Column = new Array(from).fill(null);

@@ -7,6 +7,9 @@ const MILLISECOND = 1e6;
 const SECOND = 1e9;
 const MINUTE = 60 * SECOND;
 
+/** What stands for a figure that nobody told. */
+const UNKNOWN = "–";
+
 /** A time with three significant digits and its unit: `412 µs`, `1.23 ms`, `2.05 s`. */
 export function time(ns: number): string {
   // Each unit ends where three digits of it would round up to the next: 999.6 µs is 1.00 ms.
@@ -38,6 +41,7 @@ export function duration(ns: number): string {
 
 /** A count with thousands separators: `12,345`. */
 export function count(n: number): string {
+  if (Number.isNaN(n)) return UNKNOWN;
   return n.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
@@ -48,6 +52,7 @@ export function decimal(value: number): string {
 
 /** A rate: three significant digits below a thousand, whole numbers with separators above. */
 export function rate(perSecond: number): string {
+  if (Number.isNaN(perSecond)) return UNKNOWN;
   if (perSecond === 0) return "0";
   return perSecond < 999.5 ? threeDigits(perSecond) : count(Math.round(perSecond));
 }
@@ -64,6 +69,7 @@ export function share(value: number): string {
 
 /** Bytes: `812 B`, `1.20 MB`. */
 export function bytes(n: number): string {
+  if (Number.isNaN(n)) return UNKNOWN;
   if (n < 1000) return `${n} B`;
   const units = ["kB", "MB", "GB", "TB", "PB"];
   let value = n / 1000;

@@ -7,7 +7,7 @@ use crate::{
     summary::Figure,
 };
 
-use super::figures::{stats, whole};
+use super::figures::{bad_codes, failed, stats, whole};
 
 /// Artillery's periods are this long.
 const PERIOD_S: f64 = 10.0;
@@ -48,6 +48,12 @@ fn moment_s(period: &Report) -> Option<f64> {
     period.began_s.or_else(|| period.title.parse().ok())
 }
 
+/// Whether the percentiles of a history are those of its last seconds. Locust writes those only with `--csv-full-history`, and then a
+/// line for each endpoint; else they are since the start, under the same heads.
+pub fn has_windows(report: &Report) -> bool {
+    report.periods.iter().any(|period| !period.rows.is_empty())
+}
+
 pub fn of(report: &Report) -> Series {
     let mut points = Columns::default();
     let zero_s = began_s(report).unwrap_or(0.0);
@@ -58,6 +64,7 @@ pub fn of(report: &Report) -> Series {
         .collect();
     periods.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut before: Option<(f64, &Report)> = None;
+    let windows = has_windows(report);
     for (moment, period) in periods {
         let span = if report.periods_run_on {
             before.map_or(zero_s, |(moment, _)| moment)..moment
@@ -75,6 +82,7 @@ pub fn of(report: &Report) -> Series {
                 period,
                 before.map(|(_, report)| report),
                 (span.start - zero_s, span.end - zero_s),
+                (report.periods_run_on, windows),
             );
         }
         before = report.periods_run_on.then_some((moment, period));
@@ -100,13 +108,14 @@ fn push(
     period: &Report,
     before: Option<&Report>,
     (from_s, to_s): (f64, f64),
+    (run_on, windows): (bool, bool),
 ) {
     let since = |of: fn(&Report) -> u64| of(period).saturating_sub(before.map_or(0, of));
     let ns = |s: f64| (s.max(0.0) * 1e9).round() as u64;
     points.from_ns.push(ns(from_s));
     points.to_ns.push(ns(to_s));
     let requests = since(|p| whole(&p.all.requests).unwrap_or(0));
-    let failures = since(|p| whole(&p.all.failures).unwrap_or(0));
+    let failures = since(|p| failed(&p.all, p.tool));
     let none = since(|p| {
         let errors = p.all.errors.iter();
         errors
@@ -121,9 +130,30 @@ fn push(
         .push(since(|p| whole(&p.sessions.created).unwrap_or(0)));
     points.skipped.push(0);
     points.issued.push(requests);
-    points.ok.push(requests.saturating_sub(failures.max(none)));
-    points.failed.push(failures.saturating_sub(none));
+    // Artillery's failures are answers; the others count requests without one among them.
+    let failures = match period.tool {
+        Tool::Artillery => failures,
+        _ => failures.saturating_sub(none),
+    };
+    points.ok.push(requests.saturating_sub(failures + none));
+    points.failed.push(failures);
     points.none.push(none);
+    let of_status = |digit: u16| {
+        let bad = bad_codes(&period.all, period.tool);
+        bad.filter(|(code, _)| code / 100 == digit)
+            .map(|(_, n)| n)
+            .sum::<u64>()
+    };
+    let by_status = [of_status(4), of_status(5)];
+    let other = failures.saturating_sub(by_status.iter().sum());
+    // Under what another tool tells of them; its missing answers have no class of ours.
+    let names = ["status 4xx", "status 5xx", "failed", "no answer"];
+    for (name, n) in names
+        .into_iter()
+        .zip([by_status[0], by_status[1], other, none])
+    {
+        points.errors.entry(name).or_default().push(n);
+    }
     for (class, column) in (1..).zip(points.classes()) {
         let codes = period.all.codes.iter().filter(|code| {
             let digits = code.name.rsplit('.').next().unwrap_or_default();
@@ -135,7 +165,7 @@ fn push(
     points
         .bytes_in
         .push(period.bytes.as_ref().map_or(0, |bytes| bytes.value as u64));
-    times(points, period);
+    times(points, period, run_on, windows);
     let users = period.bound.as_ref().map(|bound| bound.figure.value);
     points.users.push(users);
     points.in_flight.push(None);
@@ -148,11 +178,11 @@ fn push(
 }
 
 /// The tool's times stand as service times; it has no others.
-fn times(points: &mut Columns, period: &Report) {
+fn times(points: &mut Columns, period: &Report, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
-    if let Some(own) = all.others.pop() {
-        // The percentiles of the period's own seconds, where the others are since the start.
-        all.latency = Some(own);
+    if run_on {
+        // The percentiles of the period's own seconds, if there are any; the others are since the start.
+        all.latency = all.others.pop().filter(|_| windows);
     }
     let known = stats(&all);
     let figure =

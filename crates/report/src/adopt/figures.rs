@@ -5,22 +5,87 @@ use std::collections::BTreeMap;
 use measure::{LabelId, label::Group};
 
 use crate::{
-    import::{Figure as Printed, model},
+    import::{Figure as Printed, Report, Tool, model},
     summary::{Figure, Row, Stats, per_second, share_of},
 };
 
 /// Nanoseconds of a second.
 const NS: f64 = 1e9;
 
-pub fn row(printed: &model::Row, id: LabelId, group: Group, text: &str, elapsed_ns: u64) -> Row {
+/// All requests of a report.
+pub fn all(report: &Report, elapsed_ns: u64) -> Row {
+    let mut all = row(
+        &report.all,
+        report.tool,
+        0,
+        Group::Request,
+        "all requests",
+        elapsed_ns,
+    );
+    // Artillery times answers: how many requests there were is another figure.
+    if report.tool == Tool::Artillery && report.all.requests.is_none() {
+        (all.count, all.errors, all.error_share) = (0, 0, None);
+        all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
+        all.not_told.extend(["count", "errors"].map(str::to_owned));
+        if report.all.rate.is_none() {
+            all.not_told.push("per_second".to_owned());
+        }
+    }
+    all.not_told.sort();
+    all.not_told.dedup();
+    all
+}
+
+/// Answers that Artillery counts by their status and not among its failures; other tools count failures themselves.
+pub fn bad_codes(printed: &model::Row, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
+    let codes = printed
+        .codes
+        .iter()
+        .filter(move |_| tool == Tool::Artillery);
+    codes.filter_map(|figure| {
+        let code: u16 = figure.name.rsplit('.').next()?.parse().ok()?;
+        (code >= 400).then_some((code, figure.value as u64))
+    })
+}
+
+/// Requests that were answered as they should not be, as far as that was counted.
+pub fn failed(printed: &model::Row, tool: Tool) -> u64 {
+    let bad: u64 = bad_codes(printed, tool).map(|(_, n)| n).sum();
+    whole(&printed.failures).unwrap_or(0).max(bad)
+}
+
+pub fn row(
+    printed: &model::Row,
+    tool: Tool,
+    id: LabelId,
+    group: Group,
+    text: &str,
+    elapsed_ns: u64,
+) -> Row {
     let answers = printed.latency.as_ref().map(|latency| &latency.count);
-    let count = whole(&printed.requests)
-        .or_else(|| whole(answers?))
-        .unwrap_or(0);
+    let known = whole(&printed.requests).or_else(|| whole(answers?));
+    let count = known.unwrap_or(0);
     let unanswered = unanswered(printed, count);
-    // A tool that counts failures counts those without an answer among them.
-    let failures = whole(&printed.failures).unwrap_or(0);
-    let errors = failures.max(unanswered);
+    let errors = match tool {
+        Tool::Artillery => (failed(printed, tool) + unanswered).min(count),
+        // A tool that counts failures counts those without an answer among them.
+        _ => failed(printed, tool).max(unanswered),
+    };
+    let errors_are_told = match tool {
+        Tool::Artillery => !printed.codes.is_empty() || !printed.errors.is_empty(),
+        // They print a line about failures only when there were any.
+        Tool::Wrk | Tool::Wrk2 => known.is_some(),
+        Tool::Locust | Tool::Loadline => printed.failures.is_some(),
+    };
+    let told = [
+        ("count", known.is_some()),
+        ("errors", errors_are_told && known.is_some()),
+        (
+            "per_second",
+            printed.rate.is_some() || (known.is_some() && elapsed_ns > 0),
+        ),
+        ("bytes_in", printed.mean_bytes.is_some() && known.is_some()),
+    ];
     let rate = printed.rate.as_ref().map(|rate| rate.value);
     let codes = printed.codes.iter().filter_map(|figure| {
         let code = figure.name.rsplit('.').next()?.parse().ok()?;
@@ -32,8 +97,8 @@ pub fn row(printed: &model::Row, id: LabelId, group: Group, text: &str, elapsed_
         text: text.to_owned(),
         count,
         errors,
-        error_share: share_of(errors, count),
-        per_second: if elapsed_ns > 0 {
+        error_share: share_of(errors, count).filter(|_| errors_are_told),
+        per_second: if elapsed_ns > 0 && known.is_some() {
             per_second(count, elapsed_ns)
         } else {
             rate.unwrap_or(0.0)
@@ -52,6 +117,11 @@ pub fn row(printed: &model::Row, id: LabelId, group: Group, text: &str, elapsed_
             .mean_bytes
             .as_ref()
             .map_or(0, |mean| (mean.value * count as f64) as u64),
+        not_told: told
+            .into_iter()
+            .filter(|(_, told)| !told)
+            .map(|(name, _)| name.to_owned())
+            .collect(),
     }
 }
 

@@ -43,6 +43,17 @@ pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     summary.notes = notes(imports, first);
     summary.verdict = conclusions::strip(&summary);
     summary.assumptions = vec![times_are(report.tool).to_owned()];
+    if report.tool == Tool::Artillery {
+        summary.assumptions.push(
+            "Artillery calls no request failed for its status: answers with status 400 and above are counted as failed here.".to_owned(),
+        );
+    }
+    if report.periods_run_on && !course::has_windows(&report) {
+        summary.notes.push(
+            "the percentiles of this history are those since the start (it was written without --csv-full-history): none of them stands \
+             for a moment, so they are not drawn over time".to_owned(),
+        );
+    }
     Ok(Page {
         manifest: manifest(&summary, imports),
         series,
@@ -123,8 +134,8 @@ fn blank(name: &str, report: &Report) -> Summary {
             elapsed_ns,
             imported_from: Some(report.tool.name().to_owned()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            workers: 0,
-            seed: 0,
+            workers: None,
+            seed: None,
             record_ends_ns: None,
         },
         verdict: Strip::default(),
@@ -137,7 +148,7 @@ fn blank(name: &str, report: &Report) -> Summary {
         scenarios: Vec::new(),
         trend: None,
         recovery: None,
-        all: figures::row(&report.all, 0, Group::Request, "all requests", elapsed_ns),
+        all: figures::all(report, elapsed_ns),
         labels: Vec::new(),
         iterations: Vec::new(),
         ladders: Vec::new(),
@@ -166,11 +177,19 @@ fn fill(summary: &mut Summary, report: &Report) {
     let elapsed_ns = summary.run.elapsed_ns;
     let row = |(i, printed): (usize, &Printed)| {
         let id = u16::try_from(i + 2).unwrap_or(u16::MAX);
-        figures::row(printed, id, Group::Request, &printed.name, elapsed_ns)
+        figures::row(
+            printed,
+            report.tool,
+            id,
+            Group::Request,
+            &printed.name,
+            elapsed_ns,
+        )
     };
     summary.labels = report.rows.iter().enumerate().map(row).collect();
     if let Some(bytes) = &report.bytes {
         summary.all.bytes_in = bytes.value as u64;
+        summary.all.not_told.retain(|name| name != "bytes_in");
     }
     summary.requests = requests(&summary.all);
     summary.arrivals = arrivals(report);
@@ -179,6 +198,11 @@ fn fill(summary: &mut Summary, report: &Report) {
         .errors
         .iter()
         .filter_map(|printed| error(printed, summary.all.count))
+        .chain(
+            figures::bad_codes(&report.all, report.tool).map(|(code, count)| {
+                error_row(format!("status {code}"), "failed", count, summary.all.count)
+            }),
+        )
         .collect();
     summary
         .errors
@@ -188,7 +212,14 @@ fn fill(summary: &mut Summary, report: &Report) {
         printed.requests.clone_from(&length.count);
         printed.latency = Some(length.clone());
         let id = u16::try_from(report.rows.len() + 2).unwrap_or(u16::MAX);
-        let mut users = figures::row(&printed, id, Group::Iteration, "virtual users", elapsed_ns);
+        let mut users = figures::row(
+            &printed,
+            report.tool,
+            id,
+            Group::Iteration,
+            "virtual users",
+            elapsed_ns,
+        );
         users.iteration = users.service.take();
         summary.iterations = vec![users];
     }
@@ -214,8 +245,9 @@ fn arrivals(report: &Report) -> Option<Arrivals> {
     let count = |figure: &Option<crate::import::Figure>| figure.as_ref().map(|f| f.value as u64);
     let sessions = &report.sessions;
     let started = count(&sessions.created)?;
-    let completed = count(&sessions.completed).unwrap_or(0);
-    let failed = count(&sessions.failed).unwrap_or(0);
+    let completed = count(&sessions.completed)?;
+    // Who is neither completed nor told to have failed may be either.
+    let failed = count(&sessions.failed).or_else(|| (completed == started).then_some(0))?;
     Some(Arrivals {
         planned: None,
         until_stop: false,
@@ -232,20 +264,25 @@ fn arrivals(report: &Report) -> Option<Arrivals> {
 
 fn error(printed: &crate::import::model::Failures, requests: u64) -> Option<ErrorRow> {
     let count = printed.count.value as u64;
-    (count > 0).then(|| ErrorRow {
-        reason: printed.count.name.trim_start_matches("errors.").to_owned(),
-        class: if printed.unanswered == Some(true) {
-            "none"
-        } else {
-            "failed"
-        }
-        .to_owned(),
+    let reason = printed.count.name.trim_start_matches("errors.").to_owned();
+    let class = if printed.unanswered == Some(true) {
+        "none"
+    } else {
+        "failed"
+    };
+    (count > 0).then(|| error_row(reason, class, count, requests))
+}
+
+fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow {
+    ErrorRow {
+        reason,
+        class: class.to_owned(),
         count,
         share: share_of(count, requests),
         labels: Vec::new(),
         first: None,
         last_ns: None,
-    })
+    }
 }
 
 fn model(report: &Report) -> Model {

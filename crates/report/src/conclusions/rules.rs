@@ -77,7 +77,7 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
         return None;
     }
     if let Some(peak) = peak(summary) {
-        let lags = peak.ended_per_second < peak.issued_per_second * (1.0 - LAGS);
+        let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
         // Of answers that were never slower, some are always under way.
         if lags && peak.under_way as f64 > PILE && peak.settled_ns != Some(0) {
             return Some(Behind::Peak(peak));
@@ -179,16 +179,16 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         Behind::Course(trend) => trend,
         Behind::Peak(peak) => {
             let text = format!(
-                "The server did not keep up with the peak (phase {}): {} requests/s were sent in it and {}/s came to their end; {} were \
+                "The server did not keep up with the peak (phase {}): {} requests/s were sent in it and {}/s were answered; {} were \
                  under way when it ended.",
                 phase_name(summary, peak),
                 units::rate(peak.issued_per_second),
-                units::rate(peak.ended_per_second),
+                units::rate(peak.answered_per_second),
                 units::count(peak.under_way),
             );
             let figures = [
                 "recovery.peak.issued_per_second",
-                "recovery.peak.ended_per_second",
+                "recovery.peak.answered_per_second",
                 "recovery.peak.under_way",
             ];
             return Some(conclusion("overload", Tone::Bad, text, &figures));

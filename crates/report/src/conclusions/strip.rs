@@ -74,6 +74,9 @@ fn of_what_is_there(summary: &Summary, sentence: String) -> String {
 }
 
 fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
+    if let Some(tool) = &summary.run.imported_from {
+        return told_by(summary, tool);
+    }
     if summary.requests.issued == 0 {
         return "Nothing was sent: there is nothing to judge.".into();
     }
@@ -147,6 +150,41 @@ fn closest(criteria: &[Judged]) -> Vec<&Judged> {
     let margin = |judged: &&Judged| judged.margin.unwrap_or(f64::INFINITY);
     closest.sort_by(|a, b| margin(a).total_cmp(&margin(b)));
     closest
+}
+
+/// What another tool told, and no more.
+fn told_by(summary: &Summary, tool: &str) -> String {
+    let all = &summary.all;
+    let mut told = Vec::new();
+    if all.tells("count") {
+        let rate = if all.tells("per_second") {
+            format!(" at {}/s", units::rate(all.per_second))
+        } else {
+            String::new()
+        };
+        told.push(format!("{} requests{rate}", units::count(all.count)));
+    }
+    if !summary.errors.is_empty() {
+        let causes = summary.errors.iter().take(FIGURES);
+        let causes: Vec<String> = causes
+            .map(|row| format!("{} × {}", units::count(row.count), row.reason))
+            .collect();
+        told.push(causes.join(", "));
+    } else if all.tells("errors") {
+        told.push(match all.errors {
+            0 => "none failed".to_owned(),
+            n => format!("{} failed", units::count(n)),
+        });
+    }
+    let stats = summary.headline_stats();
+    let slow = stats.and_then(|(_, stats)| rules::highest(stats));
+    told.extend(slow.map(|(percentile, figure)| {
+        format!("{percentile} of the {} {figure}", rules::headline(summary))
+    }));
+    if told.is_empty() {
+        return format!("{tool} told nothing of its requests.");
+    }
+    format!("By {tool}'s own figures: {}.", told.join(", "))
 }
 
 /// Without criteria: what was seen.
@@ -249,10 +287,12 @@ fn usual(summary: &Summary) -> Vec<Deciding> {
             units::count(summary.all.count)
         )),
     }));
-    figures.push(Deciding {
-        name: "requests/s".into(),
-        value: units::rate(summary.all.per_second),
-        note: Some("over the whole run".into()),
-    });
+    if summary.all.tells("per_second") {
+        figures.push(Deciding {
+            name: "requests/s".into(),
+            value: units::rate(summary.all.per_second),
+            note: Some("over the whole run".into()),
+        });
+    }
     figures
 }

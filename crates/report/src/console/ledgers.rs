@@ -12,7 +12,14 @@ const WARNING: &str = "  DOES NOT ADD UP";
 /// Both ledgers.
 pub(super) fn of(summary: &Summary) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
-    lines.push(requests(&summary.requests));
+    if summary.run.imported_from.is_none() || summary.all.tells("errors") {
+        lines.push(requests(&summary.requests));
+    } else if summary.all.tells("count") {
+        lines.push(format!(
+            "Requests   {} counted",
+            count(summary.requests.issued)
+        ));
+    }
     let lines = lines.iter().map(|line| wrap(line, 11));
     lines.collect::<Vec<_>>().join("\n")
 }

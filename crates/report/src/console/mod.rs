@@ -29,7 +29,7 @@ pub fn summary_text(summary: &Summary) -> String {
     if !summary.criteria.is_empty() {
         blocks.push(criteria(&summary.criteria));
     }
-    blocks.push(ledgers::of(summary));
+    blocks.extend(Some(ledgers::of(summary)).filter(|ledgers| !ledgers.is_empty()));
     blocks.push(table::of(summary));
     blocks.extend(Some(facts(summary)).filter(|facts| !facts.is_empty()));
     if !summary.errors.is_empty() {

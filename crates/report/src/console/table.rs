@@ -57,9 +57,14 @@ struct Line {
 impl Line {
     fn of(label: &str, row: &Row, stats: Option<&Stats>) -> Line {
         let mut line = Line::times(label, stats);
-        line.cells[0] = units::count(row.count);
-        line.cells[1] = units::count(row.errors);
-        line.cells[2] = units::rate(row.per_second);
+        let cells = [
+            ("count", units::count(row.count)),
+            ("errors", units::count(row.errors)),
+            ("per_second", units::rate(row.per_second)),
+        ];
+        for (cell, (name, text)) in line.cells.iter_mut().zip(cells) {
+            *cell = if row.tells(name) { text } else { "–".into() };
+        }
         line
     }
 

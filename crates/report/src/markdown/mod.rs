@@ -42,6 +42,7 @@ pub fn of(page: &Page) -> Document {
         chart("latency.svg"),
         chart("percentiles.svg"),
         sections::errors(summary),
+        chart("errors.svg"),
         sections::concurrency(summary),
         chart("concurrency.svg"),
         sections::generator(summary),

@@ -43,9 +43,14 @@ pub fn plan(summary: &Summary) -> String {
     };
     let scenarios = scenarios(summary);
     let ledgers = console::ledgers_text(summary);
+    let ledgers = if ledgers.is_empty() {
+        String::new()
+    } else {
+        format!("\n```text\n{ledgers}\n```")
+    };
     section(
         "Plan and what came of it",
-        format!("{table}{scenarios}\n```text\n{ledgers}\n```").trim_start(),
+        format!("{table}{scenarios}{ledgers}").trim_start(),
     )
 }
 

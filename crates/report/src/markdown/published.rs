@@ -38,6 +38,15 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
+/// A cell; a dash where the tool that measured did not tell.
+fn told(row: &Row, figure: &str, text: String) -> String {
+    if row.tells(figure) {
+        text
+    } else {
+        "–".into()
+    }
+}
+
 fn requests(summary: &Summary) -> Table {
     let mut table = Table::new(&[
         "Endpoint",
@@ -50,11 +59,11 @@ fn requests(summary: &Summary) -> Table {
         let mean = row.response.as_ref().or(row.service.as_ref());
         table.row([
             row.text.clone(),
-            row.count.to_string(),
-            row.errors.to_string(),
+            told(row, "count", row.count.to_string()),
+            told(row, "errors", row.errors.to_string()),
             mean.and_then(|stats| stats.mean_ns)
                 .map_or_else(|| "–".into(), milliseconds),
-            format!("{:.1}", row.per_second),
+            told(row, "per_second", format!("{:.1}", row.per_second)),
         ]);
     }
     table
@@ -71,7 +80,7 @@ fn percentiles(summary: &Summary) -> Table {
         .chain(["# reqs"]);
     let mut table = Table::new(&heads.collect::<Vec<_>>());
     let cell = |figure: &Figure| match (figure.ns, figure.at_least_ns) {
-        _ if figure.too_few => "–".to_owned(),
+        _ if figure.too_few || figure.not_given => "–".to_owned(),
         (Some(ns), _) => milliseconds(ns as f64),
         (None, Some(ns)) => format!("≥ {}", milliseconds(ns as f64)),
         (None, None) => "no answer".to_owned(),
@@ -86,19 +95,18 @@ fn percentiles(summary: &Summary) -> Table {
             &row.text
         };
         let cells = ladder.figures.iter().map(cell);
-        table.row(
-            [name.to_owned()]
-                .into_iter()
-                .chain(cells)
-                .chain([row.count.to_string()]),
-        );
+        table.row([name.to_owned()].into_iter().chain(cells).chain([told(
+            row,
+            "count",
+            row.count.to_string(),
+        )]));
     }
     table
 }
 
 /// A column per phase; of a run without phases the whole run's.
 fn rates(summary: &Summary) -> Table {
-    let whole = |row: &Row| vec![units::rate(row.per_second)];
+    let whole = |row: &Row| vec![told(row, "per_second", units::rate(row.per_second))];
     if summary.phases.len() < 2 {
         let mut table = Table::new(&["endpoint", "RPS"]);
         for row in &summary.labels {

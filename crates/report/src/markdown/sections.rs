@@ -67,7 +67,7 @@ pub fn head(summary: &Summary) -> String {
         (!run.target.is_empty()).then(|| escaped(&run.target)),
         Some(escaped(&run.load)),
         (run.started_wall_ns > 0).then(|| format!("{when} UTC")),
-        Some(units::time(run.elapsed_ns)),
+        (run.elapsed_ns > 0).then(|| units::time(run.elapsed_ns)),
     ];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let verdict = if words.is_empty() {
@@ -190,11 +190,18 @@ fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
         (0, _) | (_, None) => count(row.errors),
         (n, Some(share)) => format!("{} ({})", count(n), units::share(share)),
     };
+    let told = |figure: &str, text: String| {
+        if row.tells(figure) {
+            text
+        } else {
+            "–".into()
+        }
+    };
     let mut cells = vec![
         name.to_owned(),
-        count(row.count),
-        units::rate(row.per_second),
-        errors,
+        told("count", count(row.count)),
+        told("per_second", units::rate(row.per_second)),
+        told("errors", errors),
     ];
     let figures = stats.map(|s| [s.p50, s.p90, s.p95, s.p99, s.p999, s.max]);
     match figures {
@@ -366,9 +373,9 @@ pub fn provenance(summary: &Summary, manifest: &Manifest) -> String {
             format!("{} {}", manifest.tool.name, manifest.tool.version),
         ),
         ("started", summary.run.started_utc.clone()),
-        ("seed", summary.run.seed.to_string()),
-        ("workers", summary.run.workers.to_string()),
     ];
+    lines.extend(summary.run.seed.map(|seed| ("seed", seed.to_string())));
+    lines.extend(summary.run.workers.map(|n| ("workers", n.to_string())));
     if summary.run.imported_from.is_some() {
         lines.retain(|(name, _)| matches!(*name, "tool" | "started"));
     }

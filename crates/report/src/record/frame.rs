@@ -122,8 +122,12 @@ impl Frame {
     #[must_use]
     pub fn row(&self) -> Row {
         let mut all = Counters::default();
+        let mut failed_by_status = [0; 5];
         for (_, part) in self.parts.range((label::ALL, 0)..=(label::ALL, u32::MAX)) {
             all.add(&part.slot.counters);
+            for (digit, n) in part.failures.iter().filter_map(status_digit) {
+                failed_by_status[digit] += n;
+            }
         }
         let lateness = self.parts.get(&(label::ALL, self.phase));
         let lateness = lateness.and_then(|part| part.slot.histogram(Kind::Lateness, Outcome::Ok));
@@ -135,6 +139,7 @@ impl Frame {
             span: self.span,
             phase: self.phase,
             all,
+            failed_by_status,
             run: self.run.clone(),
             steal_ns: self.steal_ns.clone(),
             throttled_ns: self.throttled_ns,
@@ -154,6 +159,8 @@ pub struct Row {
     pub phase: u32,
     /// Counters of all requests, without the tallies.
     pub all: Counters,
+    /// Requests that failed for their status, by its first digit from 1. The others failed for what was in the answer.
+    pub failed_by_status: [u64; 5],
     /// Run-wide figures.
     pub run: RunPart,
     /// See [`HostSample`].
@@ -169,6 +176,9 @@ impl Row {
     pub(super) fn add(&mut self, other: &Row) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.all.add(&other.all);
+        for (mine, n) in self.failed_by_status.iter_mut().zip(other.failed_by_status) {
+            *mine += n;
+        }
         join(&mut self.run, &other.run);
         self.steal_ns.extend(&other.steal_ns);
         self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
@@ -180,6 +190,13 @@ impl Row {
     pub fn none(&self, class: NoAnswer) -> u64 {
         self.all.none[class as usize]
     }
+}
+
+/// The place of a failure among those by status: `status 503` is the fifth's.
+fn status_digit((reason, n): (&String, &u64)) -> Option<(usize, u64)> {
+    let status: u16 = reason.strip_prefix("status ")?.parse().ok()?;
+    let digit = usize::from(status / 100).checked_sub(1)?;
+    (digit < 5).then_some((digit, *n))
 }
 
 /// Adds another process's figures of the same interval.

@@ -1,7 +1,9 @@
 //! The columns: one figure per point. Percentiles are those of a point's own samples, however few: a point is a glimpse, not a
 //! measurement. One that falls among requests given up for taking too long is the time after which they were.
 
-use measure::{Kind, Outcome};
+use std::collections::BTreeMap;
+
+use measure::{Kind, NoAnswer, Outcome};
 use serde::Serialize;
 
 use super::moments::Moment;
@@ -9,6 +11,18 @@ use crate::{record::Row, summary::Sampled};
 
 /// A figure per point; none where there is none.
 pub type Column = Vec<Option<f64>>;
+
+/// Requests that failed or had no answer, by class: a request is in exactly one of them.
+pub type Errors = BTreeMap<&'static str, Vec<u64>>;
+
+/// Classes of answers that were refused for their status, with its first digits.
+const BY_STATUS: [(&str, &[usize]); 3] = [
+    ("status 4xx", &[4]),
+    ("status 5xx", &[5]),
+    ("other status", &[1, 2, 3]),
+];
+/// Answers that were refused for what was in them.
+const BY_CONTENT: &str = "check or capture";
 
 /// All columns; see `docs/run-record.md`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -32,6 +46,7 @@ pub struct Columns {
     pub status_3xx: Vec<u64>,
     pub status_4xx: Vec<u64>,
     pub status_5xx: Vec<u64>,
+    pub errors: Errors,
     pub bytes_out: Vec<u64>,
     pub bytes_in: Vec<u64>,
     pub response: Times,
@@ -128,6 +143,30 @@ impl Columns {
         }
         self.bytes_out.push(counters.bytes_out);
         self.bytes_in.push(counters.bytes_in);
+        let by_status = BY_STATUS.map(|(_, digits)| {
+            moment.sum(|row| {
+                digits
+                    .iter()
+                    .map(|digit| row.failed_by_status[digit - 1])
+                    .sum()
+            })
+        });
+        self.errors(by_status, counters.failed, |class| {
+            counters.none[class as usize]
+        });
+    }
+
+    /// The next point of every class of errors.
+    fn errors(&mut self, by_status: [u64; 3], failed: u64, none: impl Fn(NoAnswer) -> u64) {
+        let of_status: u64 = by_status.iter().sum();
+        let classes = (BY_STATUS.iter().map(|(name, _)| *name)).zip(by_status);
+        let content = (BY_CONTENT, failed.saturating_sub(of_status));
+        let none = NoAnswer::ALL
+            .iter()
+            .map(|class| (class.name(), none(*class)));
+        for (name, n) in classes.chain([content]).chain(none) {
+            self.errors.entry(name).or_default().push(n);
+        }
     }
 
     fn times(&mut self, moment: &Moment<'_>) {

@@ -164,8 +164,8 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
         elapsed_ns,
         imported_from: None,
         version: manifest.tool.version.clone(),
-        workers: manifest.workers,
-        seed: manifest.seed,
+        workers: Some(manifest.workers),
+        seed: Some(manifest.seed),
         record_ends_ns: run.cut.map(|cut| cut.at_ns),
     }
 }
@@ -198,6 +198,7 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
         none: ledger::by_class(counters),
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
+        not_told: Vec::new(),
     }
 }
 

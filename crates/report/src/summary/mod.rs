@@ -4,6 +4,7 @@
 mod build;
 mod confidence;
 mod errors;
+mod json;
 mod ladder;
 mod ledger;
 mod phases;
@@ -24,6 +25,7 @@ pub(crate) use build::{per_second, with};
 pub use confidence::Confidence;
 pub use errors::ErrorRow;
 pub(crate) use errors::share_of;
+pub use json::json;
 pub use ladder::{Ladder, SHARES};
 pub use ledger::{Arrivals, Requests};
 pub(crate) use ledger::{arrivals as of_arrivals, requests as of_requests};
@@ -174,10 +176,12 @@ pub struct Identity {
     pub imported_from: Option<String>,
     /// Loadline's version.
     pub version: String,
-    /// Worker threads.
-    pub workers: usize,
-    /// The seed.
-    pub seed: u64,
+    /// Worker threads; none of imported runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<usize>,
+    /// The seed; none of imported runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Where the record ends, in nanoseconds from the start, when it is damaged or could not be written: all figures are of what is
     /// before that. None: it holds the run.
     #[serde(default)]
@@ -216,6 +220,18 @@ pub struct Row {
     pub bytes_out: u64,
     /// Bytes read.
     pub bytes_in: u64,
+    /// Which of `count`, `errors`, `per_second`, `bytes_in` the tool that measured did not tell: they are in no rendering. Only
+    /// of imported runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_told: Vec<String>,
+}
+
+impl Row {
+    /// Whether a figure of this name is known.
+    #[must_use]
+    pub fn tells(&self, figure: &str) -> bool {
+        !self.not_told.iter().any(|name| name == figure)
+    }
 }
 
 /// A level that was sampled.

@@ -56,8 +56,8 @@ pub struct Peak {
     pub end_ns: u64,
     /// Requests begun in it, per second.
     pub issued_per_second: f64,
-    /// Requests that ended in it, in whatever way, per second.
-    pub ended_per_second: f64,
+    /// Requests that were answered in it, rightly or wrongly, per second: one that was given up is no throughput.
+    pub answered_per_second: f64,
     /// Requests under way at its end.
     pub under_way: u64,
     /// 95th percentile of the headline time in the phase before it.
@@ -142,7 +142,10 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
         phase,
         end_ns,
         issued_per_second: per_second(in_peak().map(|row| row.all.issued).sum(), length_ns),
-        ended_per_second: per_second(in_peak().map(|row| row.all.ended()).sum(), length_ns),
+        answered_per_second: per_second(
+            in_peak().map(|row| row.all.ok + row.all.failed).sum(),
+            length_ns,
+        ),
         under_way: under_way(&until_end),
         before,
         settled_ns,

@@ -16,6 +16,9 @@ const ORANGE: &str = "#e69f00";
 const RED: &str = "#d55e00";
 const BLACK: &str = "#333333";
 
+/// Gaps that are still seen where a line goes up and down.
+const DASHED: &str = "7 5";
+
 /// Figures from this many columns of whole numbers.
 type Count = fn(&Columns) -> &Vec<u64>;
 
@@ -27,6 +30,7 @@ pub fn of(summary: &Summary, series: &Series) -> Vec<File> {
     }
     let charts = [
         Some(throughput(summary, series)),
+        errors(summary, series),
         Some(latency(summary, series)),
         percentiles(series),
         summary
@@ -104,7 +108,7 @@ fn throughput(summary: &Summary, series: &Series) -> File {
         line(
             "failed or unanswered",
             RED,
-            "5 3",
+            DASHED,
             false,
             &[|p| &p.failed, |p| &p.none],
         ),
@@ -116,7 +120,7 @@ fn throughput(summary: &Summary, series: &Series) -> File {
     {
         curves.insert(
             0,
-            line("arrivals planned", BLACK, "2 3", false, &[|p| &p.due]),
+            line("arrivals planned", BLACK, DASHED, false, &[|p| &p.due]),
         );
     }
     let chart = over_time(
@@ -132,6 +136,51 @@ fn throughput(summary: &Summary, series: &Series) -> File {
         description: "Requests sent, answered and failed per second over the run".into(),
         text: chart.draw(),
     }
+}
+
+/// The look of a class of errors; those behind the eighth share theirs.
+const ERRORS: [(&str, &str); 8] = [
+    (RED, ""),
+    (ORANGE, ""),
+    (BLUE, ""),
+    (GREEN, ""),
+    (BLACK, ""),
+    (RED, DASHED),
+    (BLUE, DASHED),
+    (BLACK, DASHED),
+];
+
+/// Errors per second, a line per class that came; none of a run without errors.
+fn errors(summary: &Summary, series: &Series) -> Option<File> {
+    let points = &series.points;
+    let came = points
+        .errors
+        .iter()
+        .filter(|(_, counts)| counts.iter().any(|n| *n > 0));
+    let curves: Vec<Curve> = came
+        .zip(ERRORS.iter().cycle())
+        .map(|((name, counts), (colour, dashes))| Curve {
+            name,
+            colour,
+            dashes,
+            filled: false,
+            points: moments(points)
+                .zip(counts)
+                .map(|((x, seconds), n)| (x, Some(*n as f64 / seconds)))
+                .collect(),
+        })
+        .collect();
+    if curves.is_empty() {
+        return None;
+    }
+    let title = "Errors per second, by class".to_owned();
+    let y = (Scale::Linear, Unit::Number);
+    let chart = over_time(summary, series, title, "per second", y, curves);
+    Some(File {
+        name: "errors.svg",
+        description: "Requests that failed or had no answer per second, by class".into(),
+        text: chart.draw(),
+    })
 }
 
 fn times(points: &Columns, kind: Kind) -> &Times {
@@ -163,7 +212,7 @@ fn latency(summary: &Summary, series: &Series) -> File {
         curve("max", BLACK, "", &shown.max),
     ];
     if headline != Kind::Service {
-        curves.push(curve("p99 service", RED, "2 3", &points.service.p99));
+        curves.push(curve("p99 service", RED, DASHED, &points.service.p99));
     }
     let name = headline_name(summary);
     let title = format!("{}{} over time", name[..1].to_uppercase(), &name[1..]);
@@ -183,7 +232,7 @@ fn latency(summary: &Summary, series: &Series) -> File {
 }
 
 fn percentiles(series: &Series) -> Option<File> {
-    let colours = [(BLUE, ""), (ORANGE, "5 3")];
+    let colours = [(BLUE, ""), (ORANGE, DASHED)];
     let curves: Vec<Curve> = series
         .distribution
         .iter()
@@ -252,7 +301,7 @@ fn concurrency(summary: &Summary, series: &Series) -> File {
     let curves = vec![
         curve("requests under way", SKY, "", true, &points.in_flight),
         curve("largest sample", BLUE, "", false, &points.in_flight_max),
-        curve("by Little's law", BLACK, "2 3", false, &points.littles_law),
+        curve("by Little's law", BLACK, DASHED, false, &points.littles_law),
     ];
     let chart = over_time(
         summary,

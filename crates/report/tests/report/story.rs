@@ -159,6 +159,31 @@ fn markdown_of_any_run_has_its_tables_and_its_charts() {
 }
 
 #[test]
+fn errors_have_a_chart_of_their_own_and_a_request_is_in_one_class() {
+    for (world, class) in [
+        (World::Erring, "status 5xx"),
+        (World::NeverAnswered, "refused"),
+    ] {
+        let page = page::of(&run(world, &[]));
+        let points = &page.series.points;
+        let sum = |column: &Vec<u64>| column.iter().sum::<u64>();
+        let all: u64 = points.errors.values().map(sum).sum();
+        assert_eq!(
+            (all, sum(&points.errors[class])),
+            (page.summary.all.errors, all)
+        );
+        let charts = markdown::of(&page).charts;
+        let chart = charts
+            .iter()
+            .find(|chart| chart.name == "errors.svg")
+            .unwrap();
+        assert!(chart.text.contains(class), "{}", chart.text);
+    }
+    let charts = markdown::of(&page::of(&run(World::Healthy, &[]))).charts;
+    assert!(charts.iter().all(|chart| chart.name != "errors.svg"));
+}
+
+#[test]
 fn published_tables_have_their_heads() {
     let summary = summary::of(&run(World::Healthy, &[]));
     let head = |which| {
