@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use engine::{Options, RunError, StopHandle};
 use formats::{Inputs, LoadErrors, UrlOptions};
-use plan::{Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria, units};
+use plan::{
+    Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria,
+    criteria::{Metric, Stat},
+    units,
+};
 
 use crate::{
     args, aside, exit,
@@ -141,6 +145,7 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
     }
     if args.once {
         plan.load = Load::Once;
+        set_aside(&mut plan);
     }
     let problems = plan.problems();
     if !problems.is_empty() {
@@ -160,6 +165,29 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
         script,
         exports,
     })
+}
+
+/// Criteria that one iteration cannot decide are not judged by it: a percentile of one sample is none.
+fn set_aside(plan: &mut Plan) {
+    let decides = |criterion: &plan::Criterion| {
+        let one_is_enough = matches!(
+            criterion.metric,
+            Metric::Errors | Metric::Time(_, Stat::Max | Stat::Mean)
+        );
+        one_is_enough && criterion.phase.is_none()
+    };
+    let (judged, aside) = std::mem::take(&mut plan.criteria)
+        .into_iter()
+        .partition::<Vec<_>, _>(decides);
+    plan.criteria = judged;
+    if !aside.is_empty() {
+        let texts: Vec<String> = aside.into_iter().map(|criterion| criterion.text).collect();
+        let text = format!(
+            "one iteration (--once) does not decide, so it is not judged: {}",
+            texts.join(", ")
+        );
+        plan.notes.push(plan::Note { at: None, text });
+    }
 }
 
 /// Flags that say two different things, of which one would have to be ignored.

@@ -119,7 +119,12 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
         wall_ns: zero.wall_ns,
         monotonic_ns: zero.monotonic_ns,
     };
-    let manifest = Manifest::new(plan, started);
+    let mut manifest = Manifest::new(plan, started);
+    // wrk never checks them.
+    if !plan.http.verify_tls && setup.door != "wrk" {
+        let note = "certificates were not checked (-k): whoever answered need not be who was asked";
+        manifest.notes.push(note.to_owned());
+    }
     let undecidable = report::verdict::without_subject(&manifest, &labels);
     if !undecidable.is_empty() {
         return Err(Refused::bad_input(undecidable));

@@ -30,7 +30,7 @@ const PERCENTILES: [Percentile, string][] = [
 export function columns(service: boolean): EndpointColumn[] {
   const all: EndpointColumn[] = [
     number("count", "requests", (row) => row.count, count),
-    number("rate", "req/s", (row) => row.per_second, rate),
+    number("rate", "req/s", (row) => row.per_second, rate, "by the time from the start to the last completion"),
     {
       ...number("errors", "errors", (row) => row.errors, count),
       cell: (row) => (row.errors > 0 ? h("span", { class: "bad-text" }, count(row.errors)) : "0"),

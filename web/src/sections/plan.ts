@@ -7,7 +7,7 @@ import { type Child, h } from "../dom/el";
 import { balance } from "../dom/status";
 import { type Column, table } from "../dom/table";
 import { figure, headline, NONE } from "../text/figures";
-import { count, duration, rate, share } from "../text/units";
+import { count, duration, rate, share, time } from "../text/units";
 import type { Arrivals, Page, PhaseRow, Requests, ScenarioRow } from "../types";
 import { muted, type Section, section } from "./section";
 
@@ -66,8 +66,7 @@ function phases(page: Page): Child {
 function scenarios(page: Page): Child {
   const { scenarios, run } = page.summary;
   if (scenarios.length === 0) return null;
-  const lengths =
-    run.model === "open" ? "by the length of the load, whenever it was completed" : "by the elapsed time of the run";
+  const lengths = `by ${time(run.elapsed_ns)}, from the start to the last completion or the end of the load`;
   const columns: (Column & { cell: (row: ScenarioRow) => Child })[] = [{ name: "scenario", cell: (s) => s.name }];
   if (scenarios.some((row) => row.planned !== null)) {
     columns.push(

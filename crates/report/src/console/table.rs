@@ -42,6 +42,15 @@ pub(super) fn of(summary: &Summary) -> String {
             "\nservice: first byte written to last byte read; response: from the intended start",
         );
     }
+    if summary.run.imported_from.is_none() && summary.run.elapsed_ns > 0 {
+        text.push_str(&format!(
+            "\nrps: by {}, from the start to the last completion or the end of the load",
+            units::time(summary.run.elapsed_ns)
+        ));
+    }
+    if !summary.iterations.is_empty() && summary.run.imported_from.is_none() {
+        text.push_str("\niteration: from the intended arrival to the last answer");
+    }
     let thin = |line: &Line| line.cells.iter().any(|cell| cell == "–");
     if lines.iter().any(thin) && summary.run.imported_from.is_none() {
         text.push_str("\n– fewer than 10 samples lie beyond this percentile: it would be chance");

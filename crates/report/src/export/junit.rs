@@ -1,7 +1,7 @@
 //! JUnit XML: a test suite for the run, a test case for each criterion, and one for the measurement itself. It judges nothing.
 //!
 //! In JUnit a *failure* is an assertion that was evaluated and is false; an *error* is a test that could not come to a result.
-//! So FAIL is a failure (look at the server), INCONCLUSIVE and INVALID are errors (look at the test): every one of them makes a
+//! So FAIL is a failure (look at the server), INCONCLUSIVE and INVALID, and FAIL under INVALID, are errors (look at the test): every one of them makes a
 //! build red, as the exit code does, and the two numbers say where to look. `skipped` would let an undecided criterion pass.
 
 use std::fmt::Write as _;
@@ -16,6 +16,21 @@ use crate::{
 /// The text of the file.
 #[must_use]
 pub fn junit(summary: &Summary) -> String {
+    let invalid = summary
+        .measurement
+        .as_ref()
+        .filter(|m| m.verdict == "INVALID");
+    let criterion = |judged: &Judged| {
+        let mut case = criterion(judged);
+        if let (Outcome::Failure(why), Some(m)) = (&case.outcome, invalid) {
+            let why = format!(
+                "{why}; but the measurement is invalid: {}",
+                m.reasons.join("; ")
+            );
+            case.outcome = Outcome::Error("invalid", why);
+        }
+        case
+    };
     let mut cases: Vec<Case> = summary.criteria.iter().map(criterion).collect();
     cases.push(measurement(summary));
     let count = |wanted: fn(&Outcome) -> bool| {
@@ -41,6 +56,13 @@ pub fn junit(summary: &Summary) -> String {
     let class = class_name(&summary.run.name);
     for case in &cases {
         case.write(&class, &mut out);
+    }
+    if !summary.notes.is_empty() {
+        let _ = writeln!(
+            out,
+            "    <system-out>{}</system-out>",
+            text(&summary.notes.join("\n"))
+        );
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out

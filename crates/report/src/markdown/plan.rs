@@ -87,7 +87,19 @@ fn scenarios(summary: &Summary) -> String {
             optional(row.unfinished),
         ]);
     }
-    format!("\n{table}")
+    format!(
+        "\n{table}\nPlanned rates are by the length of the load. {}\n",
+        rates_are(summary)
+    )
+}
+
+/// What every achieved rate is by.
+pub(super) fn rates_are(summary: &Summary) -> String {
+    format!(
+        "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length, the \
+         last one going on to the last completion.",
+        units::time(summary.run.elapsed_ns)
+    )
 }
 
 fn optional(n: Option<u64>) -> String {

@@ -161,9 +161,16 @@ pub fn endpoints(summary: &Summary) -> String {
             row.iteration.as_ref(),
         ));
     }
+    let some = summary.labels.iter().any(|row| row.response.is_some());
+    let mixed = some && summary.all.response.is_none();
     for row in [&summary.all].into_iter().chain(&summary.labels) {
+        let mark = if mixed && row.response.is_some() {
+            " (response time)"
+        } else {
+            ""
+        };
         table.row(cells(
-            &row.text,
+            &format!("{}{mark}", row.text),
             row,
             row.response.as_ref().or(row.service.as_ref()),
         ));
@@ -174,13 +181,16 @@ pub fn endpoints(summary: &Summary) -> String {
     }
     let which = if summary.all.response.is_some() {
         "Percentiles are of response times: from the moment at which a request should have started to the last byte of its answer."
+    } else if mixed {
+        "Percentiles are of service times, from the first byte written to the last byte read, but where response time is written: from the moment at which a request should have started; those of iterations go from the intended arrival to the last answer."
     } else {
         "Percentiles are of service times, from the first byte written to the last byte read; those of iterations go from the intended arrival to the last answer."
     };
     section(
         "Endpoints",
         &format!(
-            "{table}\n{which} A request without an answer ranks above all others; – stands where fewer than ten samples lie beyond."
+            "{table}\n{which} A request without an answer ranks above all others; – stands where fewer than ten samples lie beyond. {}",
+            super::plan::rates_are(summary)
         ),
     )
 }

@@ -186,6 +186,11 @@ pub(super) fn tag(kind: Kind, outcome: Outcome) -> String {
 }
 
 impl Line {
+    /// Whether a run can have counted this: statuses have three digits.
+    pub(super) fn is_possible(&self) -> bool {
+        self.codes.keys().all(|code| *code < 1000)
+    }
+
     /// What the line counts, without its histograms.
     pub(super) fn part(&self) -> Part {
         let mut counters = Counters {

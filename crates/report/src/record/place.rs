@@ -85,8 +85,12 @@ impl Place {
     pub(super) fn settle(&self, run: &Path) {
         let Some(name) = run.file_name() else { return };
         let link = self.runs.join(format!(".last-{}", name.to_string_lossy()));
-        if std::os::unix::fs::symlink(name, &link).is_ok()
-            && fs::rename(&link, self.runs.join("last")).is_err()
+        let last = self.runs.join("last");
+        // What somebody else put there is not ours to replace.
+        let is_ours = fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink());
+        if is_ours
+            && std::os::unix::fs::symlink(name, &link).is_ok()
+            && fs::rename(&link, &last).is_err()
         {
             let _ = fs::remove_file(&link);
         }

@@ -3,11 +3,13 @@
 //! Whether that end is the usual one, or damage, is said as well.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{BufRead, BufReader},
     path::Path,
 };
 
+use measure::LabelId;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -69,6 +71,9 @@ impl Reader {
             ..Frame::default()
         };
         lines.first()?.run.as_ref()?.fill(&mut frame);
+        if frame.span.1 < frame.span.0 || !lines.iter().all(Line::is_possible) {
+            return None;
+        }
         for line in lines {
             let key = (line.label?, line.phase.unwrap_or(frame.phase));
             frame.parts.insert(key, line.part());
@@ -97,6 +102,11 @@ impl Reader {
     }
 
     fn histograms(&mut self, frame: &mut Frame, lines: &[Line]) -> Option<()> {
+        let key = |line: &Line| Some((line.label?, line.phase.unwrap_or(frame.phase)));
+        let by_key: BTreeMap<(LabelId, u32), &Line> = lines
+            .iter()
+            .filter_map(|line| Some((key(line)?, line)))
+            .collect();
         let mut missing: usize = lines.iter().map(|line| line.times.len()).sum();
         loop {
             match hlog::parse(self.log.next()?)? {
@@ -110,9 +120,7 @@ impl Reader {
                     encoded,
                 } => {
                     let phase_key = phase.unwrap_or(frame.phase);
-                    let line = lines.iter().find(|line| {
-                        line.label == Some(label) && line.phase.unwrap_or(frame.phase) == phase_key
-                    })?;
+                    let line = by_key.get(&(label, phase_key))?;
                     let exact = *line.times.get(&counters::tag(kind, outcome))?;
                     let histogram = self.decoder.decode(encoded, exact)?;
                     *frame

@@ -21,6 +21,9 @@ use super::{
     door::DoorLine, place, read::things,
 };
 
+/// No run has as many names as this: what a record says beyond them goes under `(other)`.
+const MOST_LABELS: usize = 4096;
+
 /// A run as its record has it.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -265,7 +268,9 @@ impl Run {
 
     /// Adds what one process wrote.
     fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
-        let (labels, unreadable) = things(&dir.join("labels.jsonl"));
+        let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));
+        unreadable += labels.len().saturating_sub(MOST_LABELS);
+        labels.truncate(MOST_LABELS);
         let mut ids = self.add_labels(labels);
         let known = ids.len();
         let mut reader = Reader::open(dir);
@@ -276,16 +281,18 @@ impl Run {
             }
             last_ns = frame.span.1;
             let parts = std::mem::take(&mut frame.parts);
-            for ((label, _), part) in &parts {
-                if !ids.contains_key(label) {
-                    ids.extend(self.add_labels(vec![nameless(*label, part)]));
-                }
+            for ((label, phase), part) in parts {
+                let own = match ids.get(&label) {
+                    Some(own) => *own,
+                    None if self.labels.len() < MOST_LABELS => {
+                        let added = self.add_labels(vec![nameless(label, &part)]);
+                        ids.extend(&added);
+                        added.get(&label).copied().unwrap_or(label)
+                    }
+                    None => label::OTHER,
+                };
+                frame.parts.entry((own, phase)).or_default().add(&part);
             }
-            let own = |id: LabelId| ids.get(&id).copied().unwrap_or(id);
-            frame.parts = parts
-                .into_iter()
-                .map(|((label, phase), part)| ((own(label), phase), part))
-                .collect();
             self.totals.add(&frame, &self.labels);
         }
         if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {

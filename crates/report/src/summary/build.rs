@@ -1,6 +1,7 @@
 //! Builds the summary from a run: sums, rows, ledgers, notes, and the judgement of the criteria.
 
 use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
+use plan::criteria::{Metric, Span, parse_criterion};
 
 use super::{
     Identity, Level, Row, SCHEMA, Sampled, Summary, errors, ledger, phases, recovery, scenarios,
@@ -232,6 +233,46 @@ fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
     }
 }
 
+/// Without criteria nothing else speaks up when not one request did what it should.
+fn all_failed(summary: &Summary) -> Option<String> {
+    let ended = summary.requests.failed + summary.requests.none;
+    let all = summary.criteria.is_empty() && summary.requests.ok == 0 && ended > 0;
+    let most = summary.errors.first();
+    all.then(|| {
+        format!(
+            "warning: not one of {} requests was answered as it should be{}",
+            units::count(ended),
+            most.map_or_else(String::new, |row| format!(
+                " (most often: {}, {} times)",
+                row.reason,
+                units::count(row.count)
+            ))
+        )
+    })
+}
+
+/// Criteria on a time that no table shows, because the schedule did not set the start of every request.
+fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
+    let of_response = |text: &String| {
+        let criterion = parse_criterion(text).ok()?;
+        let is = matches!(criterion.metric, Metric::Time(Span::Response, _));
+        is.then(|| criterion.text)
+    };
+    let texts: Vec<String> = run
+        .manifest
+        .criteria
+        .iter()
+        .filter_map(of_response)
+        .collect();
+    (summary.all.response.is_none() && !texts.is_empty()).then(|| {
+        format!(
+            "judged by the response time, from the moment at which a request should have started, which tables show only where the schedule \
+             set every start: {}",
+            texts.join(", ")
+        )
+    })
+}
+
 /// Where the record ends, and that the figures do.
 #[must_use]
 pub fn cut_text(cut: Cut) -> String {
@@ -285,6 +326,8 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         (None, None) => {}
     }
     notes.extend(run.damage.iter().cloned());
+    notes.extend(all_failed(summary));
+    notes.extend(time_in_no_table(run, summary));
     if !summary.requests.adds_up {
         notes.push(
             "the request ledger does not add up: please report this with the run's folder".into(),

@@ -11,6 +11,8 @@ use crate::record::{Model, Run, State};
 const HOUR_S: f64 = 3600.0;
 /// While a run goes on its summary is made anew each second, and who draws so many scenarios would be felt.
 const MOST_DRAWN_LIVE: u64 = 2_000_000;
+/// So many take seconds to draw, and no run has had more.
+const MOST_DRAWN: u64 = 500_000_000;
 
 /// What was planned of a scenario, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,8 +38,7 @@ pub struct ScenarioRow {
     pub failed: u64,
     /// Those still under way when the run ended; none while that cannot be said.
     pub unfinished: Option<u64>,
-    /// `completed` per hour: of the load's length, as what was planned, also if it was completed behind it; in a closed loop of the
-    /// run's elapsed time.
+    /// `completed` per hour of the run's elapsed time, by which all achieved rates are.
     pub completed_per_hour: f64,
     /// The same per second.
     pub completed_per_second: f64,
@@ -56,7 +57,14 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
     let under_way = run.manifest.state == State::Running || run.cut.is_some();
     let planned = arrivals.and_then(|arrivals| arrivals.planned);
     let drawn = planned
-        .filter(|n| !under_way || facts.len() < 2 || *n <= MOST_DRAWN_LIVE)
+        .filter(|n| {
+            let most = if under_way {
+                MOST_DRAWN_LIVE
+            } else {
+                MOST_DRAWN
+            };
+            facts.len() < 2 || *n <= most
+        })
         .map(|planned| draw.counts(planned));
     let length_ns = if planned.is_some() {
         build::load_end_ns(run)
@@ -82,7 +90,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
         let unfinished = counters.none[NoAnswer::Unfinished as usize];
         let completed = counters.ok;
         let asked = planned.map(|planned| per_second(planned, length_ns));
-        let achieved = per_second(completed, length_ns);
+        let achieved = per_second(completed, elapsed_ns);
         ScenarioRow {
             id,
             name: name.to_owned(),

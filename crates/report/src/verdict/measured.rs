@@ -56,6 +56,9 @@ pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Me
 
 /// Why there is nothing that a criterion could be of, if so; known before the run as well as behind it.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
+    if matches!(criterion.metric, Metric::Server(_)) {
+        return Some("Loadline records no metrics of servers yet".into());
+    }
     let why = Scope::of(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
         let phases = run.manifest.phases.iter();

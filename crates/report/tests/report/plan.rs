@@ -26,9 +26,15 @@ fn a_scenario_is_asked_for_what_its_weight_gives_it() {
     assert_eq!(row.planned_per_second, Some(100.0));
     assert_eq!((row.completed, row.of_plan), (RATE * SECONDS, Some(1.0)));
     assert_eq!((row.failed, row.unfinished), (0, Some(0)));
-    // What came to its end after the load counts, and over the load's length.
-    let late = only_scenario(World::Overloaded);
-    assert_eq!(late.completed_per_hour, 360_000.0);
+    // What came to its end after the load counts, and by the time that it took: every achieved rate is by the same.
+    let late = summary::of(&run(World::Overloaded, &[]));
+    let seconds = late.run.elapsed_ns as f64 / SECOND as f64;
+    assert!(seconds > SECONDS as f64);
+    let per_second = (RATE * SECONDS) as f64 / seconds;
+    let row = &late.scenarios[0];
+    assert!((row.completed_per_second - per_second).abs() < 1e-9);
+    assert_eq!(row.completed_per_second, late.all.per_second);
+    assert_eq!(row.completed_per_second, late.iterations[0].per_second);
 }
 
 #[test]

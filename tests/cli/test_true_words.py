@@ -1,0 +1,148 @@
+"""What is said of a run is true of it: trials, runs of which everything failed, verdicts for CI, records that nobody wrote."""
+
+import json
+import time
+import xml.etree.ElementTree as ET
+
+import peers
+import pytest
+from conftest import exits
+
+PLAN = """
+loadline: 1
+target: http://unused.invalid
+load: [{name: ramp, rate: 50/s, duration: 1s}]
+scenarios:
+  - name: adding
+    steps: [{get: /api/sum?a=1&b=2}]
+criteria: ['p95 in "ramp" < 1s', p99 < 1ns, rate > 10/s, errors < 1%]
+"""
+
+
+def test_one_iteration_decides_what_one_iteration_can(loadline, start_lab):
+    run = loadline("run", loadline.write("p.yml", PLAN), "--target", start_lab("sum").url, "--once")
+    assert exits(run, 0), run.stderr
+    assert [judged["text"] for judged in loadline.summary()["criteria"]] == ["errors < 1%"]
+    note = next(note for note in loadline.summary()["notes"] if "--once" in note)
+    for text in ('p95 in "ramp" < 1s', "p99 < 1ns", "rate > 10/s"):
+        assert text in note
+
+
+def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline):
+    run = loadline("run", "http://127.0.0.1:1", "--check", "server.cpu < 80%")
+    assert run.returncode == 2
+    assert "server.cpu < 80%" in run.stderr
+    assert "can never be judged" in run.stderr
+
+
+def test_a_run_of_which_everything_failed_says_so_in_every_rendering(loadline, start_lab):
+    url = f"{start_lab('sum').url}/nowhere"
+    run = loadline("run", url, "--rate", "40/s", "--duration", "1s", "--export", "junit=ci.xml")
+    assert exits(run, 0), "exit codes stay"
+    warning = "not one of 40 requests was answered as it should be (most often: status 404, 40 times)"
+    record = loadline.folder / ".loadline/runs/last"
+    for text in (
+        " ".join(run.stdout.split()),
+        " ".join((record / "report.md").read_text().split()),
+        (record / "summary.json").read_text(),
+        (record / "report.html").read_text(),
+        (loadline.folder / "ci.xml").read_text(),
+    ):
+        assert warning in text
+
+
+def test_a_failure_of_the_generator_is_no_failure_of_the_server(loadline, start_lab):
+    # More than this machine can send: much of the plan stays unsent, and the criterion fails as well.
+    url = f"{start_lab('sum').url}/api/sum"
+    flags = ("--rate", "2000000/s", "--duration", "1s", "--drain", "0s", "--workers", "1", "--check", "rate < 1/s")
+    run = loadline("run", url, *flags, "--export", "junit=ci.xml")
+    assert run.returncode == 4, run.stdout
+    suite = ET.parse(loadline.folder / "ci.xml").getroot().find("testsuite")
+    case = next(case for case in suite.iter("testcase") if case.get("name") == "rate < 1/s")
+    assert [(child.tag, child.get("type")) for child in case] == [("error", "invalid")]
+    assert suite.get("failures") == "0"
+
+
+def test_one_denominator_and_its_name(loadline):
+    # Every answer takes half a second, so a load of one second is followed by half a second without load.
+    def slow(connection) -> None:
+        time.sleep(0.5)
+        peers.ok()(connection)
+
+    plan = PLAN.split("criteria")[0].replace("50/s", "20/s")
+    with peers.Peer(slow) as peer:
+        run = loadline("run", loadline.write("p.yml", plan), "--target", peer.url)
+    assert run.returncode in (0, 4), run.stderr
+    summary = loadline.summary()
+    scenario, row = summary["scenarios"][0], summary["iterations"][0]
+    assert summary["run"]["elapsed_ns"] > 1_400_000_000
+    assert scenario["completed_per_second"] == row["per_second"] == summary["all"]["per_second"]
+    assert scenario["completed_per_second"] == pytest.approx(20e9 / summary["run"]["elapsed_ns"])
+    assert scenario["of_plan"] == 1
+    assert "from the start to the last completion" in run.stdout
+
+
+def test_a_file_called_last_is_left_alone(loadline, start_lab):
+    runs = loadline.folder / ".loadline/runs"
+    runs.mkdir(parents=True)
+    (runs / "last").write_text("mine")
+    run = loadline("run", f"{start_lab('sum').url}/api/sum", "--rate", "20/s", "--duration", "1s")
+    assert exits(run, 0), run.stderr
+    assert (runs / "last").read_text() == "mine"
+    assert loadline("report", "last").returncode == 0, "the newest run"
+
+
+def test_unchecked_certificates_are_noted(loadline, start_lab):
+    run = loadline("run", f"{start_lab('sum').url}/api/sum", "--rate", "20/s", "--duration", "1s", "-k")
+    assert exits(run, 0), run.stderr
+    assert "certificates were not checked" in " ".join(run.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def crafted(tmp_path_factory):
+    from conftest import Loadline
+
+    loadline = Loadline(tmp_path_factory.mktemp("crafted"))
+    assert loadline("run", "lab:sum", "--rate", "100/s", "--duration", "2s").returncode in (0, 4)
+    return loadline
+
+
+def rewritten(loadline, name: str, change) -> str:
+    import shutil
+
+    folder = shutil.copytree((loadline.folder / ".loadline/runs/last").resolve(), loadline.folder / f"changed-{name}")
+    path = folder / name
+    path.write_text(change(path.read_text()))
+    return folder.name
+
+
+def more_arrivals(text: str) -> str:
+    manifest = json.loads(text)
+    manifest["load"]["planned"] = 2**64 - 1
+    manifest["scenarios"] = [{"name": "a", "weight": 1}, {"name": "b", "weight": 1}]
+    return json.dumps(manifest)
+
+
+def more_codes(text: str) -> str:
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        if "codes" in line:
+            line["codes"] = {str(code): 1 for code in range(60_000)}
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def more_labels(text: str) -> str:
+    label = json.loads(text.splitlines()[0])
+    return "".join(json.dumps({**label, "id": n, "name": str(n), "text": str(n)}) + "\n" for n in range(60_000))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"), [("manifest.json", more_arrivals), ("counters.jsonl", more_codes), ("labels.jsonl", more_labels)]
+)
+def test_crafted_records_are_rendered_in_bounded_time(crafted, name, change):
+    begun = time.monotonic()
+    again = crafted("report", rewritten(crafted, name, change), timeout=60)
+    assert again.returncode == 0, again.stderr
+    # It takes a fraction of a second; before, minutes or for ever.
+    assert time.monotonic() - begun < 40
+    assert "panicked" not in again.stderr

@@ -1,0 +1,157 @@
+"""Forty figures of three runs, each read from the text of the console, the page, the Markdown report and the JSON: they agree."""
+
+import json
+import re
+
+import pytest
+
+OPEN = """
+loadline: 1
+target: http://unused.invalid
+load: [{name: first, rate: 100/s, duration: 2s}, {name: second, rate: 150/s, duration: 2s}]
+scenarios:
+  - name: adding
+    steps: [{get: /api/sum?a=1&b=2}]
+criteria: [errors < 1%, p50 < 10s]
+"""
+ARTILLERY = """
+config:
+  target: http://unused.invalid
+  phases: [{duration: 2, arrivalRate: 60}]
+scenarios:
+  - name: mixed
+    flow: [{get: {url: /api/sum?a=1&b=2}}, {get: {url: /nowhere}}]
+"""
+
+
+def count(n: int) -> str:
+    return f"{n:,}"
+
+
+def three(value: float) -> str:
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f}"
+
+
+def rate(value: float) -> str:
+    return "0" if value == 0 else three(value) if value < 999.5 else count(round(value))
+
+
+def moment(ns: int) -> str:
+    for least, unit, size in ((999_500_000, "s", 1e9), (999_500, "ms", 1e6), (1_000, "µs", 1e3)):
+        if ns >= least:
+            return f"{three(ns / size)} {unit}"
+    return f"{ns} ns"
+
+
+def figure(value: dict) -> str:
+    if value.get("too_few"):
+        return "–"
+    return moment(value["ns"]) if "ns" in value else f"≥ {moment(value['at_least_ns'])}"
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def from_markdown(text: str) -> dict[str, str]:
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("| all requests "):
+            row = cells(line)
+            found |= dict(zip(("requests", "rate", "errors", "p50", "p90", "p95", "p99"), (row[1:4] + row[4:8]), strict=True))
+            found["max"] = row[9]
+            found["errors"] = found["errors"].split(" ")[0]
+    equations(found, text)
+    found["in flight max"] = re.search(r"in the mean, ([\d,]+) at most", text)[1]
+    found["connections"] = re.search(r"([\d,]+) connections? w", text)[1]
+    return found
+
+
+def equations(found: dict[str, str], text: str) -> None:
+    text = " ".join(text.split())
+    patterns = {
+        "issued": r"([\d,]+) issued =",
+        "ok": r"([\d,]+) ok \+",
+        "failed requests": r"ok \+ ([\d,]+) failed",
+        "started": r"([\d,]+) started =",
+        "completed": r"([\d,]+) completed \+",
+    }
+    found |= {name: match[1] for name, pattern in patterns.items() if (match := re.search(pattern, text))}
+
+
+def from_console(text: str) -> dict[str, str]:
+    found = {}
+    lines = text.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("all requests "))
+    tokens = re.findall(r"≥ [\d.]+ \S+|[\d.,]+ (?:ns|µs|ms|s)\b|–|[\d.,]+", lines[at].removeprefix("all requests"))
+    found |= dict(zip(("requests", "errors", "rate"), tokens[:3], strict=True))
+    times = tokens[3:]
+    if lines[at + 1].startswith("  response"):
+        times = re.findall(r"≥ [\d.]+ \S+|[\d.,]+ (?:ns|µs|ms|s)\b|–", lines[at + 1].removeprefix("  response"))
+    found |= dict(zip(("p50", "p90", "p95", "p99"), times[:4], strict=True))
+    found["max"] = times[5]
+    equations(found, text)
+    match = re.search(r"In flight +mean [\d.,]+, max ([\d,]+); ([\d,]+) connection", text)
+    found["in flight max"], found["connections"] = match[1], match[2]
+    return found
+
+
+def from_page(page) -> dict[str, str]:
+    def cell(name: str) -> str:
+        heads = page.locator("table.endpoints thead th").all_inner_texts()
+        column = next(i for i, head in enumerate(heads) if head.strip().rstrip("↑↓").strip() == name)
+        return page.locator("table.endpoints tr.total > *").nth(column).inner_text().strip()
+
+    heads = {"requests": "requests", "errors": "errors", "rate": "req/s", "max": "max"}
+    found = {name: cell(head) for name, head in heads.items()}
+    found |= {name: cell(name) for name in ("p50", "p90", "p95", "p99")}
+    plan = page.inner_text("#plan")
+    equations(found, plan)
+    facts = " ".join(page.inner_text("#concurrency").split())
+    found["in flight max"] = re.search(r"requests under way [\d.,]+ mean, ([\d,]+) at most", facts)[1]
+    found["connections"] = re.search(r"connections opened ([\d,]+)", facts)[1]
+    return found
+
+
+def from_json(summary: dict) -> dict[str, str]:
+    row, requests, arrivals = summary["all"], summary["requests"], summary["arrivals"]
+    times = row["response"] or row["service"]
+    found = {name: figure(times[name]) for name in ("p50", "p90", "p95", "p99", "max")}
+    found |= {"requests": count(row["count"]), "errors": count(row["errors"]), "rate": rate(row["per_second"])}
+    found |= {"issued": count(requests["issued"]), "ok": count(requests["ok"]), "failed requests": count(requests["failed"])}
+    found |= {"in flight max": count(summary["in_flight"]["max"]), "connections": count(summary["connections_opened"])}
+    if arrivals:
+        found |= {"started": count(arrivals["started"]), "completed": count(arrivals["completed"])}
+    return found
+
+
+def native(loadline, start_lab):
+    plan = loadline.write("open.yml", OPEN)
+    return loadline("run", plan, "--target", start_lab("sum").url).stdout
+
+
+def closed(loadline, start_lab):
+    url = f"{start_lab('sum').url}/api/sum?a=1&b=2"
+    return loadline("run", url, "--connections", "4", "--duration", "2s").stdout
+
+
+def artillery(loadline, start_lab):
+    script = loadline.write("mixed.yml", ARTILLERY)
+    return loadline("run", script, "--target", start_lab("sum").url).stdout
+
+
+@pytest.mark.parametrize(("run", "least"), [(native, 14), (closed, 13), (artillery, 14)])
+def test_every_rendering_has_the_same_figures(loadline, start_lab, browser, run, least):
+    console = run(loadline, start_lab)
+    record = (loadline.folder / ".loadline/runs/last").resolve()
+    page = browser.new_page()
+    page.goto((record / "report.html").as_uri())
+    page.wait_for_selector("table.endpoints")
+    shown = from_page(page)
+    page.close()
+    figures = from_json(json.loads((record / "summary.json").read_text()))
+    assert len(figures) >= least, "forty in sum"
+    assert from_markdown((record / "report.md").read_text()) == figures
+    assert from_console(console) == figures
+    assert shown == figures
