@@ -256,7 +256,7 @@ fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
     let of_response = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
         let is = matches!(criterion.metric, Metric::Time(Span::Response, _));
-        is.then(|| criterion.text)
+        is.then_some(criterion.text)
     };
     let texts: Vec<String> = run
         .manifest
