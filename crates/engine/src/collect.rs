@@ -27,8 +27,15 @@ pub trait Sink: Send {
     fn line(&mut self, line: Line);
 }
 
+/// How many arrivals of a worker are due until a moment, in nanoseconds from the start: (worker, moment). Arithmetic, so that what
+/// was planned is known of a worker that was held up, and of one that is gone.
+pub type Due = Box<dyn Fn(usize, u64) -> u64 + Send>;
+
 /// Merges the workers' snapshots.
 pub struct Collector {
+    due: Due,
+    /// By worker: from when on no more arrivals were wanted of it.
+    arrivals_end: Vec<Option<u64>>,
     workers: usize,
     /// By label: whether its samples belong to "all requests".
     requests: Vec<bool>,
@@ -43,13 +50,15 @@ pub struct Collector {
 impl Collector {
     /// A collector for so many workers and these labels.
     #[must_use]
-    pub fn new(workers: usize, labels: &Labels) -> Collector {
+    pub fn new(workers: usize, labels: &Labels, due: Due) -> Collector {
         let requests = labels
             .all()
             .iter()
             .map(|label| label.group == Group::Request)
             .collect();
         Collector {
+            due,
+            arrivals_end: vec![None; workers],
             workers,
             requests,
             waiting: BTreeMap::new(),
@@ -138,9 +147,18 @@ impl Collector {
         complete
     }
 
-    fn merge(&self, snapshots: Vec<Snapshot>) -> Interval {
+    fn merge(&mut self, snapshots: Vec<Snapshot>) -> Interval {
+        for snapshot in &snapshots {
+            self.arrivals_end[snapshot.worker] = snapshot.arrivals_end_ns;
+        }
         let is_request = |id: LabelId| self.requests.get(usize::from(id)).copied().unwrap_or(true);
-        Interval::merge(snapshots, self.workers, is_request)
+        let mut interval = Interval::merge(snapshots, self.workers, is_request);
+        let (from, to) = interval.span;
+        for (worker, end) in self.arrivals_end.iter().enumerate() {
+            let until = |at: u64| (self.due)(worker, end.map_or(at, |end| at.min(end)));
+            interval.run.due += until(to).saturating_sub(if from == 0 { 0 } else { until(from) });
+        }
+        interval
     }
 }
 
@@ -159,8 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_planned_is_told_by_the_schedule_alone() {
+        // One arrival per nanosecond and worker; the second worker never says a word.
+        let mut collector = Collector::new(2, &Labels::default(), Box::new(|_, until| until));
+        let mut silent = snapshot(0, 1, false);
+        silent.arrivals_end_ns = Some(14);
+        let first = collector.merge(vec![snapshot(0, 0, false)]);
+        let second = collector.merge(vec![silent]);
+        assert_eq!((first.run.due, second.run.due), (20, 14));
+    }
+
+    #[test]
     fn intervals_come_in_order_when_all_have_sent_theirs() {
-        let mut collector = Collector::new(2, &Labels::default());
+        let mut collector = Collector::new(2, &Labels::default(), Box::new(|_, _| 0));
         let mut indices = |s| {
             collector
                 .take(s)
@@ -176,7 +205,7 @@ mod tests {
 
     #[test]
     fn who_is_given_up_holds_nobody_up() {
-        let mut collector = Collector::new(2, &Labels::default());
+        let mut collector = Collector::new(2, &Labels::default(), Box::new(|_, _| 0));
         let indices =
             |intervals: Vec<Interval>| intervals.iter().map(|i| i.index).collect::<Vec<_>>();
         assert!(indices(collector.take(snapshot(0, 0, false))).is_empty());

@@ -38,8 +38,8 @@ impl Pacer {
     pub async fn run(&self, worker: &Worker, done: impl Fn() -> bool) -> io::Result<()> {
         loop {
             let now = worker.clock.now();
+            worker.look(now);
             worker.turn(now);
-            worker.sample(now);
             if done() {
                 return Ok(());
             }

@@ -185,7 +185,10 @@ impl Prepared {
         }
         let lines = Arc::clone(&common.lines);
         drop(common);
-        let collector = Collector::new(self.workers, &self.program.labels);
+        let schedule = self.program.schedule.clone();
+        let of = self.workers as u64;
+        let due = move |worker: usize, until| schedule.due_of_shard(worker as u64, of, until);
+        let collector = Collector::new(self.workers, &self.program.labels, Box::new(due));
         let watchdog = Watchdog::new(
             pulses,
             self.options.stop.clone(),

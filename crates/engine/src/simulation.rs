@@ -145,6 +145,12 @@ fn open(rate: u64, seconds: u64) -> Load {
 
 /// Runs a plan in simulated time; answers everything counted, by interval.
 fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
+    simulate_held_up(plan, model, |at| at)
+}
+
+/// The same on a machine that does not always run the worker: `held_up` says when it gets to do what it would have done at a
+/// moment.
+fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> Vec<Interval> {
     let program = Program::compile(plan, 1).expect("a plan that compiles");
     let labels = program.labels.clone();
     let now = Rc::new(Cell::new(0));
@@ -174,6 +180,8 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
         drain_ns: Some(30 * SECOND),
     };
     let lines = std::sync::Arc::clone(&common.lines);
+    let schedule = program.schedule.clone();
+    let due = move |_, until| schedule.due(until);
     let pool = user::worker_pool(program.http.pool, 0, 1);
     let mut worker = Worker::new(0, clock, recorder, program, connector, common);
     worker.shared_pool = pool;
@@ -189,13 +197,13 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
             Box::new(ScenarioDriver { workers: 1 }).run(Rc::clone(&worker)),
         );
         while !work.is_finished() {
+            worker.look(now.get());
             worker.turn(now.get());
-            worker.sample(now.get());
             // Everything that is ready runs before time goes on; each turn of the queue may make more ready.
             for _ in 0..8 {
                 tokio::task::yield_now().await;
             }
-            now.set(now.get().max(worker.next_deadline().0));
+            now.set(held_up(now.get().max(worker.next_deadline().0)));
         }
     });
     worker.finish();
@@ -204,7 +212,7 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     let mut kept = Kept(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), crate::StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
-    Collector::new(1, &labels).run(&receiver, &lines, &clock, watchdog, &mut kept);
+    Collector::new(1, &labels, Box::new(due)).run(&receiver, &lines, &clock, watchdog, &mut kept);
     kept.0
 }
 
@@ -369,4 +377,80 @@ fn requests_under_way_are_what_littles_law_says() {
         (s + i.run.in_flight.sum, n + i.run.in_flight.samples)
     });
     near(sum as f64 / samples as f64, 25.0, 0.02);
+}
+
+/// A machine that is taken away for so long at the end of every second.
+fn stolen(ns: u64) -> impl Fn(u64) -> u64 {
+    move |at| {
+        if at % SECOND >= SECOND - ns {
+            (at / SECOND + 1) * SECOND
+        } else {
+            at
+        }
+    }
+}
+
+fn closed(users: u32, seconds: u64) -> Load {
+    Load::Closed {
+        users,
+        duration_ns: seconds * SECOND,
+    }
+}
+
+#[test]
+fn a_closed_loop_that_is_held_up_is_seen_to_be() {
+    let instant = || -> Model { Box::new(|arrival| Some(arrival + MILLISECOND)) };
+    let stalls = |held_up: &dyn Fn(u64) -> u64| {
+        let intervals = simulate_held_up(&plan(closed(8, 20), Pool::PerUser), instant(), held_up);
+        let all = total(&intervals, label::ALL);
+        let stalls = all.histogram(Kind::Stall, Outcome::Ok).cloned();
+        stalls.expect("a look in every slot of time")
+    };
+    let healthy = stalls(&|at| at);
+    assert_eq!((healthy.count() / 100, healthy.max()), (20, Some(0)));
+    // A twentieth of the time is gone: a twentieth of the looks come late, and by as much as was left of it.
+    let held_up = stalls(&stolen(50 * MILLISECOND));
+    assert_eq!(held_up.count() / 100, 20);
+    assert_eq!(held_up.quantile(0.94), Some(0));
+    let p99 = held_up.quantile(0.99).expect("looks") as f64;
+    near(p99 / MILLISECOND as f64, 40.0, 0.1);
+}
+
+#[test]
+fn levels_are_those_of_the_time_also_while_the_worker_is_held_up() {
+    // Eight users, always one request each, but for the half of every second for which an answer is there and nobody reads it:
+    // the request is under way all the same, for as long as its times say.
+    let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
+    let intervals = simulate_held_up(
+        &plan(closed(8, 20), Pool::PerUser),
+        model,
+        stolen(500 * MILLISECOND),
+    );
+    let all = total(&intervals, label::ALL);
+    let time: u128 = [Kind::Wait, Kind::Service]
+        .into_iter()
+        .filter_map(|kind| all.histogram(kind, Outcome::Ok))
+        .map(measure::Histogram::sum)
+        .sum();
+    let (sum, samples, length) = intervals.iter().fold((0, 0, 0), |(sum, n, length), i| {
+        let gauge = i.run.in_flight;
+        (sum + gauge.sum, n + gauge.samples, length + i.span.1 - i.span.0)
+    });
+    let by_littles_law = time as f64 / length as f64;
+    near(sum as f64 / samples as f64, by_littles_law, 0.02);
+    near(by_littles_law, 8.0, 0.02);
+}
+
+#[test]
+fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() {
+    let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
+    // Nothing gets to run for the first three seconds.
+    let intervals = simulate_held_up(&plan(open(100, 6), Pool::PerUser), model, |at| {
+        at.max(3 * SECOND)
+    });
+    let planned: Vec<u64> = intervals.iter().map(|i| i.run.due).collect();
+    let started: Vec<u64> = intervals.iter().map(|i| i.run.started).collect();
+    assert_eq!(planned[..6], [100; 6]);
+    assert_eq!(started[..4], [1, 0, 0, 399]);
+    assert_eq!(planned.iter().sum::<u64>(), started.iter().sum::<u64>());
 }

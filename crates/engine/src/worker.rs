@@ -137,6 +137,7 @@ impl Worker {
         common: Common,
     ) -> Worker {
         let origins = program.origins.clone();
+        let program_seed = program.seed;
         Worker {
             index,
             clock,
@@ -159,7 +160,7 @@ impl Worker {
             vacant: RefCell::default(),
             cpu_seen: Cell::new(0),
             waiting_seen: Cell::new(0),
-            next_sample: Cell::new(0),
+            next_sample: Cell::new(look_in(program_seed, 0, index)),
         }
     }
 
@@ -292,7 +293,7 @@ impl Worker {
         if self.aborted.replace(true) {
             return;
         }
-        self.arrivals_end.abort();
+        self.end_arrivals(self.clock.now());
         let running: Vec<Rc<Limit>> = self.running.borrow().iter().flatten().cloned().collect();
         running.iter().for_each(|limit| limit.abort());
     }
@@ -300,9 +301,16 @@ impl Worker {
     /// Closes the books.
     pub fn finish(&self) {
         let now = self.clock.now();
-        self.sample_levels();
+        self.look(now);
+        self.sample_levels(now);
         self.recorder.borrow_mut().finish(now);
         self.hand_over();
+    }
+
+    /// Has no more arrivals start.
+    pub fn end_arrivals(&self, now_ns: u64) {
+        self.recorder.borrow_mut().end_arrivals(now_ns);
+        self.arrivals_end.abort();
     }
 
     fn tick(&self, now_ns: u64) {
@@ -311,7 +319,7 @@ impl Worker {
             Urgency::None => {}
             Urgency::Drain => {
                 self.common.stop.noticed(now_ns);
-                self.arrivals_end.abort();
+                self.end_arrivals(now_ns);
             }
             Urgency::Abort => {
                 self.common.stop.noticed(now_ns);
@@ -323,31 +331,45 @@ impl Worker {
         self.hand_over();
     }
 
-    /// Samples the levels if it is time to. Called by the pacer alone, at random moments of its own: a count taken when
-    /// something has just ended, or in step with the arrivals, would not be independent of them.
-    pub fn sample(&self, now_ns: u64) {
-        if now_ns < self.next_sample.get() {
-            return;
-        }
-        let slot = now_ns / TICK_NS + 1;
-        let offset = Rng::keyed(
-            self.program.seed,
-            Purpose::Sampling,
-            slot,
-            self.index as u64,
-        )
-        .below(TICK_NS);
-        self.next_sample.set(slot * TICK_NS + offset);
-        self.recorder.borrow_mut().advance(now_ns);
-        self.sample_levels();
+    /// Requests under way become so many more.
+    #[inline]
+    pub fn requests_began(&self, now_ns: u64, requests: u64) {
+        self.look(now_ns);
+        self.in_flight.set(self.in_flight.get() + requests);
     }
 
-    fn sample_levels(&self) {
-        let waiting = self
-            .backlog
-            .borrow()
-            .as_ref()
-            .map_or(0, |due| due(self.clock.now()));
+    /// A request is under way no longer.
+    #[inline]
+    pub fn request_ended(&self, now_ns: u64) {
+        self.look(now_ns);
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
+    }
+
+    /// Looks around: for every random moment that has come since the last look, samples the levels as they were then, and notes
+    /// by how much the look comes too late.
+    ///
+    /// Asked for by the pacer, and before a level changes: levels are those of the moment, not of something that has just begun
+    /// or ended, and a worker that was held up misses no moment of it.
+    #[inline]
+    pub fn look(&self, now_ns: u64) {
+        if now_ns >= self.next_sample.get() {
+            self.look_around(now_ns);
+        }
+    }
+
+    #[cold]
+    fn look_around(&self, now_ns: u64) {
+        let mut at = self.next_sample.get();
+        while at <= now_ns {
+            self.recorder.borrow_mut().stall(at, now_ns - at);
+            self.sample_levels(at);
+            at = look_in(self.program.seed, at / TICK_NS + 1, self.index);
+        }
+        self.next_sample.set(at);
+    }
+
+    fn sample_levels(&self, at_ns: u64) {
+        let waiting = self.backlog.borrow().as_ref().map_or(0, |due| due(at_ns));
         let run = &mut self.recorder.borrow_mut().run;
         run.in_flight.sample(self.in_flight.get() + waiting);
         run.users.sample(self.users.get());
@@ -377,6 +399,11 @@ impl Worker {
                 .send(Message::Snapshot(Box::new(snapshot)));
         }
     }
+}
+
+/// The random moment within a slot of time at which a worker looks around.
+fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
+    slot * TICK_NS + Rng::keyed(seed, Purpose::Sampling, slot, worker as u64).below(TICK_NS)
 }
 
 /// When the pacer will look up from its sleep; whoever needs an earlier moment wakes it.

@@ -4,60 +4,79 @@
 //! of time are compared with what independence would give, and the sample counts for as much less as they vary more. Pure
 //! arithmetic; works on merged histograms of windows.
 
-use crate::{Histogram, histogram::rank_of};
+use std::collections::BTreeMap;
+
+use crate::{
+    Histogram,
+    histogram::rank_of,
+    summary::{Figure, Times},
+};
 
 /// More windows than this are joined in pairs.
 const MOST_WINDOWS: usize = 720;
+/// A window is never joined from more than two to the power of so many seconds.
+const WIDEST: u32 = 32;
 /// Windows over which exceedances are taken to hang together.
 const LAGS: usize = 2;
 /// With fewer windows the inflation itself is a rough guess.
 const ENOUGH_WINDOWS: usize = 60;
 
-/// The distribution of consecutive windows of time.
+/// The distributions of consecutive windows of time, each by phase.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
-    list: Vec<Histogram<u32>>,
-    /// Pushes that make one window.
-    width: usize,
-    pushed: usize,
+    /// By (number of the window, phase of the intended start).
+    list: BTreeMap<(u64, u32), Window>,
+    /// Seconds that make one window, as a power of two.
+    doubled: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Window {
+    answered: Histogram<u32>,
+    unanswered: u64,
 }
 
 impl Windows {
-    /// Adds the next interval.
-    pub fn push(&mut self, interval: &Histogram) {
-        self.width = self.width.max(1);
-        if self.pushed.is_multiple_of(self.width) {
-            if self.list.len() == MOST_WINDOWS {
-                self.join();
-            }
-            self.list.push(Histogram::default());
-        }
-        self.pushed += 1;
-        if let Some(last) = self.list.last_mut() {
-            last.add(interval);
+    /// Adds what was counted in a second of the clock, of a phase. Of one second, whoever measured it, there is one window.
+    pub fn push(&mut self, second: u64, phase: u32, answered: &Histogram, unanswered: u64) {
+        let number = second >> self.doubled;
+        let window = self.list.entry((number, phase)).or_default();
+        window.answered.add(answered);
+        window.unanswered += unanswered;
+        while self.list.len() > MOST_WINDOWS && self.doubled < WIDEST {
+            self.join();
         }
     }
 
     fn join(&mut self) {
-        self.width *= 2;
-        let joined = self.list.chunks(2).map(|pair| {
-            let mut sum = pair[0].clone();
-            pair[1..].iter().for_each(|other| sum.add(other));
-            sum
-        });
-        self.list = joined.collect();
-        self.pushed = self.list.len() * self.width;
+        self.doubled += 1;
+        for ((number, phase), window) in std::mem::take(&mut self.list) {
+            let joined = self.list.entry((number / 2, phase)).or_default();
+            joined.answered.add(&window.answered);
+            joined.unanswered += window.unanswered;
+        }
     }
 
-    /// How many times larger the variance of exceedances of `x` is than that of independent samples; at least 1.
+    /// The windows in which anything of these phases was counted, as (samples, exceedances of `x`).
+    fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<(f64, f64)> {
+        let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for ((number, phase), window) in &self.list {
+            if phases.is_some_and(|phases| !phases.contains(phase)) {
+                continue;
+            }
+            let (n, over) = counted.entry(*number).or_default();
+            *n += window.answered.count() + window.unanswered;
+            *over += window.answered.above(x) + window.unanswered;
+        }
+        let counted = counted.into_values().filter(|(n, _)| *n > 0);
+        counted.map(|(n, over)| (n as f64, over as f64)).collect()
+    }
+
+    /// How many times larger the variance of exceedances of `x` is than that of independent samples; at least 1. Of all phases,
+    /// or of some: a phase is judged by its own windows, because what changes between phases is the load.
     #[must_use]
-    pub fn inflation(&self, x: u64) -> f64 {
-        let counted: Vec<(f64, f64)> = self
-            .list
-            .iter()
-            .filter(|window| window.count() > 0)
-            .map(|window| (window.count() as f64, window.above(x) as f64))
-            .collect();
+    pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
+        let counted = self.counted(x, phases);
         let windows = counted.len();
         if windows < 2 {
             return 1.0;
@@ -95,32 +114,71 @@ impl Windows {
         }
     }
 
-    /// The inflation to judge a bound by, where the measured quantile is `x`.
+    /// The inflation to judge a bound by, where the measured quantile is `x`: of exceeding either of them, whichever is larger,
+    /// because a slow mode may come in bursts that the quantile knows nothing of.
     ///
     /// In a run that was quiet by luck both the exceedances and how they hang together come out too low, so what was seen of the
-    /// latter counts twice: that holds false passes of a busy queue near 1 % from a minute on. But how samples drift says
-    /// nothing of a bound that is an order of magnitude away from all of them, if all were answered.
+    /// latter counts twice: that holds false passes of a busy queue near 1 % from a minute on.
     #[must_use]
-    pub fn doubted_inflation(
-        &self,
-        (answered, unanswered): (&Histogram, u64),
-        x: u64,
-        bound: u64,
-    ) -> f64 {
-        const FAR: u64 = 10;
-        let is_far = |(least, most): (u64, u64)| bound / FAR > most || least / FAR > bound;
-        let is_far = answered.min().zip(answered.max()).is_some_and(is_far);
-        if is_far && unanswered == 0 {
-            return 1.0;
-        }
-        1.0 + 2.0 * (self.inflation(x) - 1.0)
+    pub fn doubted_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
+        let seen = self
+            .inflation(x, phases)
+            .max(self.inflation(bound, phases));
+        1.0 + 2.0 * (seen - 1.0)
     }
 
     /// Whether there are too few windows for more than a rough guess.
     #[must_use]
     pub fn is_rough(&self) -> bool {
-        self.list.len() < ENOUGH_WINDOWS
+        self.counted(u64::MAX, None).len() < ENOUGH_WINDOWS
     }
+}
+
+/// Whether the quantile of every half of the run is far from a bound, by half of the bound or by as much again: how samples drift
+/// within so wide a distance says nothing about the bound, so they are not held to hang together when it is judged. Where few are
+/// allowed beyond the bound, every sample must lie on its one side as well: those few may come in bursts, and that counts. With one
+/// part there are no halves to speak of.
+#[must_use]
+pub fn is_far(parts: &[Times], q: f64, bound: u64) -> bool {
+    const FAR: u64 = 2;
+    /// Of a percentile above this, what lies beyond is a rare thing.
+    const COMMON: f64 = 0.9;
+    let halves = halves(parts);
+    if halves.len() < 2 {
+        return false;
+    }
+    let none_above = |half: &Times| {
+        half.unanswered.count() == 0 && half.answered.max().is_none_or(|max| max <= bound)
+    };
+    let none_below = |half: &Times| half.answered.min().is_none_or(|min| min > bound);
+    let below = |half: &Times| {
+        let x = half.quantile(q);
+        matches!(x, Figure::Ns(x) if x <= bound / FAR) && (q <= COMMON || none_above(half))
+    };
+    let above = |half: &Times| {
+        let is_above = match half.quantile(q) {
+            Figure::Ns(x) => x / FAR >= bound,
+            Figure::NoAnswer(_) => true,
+            Figure::Empty => false,
+        };
+        is_above && (q <= COMMON || none_below(half))
+    };
+    halves.iter().all(below) || halves.iter().all(above)
+}
+
+/// Consecutive parts in two halves of about as many samples.
+fn halves(parts: &[Times]) -> Vec<Times> {
+    let all: u64 = parts.iter().map(Times::count).sum();
+    let mut halves = [Times::default(), Times::default()];
+    let mut before = 0;
+    for part in parts {
+        let half = &mut halves[usize::from(2 * before >= all)];
+        half.answered.add(&part.answered);
+        half.unanswered.add(&part.unanswered);
+        before += part.count();
+    }
+    let filled = halves.into_iter().filter(|half| half.count() > 0);
+    filled.collect()
 }
 
 /// A variance estimated from few windows is itself uncertain: the square of Student's factor against the normal one.
@@ -157,7 +215,7 @@ pub fn interval(
 ) -> Option<Interval> {
     let n = answered.count() + unanswered;
     let x = answered.at_rank(rank_of(q, n)?)?;
-    let effective = n as f64 / windows.inflation(x);
+    let effective = n as f64 / windows.inflation(x, None);
     let (least, most) = ranks(effective, 1.0 - q, 0.025);
     // The k-th largest of the effective sample is the k × n / effective-th largest of the real one.
     let at = |k: f64| {

@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub door: DoorPart,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
+    /// From when on no more arrivals were wanted, if the run was told to end.
+    pub arrivals_end_ns: Option<u64>,
     /// Whether this is the worker's last.
     pub last: bool,
 }
@@ -33,7 +35,7 @@ pub struct Snapshot {
 /// Run-wide figures of an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunPart {
-    /// Arrivals whose intended time came.
+    /// Arrivals whose intended time came: by the schedule, whatever the workers did. Workers leave it at zero.
     pub due: u64,
     /// Arrivals that were started.
     pub started: u64,

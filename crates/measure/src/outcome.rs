@@ -28,11 +28,14 @@ pub enum Kind {
     Ack,
     /// MQTT: publish → delivery.
     Delivery,
+    /// A look of the worker's at its connections and deadlines: the random moment at which it was to be taken → the moment at which
+    /// it was. For so long the worker could neither send nor read. Run-wide only.
+    Stall,
 }
 
 impl Kind {
     /// All, in the order of their numbers.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Lateness,
         Kind::Wait,
         Kind::Service,
@@ -43,6 +46,7 @@ impl Kind {
         Kind::Iteration,
         Kind::Ack,
         Kind::Delivery,
+        Kind::Stall,
     ];
 
     /// The name in the record.
@@ -59,6 +63,7 @@ impl Kind {
             Kind::Iteration => "iteration",
             Kind::Ack => "ack",
             Kind::Delivery => "delivery",
+            Kind::Stall => "stall",
         }
     }
 

@@ -28,6 +28,7 @@ pub struct Recorder {
     firsts: Vec<FirstSeen>,
     /// (label, how it ended) of every first sample already taken.
     seen: Vec<(LabelId, Ended)>,
+    arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
 }
 
@@ -51,6 +52,7 @@ impl Recorder {
             door,
             firsts: Vec::new(),
             seen: Vec::new(),
+            arrivals_end_ns: None,
             full: Vec::new(),
         }
     }
@@ -87,6 +89,17 @@ impl Recorder {
         self.cut(now_ns, true);
     }
 
+    /// From this moment on no more arrivals are wanted of this worker: the run was told to end, or its source has ended.
+    pub fn end_arrivals(&mut self, now_ns: u64) {
+        self.arrivals_end_ns.get_or_insert(now_ns);
+    }
+
+    /// See [`Recorder::end_arrivals`].
+    #[must_use]
+    pub fn arrivals_end_ns(&self) -> Option<u64> {
+        self.arrivals_end_ns
+    }
+
     /// The worker turned to a request.
     #[inline]
     pub fn issued(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
@@ -99,7 +112,7 @@ impl Recorder {
     pub fn sample(&mut self, sample: &Sample) {
         self.advance(sample.done_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(sample.done_ns);
-        let all = &mut self.slots[usize::from(label::ALL)];
+        let all = self.slot(label::ALL, sample.intended.ns());
         if sample.intended.is_timed() {
             all.record(Kind::Lateness, Outcome::Ok, sample.lateness_ns());
         }
@@ -166,6 +179,14 @@ impl Recorder {
     ) {
         self.advance(now_ns);
         self.slot(label, intended.ns()).record(what.0, what.1, ns);
+    }
+
+    /// The worker was to look around at a moment, and did so this much later. Counted in the interval of that moment, as long as
+    /// it is open.
+    pub fn stall(&mut self, at_ns: u64, late_ns: u64) {
+        self.advance(at_ns);
+        self.slot(label::ALL, at_ns)
+            .record(Kind::Stall, Outcome::Ok, late_ns);
     }
 
     /// An iteration ended: counted under its scenario's label, from its intended arrival.
@@ -242,6 +263,7 @@ impl Recorder {
                 .map(|door| if last { door.finish() } else { door.take() })
                 .unwrap_or_default(),
             firsts: std::mem::take(&mut self.firsts),
+            arrivals_end_ns: self.arrivals_end_ns,
             last,
         });
         self.index += 1;

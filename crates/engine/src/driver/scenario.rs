@@ -56,21 +56,22 @@ impl ScenarioDriver {
             }
             let mut now = worker.clock.now();
             if now < arrival.intended_ns {
-                if worker
-                    .sleep_until(arrival.intended_ns, &worker.arrivals_end)
-                    .await
-                    .is_err()
-                {
+                let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
+                let cut_short = slept.await.is_err();
+                now = worker.clock.now();
+                // What came due in the same moment as the end was planned, and nothing kept it.
+                if cut_short && now < arrival.intended_ns {
                     break;
                 }
-                now = worker.clock.now();
+            } else if worker.arrivals_end.is_aborted() {
+                break;
             }
-            if worker.arrivals_end.is_aborted() || give_up.is_some_and(|end| now > end) {
+            if give_up.is_some_and(|end| now > end) {
                 break;
             }
             drift.came(now);
+            worker.look(now);
             worker.recorder.borrow_mut().advance(now);
-            worker.recorder.borrow_mut().run.due += 1;
             let cap = caps.get(arrival.phase as usize).copied().flatten();
             if !self.admit(worker, cap) {
                 let mut recorder = worker.recorder.borrow_mut();

@@ -50,11 +50,11 @@ impl User<'_> {
         }
         let intended = self.due;
         let taken_up = worker.clock.now();
+        worker.requests_began(taken_up, 1);
         worker
             .recorder
             .borrow_mut()
             .issued(taken_up, step.label, intended);
-        worker.in_flight.set(worker.in_flight.get() + 1);
         let mut ongoing = Ongoing {
             step,
             intended,
@@ -73,12 +73,12 @@ impl User<'_> {
             Ok(_) => self.carry_out(&mut ongoing).await,
             Err(end) => Err(end),
         };
-        worker.in_flight.set(worker.in_flight.get() - 1);
         // It ends requests, not the think time behind them.
         self.keeps.limit.disarm();
         if ongoing.moments.done == 0 {
             ongoing.moments.done = worker.clock.now();
         }
+        worker.request_ended(ongoing.moments.done);
         self.due = Intended::after_previous(ongoing.moments.done, 0);
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result);

@@ -140,6 +140,35 @@ impl Schedule {
         Some(self.parts[part].arrival(number))
     }
 
+    /// How many arrivals are due until a moment: what was planned, whatever became of it. An arrival at the moment itself counts
+    /// where a phase's last arrival falls on its end, as it does for phases.
+    #[must_use]
+    pub fn due(&self, until_ns: u64) -> u64 {
+        let is_due = |number: u64| {
+            self.at(number).is_some_and(|arrival| {
+                arrival.intended_ns < until_ns
+                    || self.arrivals_at_ends && arrival.intended_ns == until_ns
+            })
+        };
+        // Arrivals are numbered in the order of their times: the first that is not due, by bisection.
+        let (mut due, mut not_due) = (0, self.total);
+        while due < not_due {
+            let middle = due + (not_due - due) / 2;
+            if is_due(middle) {
+                due = middle + 1;
+            } else {
+                not_due = middle;
+            }
+        }
+        due
+    }
+
+    /// Of the arrivals that are due until a moment, those of one of n shards.
+    #[must_use]
+    pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
+        (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)
+    }
+
     /// Every n-th arrival beginning with `shard`: what one of n workers starts.
     #[must_use]
     pub fn shard(&self, shard: u64, of: u64) -> Shard<'_> {

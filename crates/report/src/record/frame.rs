@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Interval, Kind, LabelId, NoAnswer, Outcome, Slot,
+    Histogram, Interval, Kind, LabelId, NoAnswer, Outcome, Slot,
     interval::RunPart,
     label,
     slot::{Counters, Tally},
@@ -123,14 +123,21 @@ impl Frame {
     pub fn row(&self) -> Row {
         let mut all = Counters::default();
         let mut failed_by_status = [0; 5];
+        let (mut lateness, mut stalls): (Histogram, Histogram) = Default::default();
         for (_, part) in self.parts.range((label::ALL, 0)..=(label::ALL, u32::MAX)) {
             all.add(&part.slot.counters);
             for (digit, n) in part.failures.iter().filter_map(status_digit) {
                 failed_by_status[digit] += n;
             }
+            for (sum, kind) in [
+                (&mut lateness, Kind::Lateness),
+                (&mut stalls, Kind::Stall),
+            ] {
+                if let Some(histogram) = part.slot.histogram(kind, Outcome::Ok) {
+                    sum.add(histogram);
+                }
+            }
         }
-        let lateness = self.parts.get(&(label::ALL, self.phase));
-        let lateness = lateness.and_then(|part| part.slot.histogram(Kind::Lateness, Outcome::Ok));
         // Kept for every interval of the run: only what is small.
         all.codes = Tally::default();
         all.faults = Tally::default();
@@ -143,7 +150,8 @@ impl Frame {
             run: self.run.clone(),
             steal_ns: self.steal_ns.clone(),
             throttled_ns: self.throttled_ns,
-            lateness_p99_ns: lateness.and_then(|h| h.quantile(0.99)),
+            lateness_p99_ns: lateness.quantile(0.99),
+            stall_p99_ns: stalls.quantile(0.99),
         }
     }
 }
@@ -169,6 +177,8 @@ pub struct Row {
     pub throttled_ns: u64,
     /// 99th percentile of the lateness of what was due in the interval.
     pub lateness_p99_ns: Option<u64>,
+    /// 99th percentile of by how much the worker came too late to look around.
+    pub stall_p99_ns: Option<u64>,
 }
 
 impl Row {
@@ -183,6 +193,7 @@ impl Row {
         self.steal_ns.extend(&other.steal_ns);
         self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
         self.lateness_p99_ns = self.lateness_p99_ns.max(other.lateness_p99_ns);
+        self.stall_p99_ns = self.stall_p99_ns.max(other.stall_p99_ns);
     }
 
     /// Requests that ended in the interval without a complete answer, of one class.

@@ -9,7 +9,7 @@ use std::{
 
 use crate::history::History;
 use measure::{
-    Kind, Label, LabelId, Labels, Outcome,
+    Kind, Label, LabelId, Labels,
     confidence::Windows,
     door::DoorPart,
     label::{self, Group},
@@ -51,7 +51,7 @@ pub struct Totals {
     /// By interval.
     pub rows: BTreeMap<u64, Row>,
     /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
-    /// Of several processes, one after the other.
+    /// Of several processes, those of one second in one.
     pub windows: BTreeMap<(LabelId, Kind), Windows>,
     /// The run over time.
     pub history: History,
@@ -103,31 +103,33 @@ impl Totals {
     }
 
     fn add_windows(&mut self, frame: &Frame) {
-        let mut interval: BTreeMap<(LabelId, Kind), measure::Histogram> = BTreeMap::new();
-        for ((id, _), part) in &frame.parts {
-            for (kind, outcome, histogram) in part.slot.histograms() {
-                let of_all = *id == label::ALL && matches!(kind, Kind::Response | Kind::Service);
-                let answered = outcome != Outcome::None;
-                if answered && (of_all || kind == Kind::Iteration) {
-                    interval.entry((*id, kind)).or_default().add(histogram);
+        let second = self.history.second(frame.span.0);
+        for ((id, phase), part) in &frame.parts {
+            let unanswered = part.slot.counters.without_answer();
+            for kind in [Kind::Response, Kind::Service, Kind::Iteration] {
+                let answered = Times::of(&part.slot, kind).answered;
+                let of_all = *id == label::ALL && kind != Kind::Iteration;
+                let is_wanted = of_all || kind == Kind::Iteration && answered.count() > 0;
+                if is_wanted && answered.count() + unanswered > 0 {
+                    let windows = self.windows.entry((*id, kind)).or_default();
+                    windows.push(second, *phase, &answered, unanswered);
                 }
             }
-        }
-        for (key, histogram) in interval {
-            self.windows.entry(key).or_default().push(&histogram);
         }
     }
 
     /// By how much samples of a kind hang together, for judging the quantile `q` against a bound; 1: not at all. Of all
-    /// requests, or of the scenario whose iterations hang together most.
+    /// requests, or of the scenario whose iterations hang together most; in all phases, or in some.
     #[must_use]
-    pub fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
+    pub fn inflation(&self, kind: Kind, q: f64, bound: u64, phases: Option<&[u32]>) -> f64 {
         let of_kind = self.windows.iter().filter(|((_, known), _)| *known == kind);
         let inflation = |((id, _), windows): (&(LabelId, Kind), &Windows)| {
-            let times = Times::of(&self.label(*id).slot, kind);
+            let wanted = |label, phase| {
+                label == *id && phases.is_none_or(|phases: &[u32]| phases.contains(&phase))
+            };
+            let times = Times::of(&self.sum(wanted).slot, kind);
             let x = times.answered.quantile(q)?;
-            let samples = (&times.answered, times.unanswered.count());
-            Some(windows.doubted_inflation(samples, x, bound))
+            Some(windows.doubted_inflation(x, bound, phases))
         };
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }

@@ -141,6 +141,13 @@ impl Sampled {
         }
     }
 
+    /// Answered and unanswered, those that have no time among the latter.
+    pub(crate) fn into_times(self) -> Times {
+        let mut times = self.times;
+        times.unanswered.record_n(0, self.untimed);
+        times
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }

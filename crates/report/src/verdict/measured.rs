@@ -6,6 +6,7 @@ use measure::{
     confidence::{self, Standing},
     label,
     label::Group,
+    summary::Times,
 };
 use plan::{
     Criterion,
@@ -14,6 +15,7 @@ use plan::{
 };
 
 use crate::{
+    history::{Line, Point},
     record::{Part, Run},
     summary::{Sampled, of_arrivals, per_second},
     units,
@@ -288,8 +290,15 @@ fn quantile(
 impl Scope<'_> {
     /// Why the samples do not decide on which side of a bound a quantile lies; none when they do, with 99 % confidence.
     fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
-        // How much samples hang together is taken from all requests of the run: a label or a phase alone is too little.
-        let inflation = self.run.totals.inflation(samples.kind(), q, bound);
+        // How much samples hang together is taken from all requests, of the phases that are asked for: a label alone is too little.
+        let phases = self.phases.as_deref();
+        let inflation = if confidence::is_far(&self.parts_over_time(samples.kind()), q, bound) {
+            1.0
+        } else {
+            self.run
+                .totals
+                .inflation(samples.kind(), q, bound, phases)
+        };
         let (n, over) = (samples.count() as f64, samples.above(bound) as f64);
         let decided = |factor: f64| {
             let standing =
@@ -306,7 +315,7 @@ impl Scope<'_> {
         let factor = (1..=40).map(|i| 1.25f64.powi(i)).find(|f| decided(*f));
         Some(match factor {
             Some(factor) => {
-                let more = (self.elapsed_ns as f64 * (factor - 1.0) / 1e9).ceil();
+                let more = (self.length_ns() as f64 * (factor - 1.0) / 1e9).ceil();
                 let seconds = if more == 1.0 { "second" } else { "seconds" };
                 format!(
                     "{few}: needs about {} more {seconds}",
@@ -314,6 +323,44 @@ impl Scope<'_> {
                 )
             }
             None => format!("{few}: it lies too close to the bound"),
+        })
+    }
+}
+
+impl Scope<'_> {
+    /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
+    fn parts_over_time(&self, kind: Kind) -> Vec<Times> {
+        let history = &self.run.totals.history;
+        let lines: Vec<&Line> = match &self.labels {
+            None => vec![&history.all],
+            Some(labels) => labels
+                .iter()
+                .filter_map(|label| history.labels.get(label))
+                .collect(),
+        };
+        let mut points: Vec<Point> = lines
+            .into_iter()
+            .flat_map(Line::points)
+            .map(|(_, point)| point)
+            .filter(|point| self.reaches(point.span))
+            .collect();
+        points.sort_by_key(|point| point.span.0);
+        points
+            .iter()
+            .map(|point| Sampled::of(&point.part, kind).into_times())
+            .collect()
+    }
+
+    /// Whether a stretch of time has anything of the phases that are asked for.
+    fn reaches(&self, (from, to): (u64, u64)) -> bool {
+        let Some(phases) = &self.phases else {
+            return true;
+        };
+        let all = &self.run.manifest.phases;
+        phases.iter().any(|index| {
+            let phase = all.get(*index as usize);
+            let last = *index as usize + 1 == all.len();
+            phase.is_some_and(|phase| from < phase.end_ns && to > phase.start_ns || last && from >= phase.end_ns)
         })
     }
 }

@@ -51,17 +51,14 @@ impl Books {
     #[inline]
     pub(super) fn begin(&self, intended: Intended, now: u64, requests: u32) {
         let worker = &self.worker;
+        worker.requests_began(now, u64::from(requests));
         let mut recorder = worker.recorder.borrow_mut();
         for _ in 0..requests {
             recorder.issued(now, self.label, intended);
         }
         if self.iteration.is_some() {
-            recorder.run.due += u64::from(requests);
             recorder.run.started += u64::from(requests);
         }
-        worker
-            .in_flight
-            .set(worker.in_flight.get() + u64::from(requests));
     }
 
     /// An answer is complete.
@@ -147,9 +144,7 @@ impl Books {
     #[inline]
     fn sample(&self, sample: &Sample) {
         let worker = &self.worker;
-        worker
-            .in_flight
-            .set(worker.in_flight.get().saturating_sub(1));
+        worker.request_ended(sample.done_ns);
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
         if let Some(label) = self.iteration {

@@ -327,6 +327,7 @@ impl Line {
                 .answered(self.number, reply);
             if !more {
                 shared.done.set(true);
+                shared.worker.end_arrivals(now);
             }
         }
         if *left == 0 {

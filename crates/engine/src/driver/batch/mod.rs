@@ -287,14 +287,13 @@ impl Shared {
         let Some((pace, _)) = self.driver.pace else {
             return;
         };
-        // A script that wants no more, or a run that was stopped, has nothing due.
         let worker = &self.worker;
-        if self.done.get() || worker.common.stop.urgency() > Urgency::None {
-            return;
-        }
         let taken = self.turns.borrow()[line.number].taken;
         let now = worker.clock.now();
-        for n in taken..pace.due(line.number, self.driver.until_ns.min(now)) {
+        // Behind a script that wants no more, or a stop, nothing is due.
+        let end = worker.recorder.borrow().arrivals_end_ns();
+        let until = self.driver.until_ns.min(end.unwrap_or(now)).min(now);
+        for n in taken..pace.due(line.number, until) {
             let intended = pace.intended(line.number, n);
             self.books.begin(Intended::scheduled(intended), now, 1);
             self.books
