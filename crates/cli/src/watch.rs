@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use engine::clock;
 use report::record::HostSample;
 
 /// Kernel ticks are hundredths of a second to user space on every Linux.
@@ -11,6 +12,7 @@ const TICK_NS: u64 = 10_000_000;
 /// Differences of the machine's own counters.
 #[derive(Debug, Default)]
 pub struct Watch {
+    looked_ns: u64,
     steal_ns: Option<u64>,
     throttled_ns: Option<u64>,
 }
@@ -20,6 +22,7 @@ impl Watch {
     #[must_use]
     pub fn begin() -> Watch {
         Watch {
+            looked_ns: clock::monotonic_ns(),
             steal_ns: steal_ns(),
             throttled_ns: throttled_ns(),
         }
@@ -35,10 +38,13 @@ impl Watch {
             passed
         };
         let steal = since(&mut self.steal_ns, steal_ns());
+        let now = clock::monotonic_ns();
+        let looked = std::mem::replace(&mut self.looked_ns, now);
         HostSample {
             // The kernel counts steal by CPU, and workers move between them: each is told the mean of all.
             steal_ns: steal.map_or_else(Vec::new, |ns| vec![ns; workers]),
             throttled_ns: since(&mut self.throttled_ns, throttled_ns()).unwrap_or(0),
+            host_ns: now.saturating_sub(looked),
         }
     }
 }

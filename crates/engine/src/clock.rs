@@ -71,6 +71,12 @@ impl Clock {
     }
 }
 
+/// CLOCK_MONOTONIC, in nanoseconds.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    read(ClockId::Monotonic)
+}
+
 /// CPU time of the calling thread so far, in nanoseconds.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {

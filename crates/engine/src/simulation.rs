@@ -434,7 +434,11 @@ fn levels_are_those_of_the_time_also_while_the_worker_is_held_up() {
         .sum();
     let (sum, samples, length) = intervals.iter().fold((0, 0, 0), |(sum, n, length), i| {
         let gauge = i.run.in_flight;
-        (sum + gauge.sum, n + gauge.samples, length + i.span.1 - i.span.0)
+        (
+            sum + gauge.sum,
+            n + gauge.samples,
+            length + i.span.1 - i.span.0,
+        )
     });
     let by_littles_law = time as f64 / length as f64;
     near(sum as f64 / samples as f64, by_littles_law, 0.02);

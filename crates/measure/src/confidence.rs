@@ -121,9 +121,7 @@ impl Windows {
     /// latter counts twice: that holds false passes of a busy queue near 1 % from a minute on.
     #[must_use]
     pub fn doubted_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
-        let seen = self
-            .inflation(x, phases)
-            .max(self.inflation(bound, phases));
+        let seen = self.inflation(x, phases).max(self.inflation(bound, phases));
         1.0 + 2.0 * (seen - 1.0)
     }
 

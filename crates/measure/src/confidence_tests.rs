@@ -188,9 +188,8 @@ fn a_queue_at_the_limit_hardly_ever_passes_although_its_samples_hang_together() 
     for (load, truth_ms) in [(0.5, 9.21), (0.8, 23.03)] {
         let limit = (truth_ms * 1e6) as u64;
         let runs = 300;
-        let passed = (0..runs).filter(|seed| {
-            queue(seed * 7919 + 3, load, 60).judge(0.99, limit) == Standing::Below
-        });
+        let passed = (0..runs)
+            .filter(|seed| queue(seed * 7919 + 3, load, 60).judge(0.99, limit) == Standing::Below);
         let share = passed.count() as f64 / runs as f64;
         assert!(share <= 0.02, "load {load}: {share}");
     }

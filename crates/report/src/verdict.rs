@@ -1,6 +1,7 @@
 //! The verdict: criteria judged once, at the end, from the record; and the exit code that follows. Stop rules are the
 //! engine's; whether the measurement can be trusted is another question with a place of its own.
 
+mod despite;
 mod measured;
 pub mod measurement;
 
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     record::{Manifest, Run},
     series::moments::Moments,
-    summary::Requests,
+    summary::{Arrivals, Requests},
+    units,
 };
 use measured::Measured;
 pub use measurement::Measurement;
@@ -48,6 +50,10 @@ pub struct Judged {
     pub margin: Option<f64>,
     /// Why it could not be judged, or what else must be known.
     pub reason: Option<String>,
+    /// Of an invalid measurement: whether the criterion came out as it did whatever the generator did wrong. None where the measurement
+    /// is not invalid, or the criterion is not decided.
+    #[serde(default)]
+    pub stands: Option<bool>,
     /// The start of the first point of the run for which, judged alone, it did not hold; none: there was none, or that cannot be
     /// said.
     #[serde(default)]
@@ -61,6 +67,41 @@ pub(crate) fn judge(run: &Run, moments: &Moments<'_>, elapsed_ns: u64) -> Vec<Ju
         judged.first_violation_ns = violation;
     }
     judged
+}
+
+/// Says of each decided criterion of an invalid measurement whether it stands all the same.
+pub(crate) fn despite_the_generator(
+    run: &Run,
+    judged: &mut [Judged],
+    (measurement, arrivals): (&Measurement, &Arrivals),
+    elapsed_ns: u64,
+) {
+    if measurement.verdict != "INVALID" {
+        return;
+    }
+    let harm = despite::Harm::of(run, arrivals);
+    for judged in judged {
+        let Ok(criterion) = parse_criterion(&judged.text) else {
+            continue;
+        };
+        if judged.judgement == Judgement::Inconclusive {
+            continue;
+        }
+        let stands = despite::stands(run, &criterion, judged.judgement, elapsed_ns, &harm);
+        judged.stands = Some(stands);
+        let told = if stands {
+            "stands whatever the generator did wrong".to_owned()
+        } else {
+            format!(
+                "what the generator did wrong could have changed it (times may be off by up to {})",
+                units::time(harm.late_ns())
+            )
+        };
+        judged.reason = Some(match judged.reason.take() {
+            Some(reason) => format!("{reason}; {told}"),
+            None => told,
+        });
+    }
 }
 
 /// Judges the criteria as if the run ended now, without looking for the moment of the first violation.
@@ -92,6 +133,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
         value: None,
         margin: None,
         reason: Some(reason),
+        stands: None,
         first_violation_ns: None,
     };
     match parse_criterion(text) {
@@ -147,6 +189,7 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
         value: measured.value,
         margin,
         reason: measured.reason,
+        stands: None,
         first_violation_ns: None,
     }
 }

@@ -220,7 +220,8 @@ fn labels(scene: &Scene, room: usize) -> Vec<Line> {
 fn generator(scene: &Scene) -> Line {
     let mut line = vec![key("Generator")];
     let Some((verdict, lateness)) = &scene.measurement else {
-        line.push((Style::Plain, "nothing sent yet".to_owned()));
+        // Its first moments decide nothing.
+        line.push((Style::Plain, "too early to tell".to_owned()));
         return line;
     };
     let style = match verdict.as_str() {

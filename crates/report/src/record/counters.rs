@@ -74,6 +74,8 @@ pub(super) struct RunLine {
     #[serde(default, skip_serializing_if = "is_zero")]
     throttled_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
+    host_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
     last_end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     lines_lost: u64,
@@ -253,6 +255,7 @@ impl RunLine {
             workers: (0..workers).map(worker).collect(),
             stall_ns: run.stall_ns,
             throttled_ns: frame.throttled_ns,
+            host_ns: frame.host_ns,
             last_end_ns: run.last_end_ns,
             lines_lost: run.lines_lost,
         }
@@ -282,6 +285,7 @@ impl RunLine {
             last_end_ns: self.last_end_ns,
         };
         frame.throttled_ns = self.throttled_ns;
+        frame.host_ns = self.host_ns;
         frame.steal_ns = self
             .workers
             .iter()

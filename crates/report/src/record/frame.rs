@@ -17,6 +17,9 @@ pub struct HostSample {
     pub steal_ns: Vec<u64>,
     /// Time for which the control group kept us from running, in nanoseconds.
     pub throttled_ns: u64,
+    /// Since the last sample, in nanoseconds: the time of which the others are a part. A machine that is taken away for a second
+    /// tells of it in the next interval.
+    pub host_ns: u64,
 }
 
 /// Everything counted under one label, in one phase.
@@ -75,6 +78,8 @@ pub struct Frame {
     pub steal_ns: Vec<u64>,
     /// See [`HostSample`].
     pub throttled_ns: u64,
+    /// See [`HostSample`].
+    pub host_ns: u64,
 }
 
 impl Frame {
@@ -94,6 +99,7 @@ impl Frame {
             run: interval.run.clone(),
             steal_ns: host.steal_ns.clone(),
             throttled_ns: host.throttled_ns,
+            host_ns: host.host_ns,
         }
     }
 
@@ -106,6 +112,7 @@ impl Frame {
         join(&mut self.run, &other.run);
         self.steal_ns.extend(&other.steal_ns);
         self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
+        self.host_ns = self.host_ns.max(other.host_ns);
     }
 
     /// Everything of one label, over all phases.
@@ -150,6 +157,7 @@ impl Frame {
             run: self.run.clone(),
             steal_ns: self.steal_ns.clone(),
             throttled_ns: self.throttled_ns,
+            host_ns: self.host_ns,
             lateness_p99_ns: lateness.quantile(0.99),
             stall_p99_ns: stalls.quantile(0.99),
         }
@@ -175,6 +183,8 @@ pub struct Row {
     pub steal_ns: Vec<u64>,
     /// See [`HostSample`].
     pub throttled_ns: u64,
+    /// See [`HostSample`].
+    pub host_ns: u64,
     /// 99th percentile of the lateness of what was due in the interval.
     pub lateness_p99_ns: Option<u64>,
     /// 99th percentile of by how much the worker came too late to look around.
@@ -192,8 +202,19 @@ impl Row {
         join(&mut self.run, &other.run);
         self.steal_ns.extend(&other.steal_ns);
         self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
+        self.host_ns = self.host_ns.max(other.host_ns);
         self.lateness_p99_ns = self.lateness_p99_ns.max(other.lateness_p99_ns);
         self.stall_p99_ns = self.stall_p99_ns.max(other.stall_p99_ns);
+    }
+
+    /// The time of which steal and throttling are a part; records of before have the interval's own.
+    #[must_use]
+    pub fn host_length_ns(&self) -> u64 {
+        if self.host_ns > 0 {
+            self.host_ns
+        } else {
+            self.span.1 - self.span.0
+        }
     }
 
     /// Requests that ended in the interval without a complete answer, of one class.

@@ -9,7 +9,7 @@ use std::{
 
 use crate::history::History;
 use measure::{
-    Kind, Label, LabelId, Labels,
+    Kind, Label, LabelId, Labels, Outcome,
     confidence::Windows,
     door::DoorPart,
     label::{self, Group},
@@ -41,6 +41,8 @@ pub struct Run {
     pub cut: Option<Cut>,
     /// What else of the record cannot be read, in words.
     pub damage: Vec<String>,
+    /// Whether it is being written still; of a record that is read nobody knows.
+    pub live: bool,
 }
 
 /// What was counted in a run's finished intervals.
@@ -173,6 +175,7 @@ impl Run {
             events: Vec::new(),
             cut: None,
             damage: Vec::new(),
+            live: false,
         }
     }
 

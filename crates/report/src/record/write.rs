@@ -70,6 +70,7 @@ impl Writer {
             events,
             cut: None,
             damage: Vec::new(),
+            live: true,
         };
         let mut writer = Writer {
             redactor,
@@ -148,6 +149,7 @@ impl Writer {
             reason: end.reason.map(|reason| self.redactor.text(&reason)),
             ..end
         };
+        self.run.live = false;
         self.run.manifest.state = state;
         self.run.manifest.end = Some(end);
         self.run.events.sort_by_key(|event| event.at_ns);

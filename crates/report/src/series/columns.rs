@@ -227,11 +227,29 @@ impl Columns {
             self.worker_cpu[worker].push(work);
             self.worker_spin[worker].push(spin);
             self.worker_waiting[worker].push(figure(|row| &row.run.waiting_ns, worker));
-            self.worker_steal[worker].push(figure(|row| &row.steal_ns, worker));
+            let stolen: Vec<(u64, u64)> = moment
+                .rows
+                .iter()
+                .filter_map(|row| Some((*row.steal_ns.get(worker)?, row.host_length_ns())))
+                .collect();
+            self.worker_steal[worker].push(share_of(&stolen));
         }
         let stall = moment.rows.iter().map(|row| row.run.stall_ns).max();
         self.stall_ns.push(stall.unwrap_or(0));
-        let throttled = moment.sum(|row| row.throttled_ns);
-        self.throttled.push(throttled as f64 / length);
+        let throttled: Vec<(u64, u64)> = moment
+            .rows
+            .iter()
+            .map(|row| (row.throttled_ns, row.host_length_ns()))
+            .collect();
+        self.throttled.push(share_of(&throttled).unwrap_or(0.0));
     }
+}
+
+/// Parts of so much time each, as a share of all of it.
+fn share_of(parts: &[(u64, u64)]) -> Option<f64> {
+    let (part, of) = parts
+        .iter()
+        .fold((0, 0), |(part, of), (a, b)| (part + a, of + b));
+    // The kernel counts in ticks of its own: what a look finds may reach a little further back than the look before.
+    (!parts.is_empty()).then(|| (part as f64 / of.max(1) as f64).min(1.0))
 }

@@ -33,8 +33,8 @@ pub(super) struct Measured {
 }
 
 /// What a criterion is of.
-struct Scope<'a> {
-    run: &'a Run,
+pub(super) struct Scope<'a> {
+    pub(super) run: &'a Run,
     /// None: all requests.
     labels: Option<Vec<LabelId>>,
     /// None: all phases.
@@ -85,7 +85,11 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
 }
 
 impl<'a> Scope<'a> {
-    fn of(run: &'a Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Scope<'a>, String> {
+    pub(super) fn of(
+        run: &'a Run,
+        criterion: &Criterion,
+        elapsed_ns: u64,
+    ) -> Result<Scope<'a>, String> {
         let is_iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
         let labels = match (&criterion.of, is_iteration) {
             (None, false) => None,
@@ -133,7 +137,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    fn part(&self) -> Part {
+    pub(super) fn part(&self) -> Part {
         self.run.totals.sum(|id, phase| {
             let label = self
                 .labels
@@ -148,12 +152,7 @@ impl<'a> Scope<'a> {
     }
 
     fn time(&self, span: Span, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
-        let kind = match span {
-            Span::Response => Kind::Response,
-            Span::Service => Kind::Service,
-            Span::Iteration => Kind::Iteration,
-        };
-        let samples = Sampled::of(&self.part(), kind);
+        let samples = Sampled::of(&self.part(), kind_of(span));
         match stat {
             Stat::Mean => mean(&samples, criterion),
             Stat::Max => quantile(&samples, 1.0, criterion, self),
@@ -229,7 +228,15 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn bound(criterion: &Criterion) -> f64 {
+pub(super) fn kind_of(span: Span) -> Kind {
+    match span {
+        Span::Response => Kind::Response,
+        Span::Service => Kind::Service,
+        Span::Iteration => Kind::Iteration,
+    }
+}
+
+pub(super) fn bound(criterion: &Criterion) -> f64 {
     match criterion.value {
         Quantity::Number(n) | Quantity::Share(n) | Quantity::PerSecond(n) => n,
         Quantity::Duration(ns) => ns as f64,
@@ -290,15 +297,7 @@ fn quantile(
 impl Scope<'_> {
     /// Why the samples do not decide on which side of a bound a quantile lies; none when they do, with 99 % confidence.
     fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
-        // How much samples hang together is taken from all requests, of the phases that are asked for: a label alone is too little.
-        let phases = self.phases.as_deref();
-        let inflation = if confidence::is_far(&self.parts_over_time(samples.kind()), q, bound) {
-            1.0
-        } else {
-            self.run
-                .totals
-                .inflation(samples.kind(), q, bound, phases)
-        };
+        let inflation = self.inflation(samples.kind(), q, bound);
         let (n, over) = (samples.count() as f64, samples.above(bound) as f64);
         let decided = |factor: f64| {
             let standing =
@@ -328,6 +327,16 @@ impl Scope<'_> {
 }
 
 impl Scope<'_> {
+    /// By how much its samples hang together, for judging the quantile `q` against a bound. Taken from all requests, of the phases that
+    /// are asked for: a label alone is too little.
+    pub(super) fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
+        if confidence::is_far(&self.parts_over_time(kind), q, bound) {
+            return 1.0;
+        }
+        let totals = &self.run.totals;
+        totals.inflation(kind, q, bound, self.phases.as_deref())
+    }
+
     /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
     fn parts_over_time(&self, kind: Kind) -> Vec<Times> {
         let history = &self.run.totals.history;
@@ -360,7 +369,9 @@ impl Scope<'_> {
         phases.iter().any(|index| {
             let phase = all.get(*index as usize);
             let last = *index as usize + 1 == all.len();
-            phase.is_some_and(|phase| from < phase.end_ns && to > phase.start_ns || last && from >= phase.end_ns)
+            phase.is_some_and(|phase| {
+                from < phase.end_ns && to > phase.start_ns || last && from >= phase.end_ns
+            })
         })
     }
 }

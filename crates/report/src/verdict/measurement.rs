@@ -27,6 +27,10 @@ pub struct Measurement {
     pub first_bad_ns: Option<u64>,
     /// 99th percentile of lateness, in nanoseconds; none where nothing was due at a moment (closed loops).
     pub lateness_p99_ns: Option<u64>,
+    /// 99th percentile of by how much a worker came too late to look around: for so long it could neither send nor read. None where
+    /// the record does not say.
+    #[serde(default)]
+    pub stall_p99_ns: Option<u64>,
     /// Share of the plan that was sent; none in a closed loop.
     pub sent: Option<f64>,
     /// The busiest worker's share of a core, time spent spinning left out.
@@ -62,17 +66,24 @@ const STEAL: f64 = 0.02;
 /// Fewer sightings of a request under way than this, and chance alone puts the two figures a per cent or more apart.
 const SEEN: u64 = 10_000;
 
-/// Judges the measurement; none when there was nothing to measure.
+/// While a run goes on it is not stamped before so long, and so many requests: its first moments decide nothing.
+const SETTLED_NS: u64 = 10_000_000_000;
+const SETTLED: u64 = 200;
+
+/// Judges the measurement; none when there was nothing to measure, or while a run is too young to be stamped.
 #[must_use]
 pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measurement> {
-    if requests.issued == 0 {
+    let all = run.totals.label(label::ALL);
+    let too_young = run.totals.last_end_ns() < SETTLED_NS || all.slot.counters.ended() < SETTLED;
+    if requests.issued == 0 || run.live && too_young {
         return None;
     }
-    let all = run.totals.label(label::ALL);
-    let lateness = all
-        .slot
-        .histogram(Kind::Lateness, measure::Outcome::Ok)
-        .and_then(|h| h.quantile(0.99));
+    let own = |kind| {
+        let times = all.slot.histogram(kind, measure::Outcome::Ok);
+        times.and_then(|h| h.quantile(0.99))
+    };
+    let (lateness, stalls) = (own(Kind::Lateness), own(Kind::Stall));
+    let is_closed = run.manifest.load.model == Model::Closed;
     let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
         Figure::Ns(ns) | Figure::NoAnswer(ns) => ns,
         Figure::Empty => 0,
@@ -81,9 +92,17 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     let mut m = Measurement {
         verdict: "VALID".into(),
         reasons: Vec::new(),
-        late_ns: late_stretches(run, bound),
+        late_ns: stretches(run, |row| {
+            let effect = if is_closed {
+                row.stall_p99_ns
+            } else {
+                row.lateness_p99_ns
+            };
+            effect.is_some_and(|p99| p99 > bound)
+        }),
         first_bad_ns: None,
         lateness_p99_ns: lateness,
+        stall_p99_ns: stalls,
         sent: sent(arrivals),
         cpu: busiest(run.totals.rows.values()),
         waiting: most_waiting(run.totals.rows.values()),
@@ -94,7 +113,14 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     if let Some(p99) = lateness.filter(|p99| *p99 > bound) {
         invalid.push(format!(
             "{}: lateness p99 {}",
-            late_because(run, &m.late_ns),
+            because(run, &m.late_ns, "late"),
+            units::time(p99)
+        ));
+    }
+    if let Some(p99) = stalls.filter(|p99| is_closed && *p99 > bound) {
+        invalid.push(format!(
+            "{}: stall p99 {}",
+            because(run, &m.late_ns, "held up"),
             units::time(p99)
         ));
     }
@@ -124,27 +150,32 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     if !invalid.is_empty() {
         m.verdict = "INVALID".into();
         m.reasons = invalid;
-    } else if run.manifest.load.model == Model::Closed && m.cpu > BUSY {
+    } else if is_closed && m.cpu > BUSY {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
             "generator-bound: throughput is a lower bound (generator CPU {})",
             units::share(m.cpu)
         )];
-    } else if run.manifest.load.model == Model::Closed && m.waiting > CROWDED {
+    } else if is_closed && m.waiting > CROWDED {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
             "generator-bound: throughput is a lower bound (its workers waited for a CPU for {} of the time: fewer of them, or more cores)",
             percent(m.waiting)
         )];
     } else {
-        m.reasons = figures(&m);
+        m.reasons = figures(&m, is_closed);
     }
     Some(m)
 }
 
 /// What a valid measurement says for itself.
-fn figures(m: &Measurement) -> Vec<String> {
+fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
     let mut figures = Vec::new();
+    figures.extend(
+        m.stall_p99_ns
+            .filter(|_| is_closed)
+            .map(|ns| format!("stall p99 {}", units::time(ns))),
+    );
     figures.extend(
         m.lateness_p99_ns
             .map(|ns| format!("lateness p99 {}", units::time(ns))),
@@ -172,15 +203,10 @@ fn sent(arrivals: &Arrivals) -> Option<f64> {
     Some(1.0 - arrivals.unsent.unwrap_or(0) as f64 / planned as f64)
 }
 
-/// The intervals whose own lateness is beyond the bound, neighbours joined.
-fn late_stretches(run: &Run, bound: u64) -> Vec<(u64, u64)> {
+/// The intervals that are marked, neighbours joined.
+fn stretches(run: &Run, is_bad: impl Fn(&Row) -> bool) -> Vec<(u64, u64)> {
     let mut stretches: Vec<(u64, u64)> = Vec::new();
-    for row in run
-        .totals
-        .rows
-        .values()
-        .filter(|row| row.lateness_p99_ns.is_some_and(|p99| p99 > bound))
-    {
+    for row in run.totals.rows.values().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
             // One interval without an arrival between two late ones is no recovery.
             Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
@@ -218,22 +244,23 @@ fn most_waiting<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
     waiting.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
 }
 
-/// Why the generator was late, and when.
-fn late_because(run: &Run, stretches: &[(u64, u64)]) -> String {
+/// Why the generator was late, or held up, and when.
+fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
     let inside = |row: &&Row| {
         stretches
             .iter()
             .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
     };
     let rows: Vec<&Row> = run.totals.rows.values().filter(inside).collect();
-    let time: u64 = rows.iter().map(|row| row.span.1 - row.span.0).sum();
-    let share = |ns: u64| ns as f64 / time.max(1) as f64;
+    let time: u64 = rows.iter().map(|row| row.host_length_ns()).sum();
+    let share = |ns: u64| (ns as f64 / time.max(1) as f64).min(1.0);
     let steal = share(
         rows.iter()
             .map(|row| row.steal_ns.iter().max().copied().unwrap_or(0))
             .sum(),
     );
     let throttled = share(rows.iter().map(|row| row.throttled_ns).sum());
+    let waiting = most_waiting(rows.iter().copied());
     let stall = rows.iter().map(|row| row.run.stall_ns).max().unwrap_or(0);
     let cause = if busiest(rows.iter().copied()) > BUSY {
         "generator CPU-bound".to_owned()
@@ -244,13 +271,18 @@ fn late_because(run: &Run, stretches: &[(u64, u64)]) -> String {
         )
     } else if steal > STEAL {
         format!("the hypervisor took {} of the CPU", units::share(steal))
+    } else if waiting > CROWDED {
+        format!(
+            "the generator's workers waited for a CPU for {} of the time",
+            units::share(waiting.min(1.0))
+        )
     } else if stall > LATE_NS {
         format!(
             "generator held up, without the CPU for up to {}",
             units::time(stall)
         )
     } else {
-        "generator late".to_owned()
+        format!("generator {how}")
     };
     format!("{cause}{}", ranges(stretches))
 }

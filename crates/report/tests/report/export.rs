@@ -20,6 +20,7 @@ fn judged(text: &str, judgement: Judgement) -> Judged {
         value: Some(312e6),
         margin: Some(-0.25),
         reason: Some("too \"few\"".into()),
+        stands: None,
         first_violation_ns: Some(2 * SECOND),
     }
 }

@@ -14,5 +14,6 @@ mod series;
 mod story;
 mod support;
 mod tell;
+mod trust;
 mod worlds;
 mod wrk;

@@ -121,6 +121,7 @@ fn figures_until(intervals: usize) -> String {
                 .interval(
                     interval,
                     &HostSample {
+                        host_ns: 0,
                         steal_ns: vec![7],
                         throttled_ns: 3
                     }

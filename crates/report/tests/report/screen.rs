@@ -40,7 +40,7 @@ Requests   0 sent · 0 in flight · 0/s
 Service    now  p50 –           p95 –           p99 –           max –
            run  p50 –           p95 –           p99 –           max –
 Errors     0
-Generator  nothing sent yet
+Generator  too early to tell
 ";
     assert_eq!(shown(&Scene::of(&run, None), 80), text);
 }
@@ -59,7 +59,7 @@ Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
 Label                                  requests    now /s    errors service p95
 GET /cart                                    34      20.0         0           –
 POST /order                                  34      20.0         4           –
-Generator  VALID so far · lateness p99 20.0 µs · CPU <0.001 %
+Generator  too early to tell
 Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 ";
     assert_eq!(shown(&Scene::of(&run, Some(&interval)), 80), text);
@@ -79,7 +79,7 @@ Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
 Label                                                                          requests    now /s    errors service p95
 GET /cart                                                                            34      20.0         0           –
 POST /order                                                                          34      20.0         4           –
-Generator  VALID so far · lateness p99 20.0 µs · CPU <0.001 %
+Generator  too early to tell
 ";
     assert_eq!(shown(&Scene::of(&run, Some(&interval)), 120), text);
     // A wider terminal gets no more.

@@ -209,6 +209,7 @@ pub fn write(runs: &Path, plan: &Plan) -> Run {
                 .interval(
                     &interval,
                     &HostSample {
+                        host_ns: 0,
                         steal_ns: vec![7],
                         throttled_ns: 3
                     }

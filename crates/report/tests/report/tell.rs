@@ -146,7 +146,7 @@ fn criteria_of_labels_and_phases() {
         ("rate in \"peak\" < 41/s", Pass),
         ("rate of \"GET /cart\" in \"peak\" > 21/s", Fail),
         ("iteration max < 1s", Fail),
-        ("iteration p50 of \"checkout\" < 1s", Inconclusive),
+        ("iteration p50 of \"checkout\" < 1s", Pass),
         ("iteration p50 of \"browse\" < 1s", Inconclusive),
         ("service p50 < 3ms", Pass),
         ("lateness p99 < 1ms", Inconclusive),

@@ -210,7 +210,9 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
     }
     if world == World::Killed {
-        return writer.run().clone();
+        let mut run = writer.run().clone();
+        run.live = false;
+        return run;
     }
     let end = End {
         ns: last,

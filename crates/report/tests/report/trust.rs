@@ -1,0 +1,297 @@
+//! What is said of a measurement that went wrong: closed loops that were held up, criteria that stand all the same, phases that are
+//! judged by themselves, and how young a run may be to be stamped.
+
+use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
+use plan::{Load, Plan};
+use report::{
+    record::{Frame, HostSample, Manifest, Run, State, Writer},
+    redact::Redactor,
+    summary,
+    verdict::{Judgement, Measurement},
+};
+
+use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
+
+const US: u64 = 1_000;
+
+/// So many requests a second, each of which is late, and takes so long; looks of the worker that come late by so much.
+struct Told {
+    seconds: u64,
+    each_second: u64,
+    late_ns: fn(u64) -> u64,
+    took_ns: fn(u64) -> u64,
+    stall_ns: fn(u64) -> u64,
+}
+
+impl Told {
+    fn intervals(&self) -> Vec<Interval> {
+        let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 60 * SECOND]), 5, None);
+        let n = self.seconds * self.each_second;
+        for k in 0..n {
+            let at = k * SECOND / self.each_second;
+            let intended = Intended::scheduled(at);
+            let mut sample = sample(2, intended, (self.took_ns)(k), Ended::Ok, Some(200));
+            let late = (self.late_ns)(k);
+            for moment in [&mut sample.taken_up_ns, &mut sample.done_ns] {
+                *moment += late;
+            }
+            sample.first_write_ns = sample.first_write_ns.map(|ns| ns + late);
+            sample.first_read_ns = sample.first_read_ns.map(|ns| ns + late);
+            recorder.run.started += 1;
+            recorder.run.due += 1;
+            recorder.issued(at, 2, intended);
+            recorder.sample(&sample);
+            recorder.iteration(sample.done_ns, 4, intended, Ended::Ok);
+        }
+        for look in 0..self.seconds * 100 {
+            recorder.stall(look * 10 * MS, (self.stall_ns)(look));
+        }
+        recorder.finish((self.seconds + 5) * SECOND);
+        let one = |snapshot| Interval::merge(vec![snapshot], 1, |id| id == 2);
+        recorder.take_full().into_iter().map(one).collect()
+    }
+
+    fn run(&self, plan: &Plan, host: &HostSample) -> Run {
+        let manifest = Manifest::new(plan, started());
+        let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
+        for interval in self.intervals() {
+            assert!(writer.interval(&interval, host).is_none());
+        }
+        writer.finish(State::Interrupted, end()).0
+    }
+}
+
+const HEALTHY: Told = Told {
+    seconds: 20,
+    each_second: 200,
+    late_ns: |_| 20 * US,
+    took_ns: |_| 300 * US,
+    stall_ns: |_| 40 * US,
+};
+
+fn closed(criteria: &[&str]) -> Plan {
+    let mut plan = plan(criteria);
+    plan.load = Load::Closed {
+        users: 4,
+        duration_ns: 20 * SECOND,
+    };
+    plan
+}
+
+fn measurement(run: &Run) -> Measurement {
+    summary::of(run).measurement.unwrap()
+}
+
+#[test]
+fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
+    let healthy = measurement(&HEALTHY.run(&closed(&[]), &HostSample::default()));
+    assert_eq!(healthy.verdict, "VALID", "{healthy:?}");
+    assert!(healthy.reasons[0].starts_with("stall p99 40.0 µs"));
+    // One second in five is gone; the figures of the requests show nothing of it.
+    let stolen = Told {
+        stall_ns: |look| {
+            if look % 500 < 90 {
+                (900 - look % 500 * 10) * MS
+            } else {
+                40 * US
+            }
+        },
+        ..HEALTHY
+    };
+    // The look at the host's counters was held up as well: two seconds' worth of theft stand in one interval.
+    let host = HostSample {
+        steal_ns: vec![1_900 * MS],
+        throttled_ns: 0,
+        host_ns: 2_000 * MS,
+    };
+    let held_up = measurement(&stolen.run(&closed(&[]), &host));
+    assert_eq!(held_up.verdict, "INVALID", "{held_up:?}");
+    let reason = &held_up.reasons[0];
+    assert!(
+        reason.starts_with("the hypervisor took 95.0 % of the CPU") && reason.contains("stall p99"),
+        "{reason}"
+    );
+    // Of an open run its lateness decides: what nobody was kept waiting by is no effect.
+    let open = measurement(&stolen.run(&plan(&[]), &host));
+    assert_eq!(open.verdict, "VALID", "{open:?}");
+}
+
+#[test]
+fn no_share_of_the_time_is_above_one() {
+    let frame = Frame {
+        span: (0, SECOND),
+        steal_ns: vec![1_080 * MS],
+        host_ns: 0,
+        ..Frame::default()
+    };
+    assert_eq!(frame.row().host_length_ns(), SECOND);
+    let stolen = Told {
+        stall_ns: |_| 30 * MS,
+        ..HEALTHY
+    };
+    let host = HostSample {
+        steal_ns: vec![1_080 * MS],
+        throttled_ns: 3_000 * MS,
+        host_ns: 0,
+    };
+    let held_up = measurement(&stolen.run(&closed(&[]), &host));
+    assert!(
+        held_up.reasons[0].contains("throttled by its control group (100 % of the time)"),
+        "{held_up:?}"
+    );
+}
+
+#[test]
+fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
+    // Three milliseconds late, once in fifty: a p95 of 25 ms against 150 ms is decided all the same.
+    let late = Told {
+        late_ns: |k| {
+            if k.is_multiple_of(50) {
+                3 * MS
+            } else {
+                20 * US
+            }
+        },
+        took_ns: |k| 20 * MS + k % 100 * 50 * US,
+        ..HEALTHY
+    };
+    let criteria = [
+        "p95 < 150ms",
+        "p95 < 26ms",
+        "p95 < 10ms",
+        "p95 < 24ms",
+        "errors < 1%",
+        "rate > 100/s",
+        "max < 28ms",
+    ];
+    let summary = summary::of(&late.run(&plan(&criteria), &HostSample::default()));
+    let measurement = summary.measurement.unwrap();
+    assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
+    let found: Vec<_> = summary
+        .criteria
+        .iter()
+        .map(|judged| (judged.judgement, judged.stands))
+        .collect();
+    use Judgement::{Fail, Pass};
+    assert_eq!(
+        found,
+        [
+            (Pass, Some(true)),
+            (Pass, Some(false)),
+            (Fail, Some(true)),
+            (Fail, Some(false)),
+            (Pass, Some(true)),
+            (Pass, Some(true)),
+            (Pass, Some(false)),
+        ],
+        "{:?}",
+        summary.criteria
+    );
+    // The stamp stays.
+    assert_eq!(summary.exit_code, 4);
+    let told: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
+    assert_eq!(
+        told[0].as_deref(),
+        Some("stands whatever the generator did wrong")
+    );
+    assert_eq!(
+        told[1].as_deref(),
+        Some(
+            "what the generator did wrong could have changed it (times may be off by up to 3.02 ms)"
+        )
+    );
+    // Of a valid measurement nothing needs to be said.
+    let summary = summary::of(&HEALTHY.run(&plan(&criteria), &HostSample::default()));
+    assert!(
+        summary
+            .criteria
+            .iter()
+            .all(|judged| judged.stands.is_none())
+    );
+}
+
+#[test]
+fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
+    // Two phases: the first calm but drifting, the second a peak in which everything takes a hundred times as long.
+    let told = Told {
+        seconds: 6,
+        each_second: 200,
+        took_ns: |k| {
+            let calm = 20 * MS + k * 100 * US;
+            if k < 400 { calm } else { 900 * MS + k * MS / 2 }
+        },
+        ..HEALTHY
+    };
+    let criteria = ["service p95 in \"warm\" < 500ms", "service p95 < 2100ms"];
+    let run = told.run(&plan(&criteria), &HostSample::default());
+    let judged = summary::of(&run).criteria;
+    assert_eq!(judged[0].judgement, Judgement::Pass, "{judged:?}");
+    // Close by, the drift of the peak does count.
+    assert_eq!(judged[1].judgement, Judgement::Inconclusive, "{judged:?}");
+    // The largest of a closed loop's samples is a tenth of the limit.
+    let told = Told {
+        seconds: 3,
+        took_ns: |k| 7 * MS + (k / 200) * MS + k % 7 * 300 * US,
+        ..HEALTHY
+    };
+    let run = told.run(&closed(&["service p95 < 100ms"]), &HostSample::default());
+    assert_eq!(summary::of(&run).criteria[0].judgement, Judgement::Pass);
+}
+
+#[test]
+fn lateness_belongs_to_the_phase_of_what_was_late() {
+    let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 3 * SECOND]), 5, None);
+    // Due in the first phase, taken up in the second.
+    let intended = Intended::scheduled(2 * SECOND - MS);
+    let mut late = sample(2, intended, MS, Ended::Ok, Some(200));
+    for moment in [&mut late.taken_up_ns, &mut late.done_ns] {
+        *moment += 50 * MS;
+    }
+    late.first_write_ns = late.first_write_ns.map(|ns| ns + 50 * MS);
+    late.first_read_ns = late.first_read_ns.map(|ns| ns + 50 * MS);
+    recorder.issued(late.taken_up_ns, 2, intended);
+    recorder.sample(&late);
+    recorder.finish(3 * SECOND);
+    let criteria = [
+        "lateness p99 in \"warm\" > 1ms",
+        "lateness p99 in \"peak\" > 1ms",
+    ];
+    let manifest = Manifest::new(&plan(&criteria), started());
+    let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
+    for snapshot in recorder.take_full() {
+        let interval = Interval::merge(vec![snapshot], 1, |id| id == 2);
+        assert!(writer.interval(&interval, &HostSample::default()).is_none());
+    }
+    let run = writer.finish(State::Complete, end()).0;
+    let judged = summary::of(&run).criteria;
+    assert_eq!(judged[0].measured.as_deref(), Some("50.0 ms"), "{judged:?}");
+    assert_eq!(judged[1].measured, None, "{judged:?}");
+    // The interval in which it was taken up is late, whatever phase it belongs to.
+    let rows: Vec<_> = run.totals.rows.values().collect();
+    assert!(
+        rows.iter()
+            .any(|row| row.phase == 1 && row.lateness_p99_ns.is_some())
+    );
+}
+
+#[test]
+fn a_young_run_is_not_stamped() {
+    let late = Told {
+        late_ns: |_| 3 * MS,
+        ..HEALTHY
+    };
+    let manifest = Manifest::new(&plan(&[]), started());
+    let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
+    let mut stamped = Vec::new();
+    for interval in late.intervals() {
+        assert!(writer.interval(&interval, &HostSample::default()).is_none());
+        let so_far = summary::of(writer.run());
+        if so_far.measurement.is_some() {
+            stamped.push(interval.span.1);
+        } else {
+            assert!(!so_far.verdict.sentence.contains("invalid"));
+        }
+    }
+    assert_eq!(stamped.first().map(|ns| ns / SECOND), Some(10));
+    assert!(stamped.len() > 5);
+}
