@@ -6,7 +6,7 @@ use std::{
     collections::VecDeque,
     io,
     rc::{Rc, Weak},
-    sync::mpsc,
+    sync::{Arc, OnceLock, mpsc},
     task::{Context, Poll, Waker},
 };
 
@@ -17,6 +17,7 @@ use plan::{
     units::{MILLISECOND, SECOND},
 };
 use tokio::io::ReadBuf;
+use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
     clock::{Clock, Zero},
@@ -158,8 +159,10 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
     let cuts = Cuts::new(0, program.schedule.phase_ends());
     let recorder = Recorder::new(0, cuts, labels.all().len(), None);
     let http = plan::Http::default();
-    let tls = tls::config(&http).expect("a TLS configuration");
-    let mut connector = Connector::new(clock.clone(), &http, tls, Vec::new());
+    // The machine's certificates are read once for all simulations.
+    static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    let tls = TLS.get_or_init(|| tls::config(&http).expect("a TLS configuration"));
+    let mut connector = Connector::new(clock.clone(), &http, Arc::clone(tls), Vec::new());
     let server = Rc::new(Server {
         worker: OnceCell::new(),
         model: RefCell::new(model),
@@ -457,4 +460,71 @@ fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() 
     assert_eq!(planned[..6], [100; 6]);
     assert_eq!(started[..4], [1, 0, 0, 399]);
     assert_eq!(planned.iter().sum::<u64>(), started.iter().sum::<u64>());
+}
+
+/// What is said of a simulated run.
+fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> report::verdict::Measurement {
+    let program = Program::compile(plan, 1).expect("a plan that compiles");
+    let started = report::record::Started {
+        version: String::new(),
+        command: Vec::new(),
+        door: "run".into(),
+        workers: 1,
+        seed: 1,
+        wall_ns: 0,
+        monotonic_ns: 0,
+    };
+    let manifest = report::record::Manifest::new(plan, started);
+    let labels = program.labels.all();
+    let redactor = report::redact::Redactor::default();
+    let mut writer = report::record::Writer::in_memory(&manifest, labels, redactor);
+    for interval in &mut intervals {
+        // CPU time is that of the machine on which this is simulated.
+        interval.run.cpu_ns.clear();
+        interval.run.waiting_ns.clear();
+        let host = report::record::HostSample::default();
+        assert!(writer.interval(interval, &host).is_none());
+    }
+    let end = report::record::End {
+        ns: intervals.last().map_or(0, |interval| interval.span.1),
+        reason: None,
+        record_ends_ns: None,
+        recorded_to_ns: None,
+    };
+    let (run, _) = writer.finish(report::record::State::Complete, end);
+    let summary = report::summary::of(&run);
+    summary.measurement.expect("something was measured")
+}
+
+/// A machine that wakes a worker as a calm one does: some tens of microseconds late, and two milliseconds once in a long while.
+fn calm(seed: u64) -> impl Fn(u64) -> u64 {
+    move |at| {
+        let mut rng = plan::rng::Rng::keyed(seed, plan::rng::Purpose::Sampling, at, 0);
+        let late_us = -(1.0 - rng.unit()).ln() * 30.0;
+        let slip_us = if rng.unit() < 0.0002 { 2_000.0 } else { 0.0 };
+        at + ((late_us + slip_us) * 1e3) as u64
+    }
+}
+
+#[test]
+fn no_healthy_run_is_stamped_and_every_stolen_one_is() {
+    let model = || -> Model { Box::new(|arrival| Some(arrival + 20 * MILLISECOND)) };
+    let plans = [
+        plan(open(50, 2), Pool::PerUser),
+        plan(closed(1, 2), Pool::PerUser),
+    ];
+    for plan in &plans {
+        for seed in 0..500 {
+            let intervals = simulate_held_up(plan, model(), calm(seed));
+            let found = verdict(plan, intervals);
+            assert_eq!(found.verdict, "VALID", "{seed}: {found:?}");
+        }
+        // A thirtieth of the time or more is enough to move a p99.
+        for stolen_ms in [35, 50, 200, 500, 900] {
+            let held_up = stolen(stolen_ms * MILLISECOND);
+            let intervals = simulate_held_up(plan, model(), held_up);
+            let found = verdict(plan, intervals);
+            assert_eq!(found.verdict, "INVALID", "{stolen_ms} ms: {found:?}");
+        }
+    }
 }

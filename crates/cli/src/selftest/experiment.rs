@@ -29,6 +29,8 @@ pub struct Experiment {
     pub rate: u64,
     /// Seconds of load.
     pub seconds: u64,
+    /// Instead of arrivals, so many users one request after the other.
+    pub users: Option<u32>,
     /// Poisson instead of even arrivals.
     pub poisson: bool,
     /// At most so many connections.
@@ -47,6 +49,7 @@ impl Default for Experiment {
             server: "mode=constant".into(),
             rate: 1000,
             seconds: 20,
+            users: None,
             poisson: false,
             connections: None,
             timeout: "60s",
@@ -145,10 +148,17 @@ impl Experiment {
         let connections = self
             .connections
             .map_or(String::new(), |n| format!(", connections: {n}"));
+        let load = match self.users {
+            Some(users) => format!("users: {users}, duration: {}s", self.seconds),
+            None => format!(
+                "rate: {}/s, duration: {}s, arrivals: {arrivals}",
+                self.rate, self.seconds
+            ),
+        };
         format!(
-            "loadline: 1\ntarget: {target}\nload: {{rate: {}/s, duration: {}s, arrivals: {arrivals}}}\nhttp: {{timeout: {}{connections}}}\n\
+            "loadline: 1\ntarget: {target}\nload: {{{load}}}\nhttp: {{timeout: {}{connections}}}\n\
              steps: [{{get: {{url: /, headers: {{x-request-id: '{{{{ $uuid }}}}'}}}}}}]\n",
-            self.rate, self.seconds, self.timeout,
+            self.timeout,
         )
     }
 
@@ -251,6 +261,28 @@ impl Results {
             Some(arrival.cast_signed() - intended.cast_signed())
         };
         self.intended.iter().filter_map(arrived).collect()
+    }
+
+    /// A percentile of the service times as the record has it, in milliseconds.
+    #[must_use]
+    pub fn service_ms(&self, q: f64) -> f64 {
+        let all = self.run.totals.label(measure::label::ALL);
+        let histogram = all
+            .slot
+            .histogram(measure::Kind::Service, measure::Outcome::Ok);
+        histogram
+            .and_then(|h| h.quantile(q))
+            .map_or(f64::NAN, |ns| ns as f64 / 1e6)
+    }
+
+    /// The same of the server: from a request's arrival there to its release.
+    #[must_use]
+    pub fn true_service_ms(&self, q: f64) -> f64 {
+        let took =
+            |(arrival, release): &(u64, Option<u64>)| Some((*release)?.saturating_sub(*arrival));
+        let mut times: Vec<u64> = self.truth.requests.values().filter_map(took).collect();
+        times.sort_unstable();
+        super::truth::quantile(&times, q) as f64 / 1e6
     }
 
     /// The service time outside stalls, in seconds: the median of what the reported requests took on their connection.

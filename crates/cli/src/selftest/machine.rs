@@ -138,3 +138,38 @@ impl Drop for Starved {
         }
     }
 }
+
+/// Somebody else who wants the generator's core all of the time, until it is dropped.
+pub struct Neighbour {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Neighbour {
+    /// Is busy from now on.
+    #[must_use]
+    pub fn on_core(core: usize) -> Neighbour {
+        let end = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&end);
+        let thread = std::thread::spawn(move || {
+            let _core = OnCore::number(core);
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        Neighbour {
+            end,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Only a panic in a loop without any could be lost here.
+            let _ = thread.join();
+        }
+    }
+}

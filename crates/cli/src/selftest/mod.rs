@@ -91,6 +91,8 @@ pub struct Depth {
     pub microseconds: bool,
     /// Runs of each kind in the case that counts false alarms: healthy, starved, stalled.
     pub runs: (usize, usize, usize),
+    /// The same of closed loops: healthy, starved, beside a busy neighbour.
+    pub closed: (usize, usize, usize),
 }
 
 /// A case of the battery.
@@ -112,16 +114,19 @@ pub fn command(args: &args::Selftest) -> u8 {
             seconds: 5,
             microseconds: false,
             runs: (3, 2, 2),
+            closed: (2, 1, 1),
         },
         (_, true) => Depth {
             seconds: 60,
             microseconds: true,
             runs: (20, 10, 10),
+            closed: (10, 5, 5),
         },
         _ => Depth {
             seconds: 20,
             microseconds: true,
             runs: (20, 10, 10),
+            closed: (10, 5, 5),
         },
     };
     let wanted = |case: &&Case| {

@@ -136,10 +136,7 @@ impl Frame {
             for (digit, n) in part.failures.iter().filter_map(status_digit) {
                 failed_by_status[digit] += n;
             }
-            for (sum, kind) in [
-                (&mut lateness, Kind::Lateness),
-                (&mut stalls, Kind::Stall),
-            ] {
+            for (sum, kind) in [(&mut lateness, Kind::Lateness), (&mut stalls, Kind::Stall)] {
                 if let Some(histogram) = part.slot.histogram(kind, Outcome::Ok) {
                     sum.add(histogram);
                 }

@@ -3,6 +3,7 @@
 
 use measure::{
     Fault, Kind, label,
+    slot::Counters,
     summary::{Figure, Times},
 };
 use schemars::JsonSchema;
@@ -109,44 +110,7 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
-    let mut invalid = Vec::new();
-    if let Some(p99) = lateness.filter(|p99| *p99 > bound) {
-        invalid.push(format!(
-            "{}: lateness p99 {}",
-            because(run, &m.late_ns, "late"),
-            units::time(p99)
-        ));
-    }
-    if let Some(p99) = stalls.filter(|p99| is_closed && *p99 > bound) {
-        invalid.push(format!(
-            "{}: stall p99 {}",
-            because(run, &m.late_ns, "held up"),
-            units::time(p99)
-        ));
-    }
-    if let Some(sent) = m.sent.filter(|sent| 1.0 - sent > UNSENT_SHARE) {
-        invalid.push(format!(
-            "{} of the plan was never sent",
-            units::share(1.0 - sent)
-        ));
-    }
-    for (fault, name) in [
-        (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
-        (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
-    ] {
-        let n = all
-            .slot
-            .counters
-            .faults
-            .0
-            .iter()
-            .filter(|(f, _)| *f == fault)
-            .map(|(_, n)| n)
-            .sum::<u64>();
-        if n > 0 {
-            invalid.push(format!("{name} for {} requests", units::count(n)));
-        }
-    }
+    let invalid = effects(run, &m, (&all.slot.counters, is_closed), bound);
     if !invalid.is_empty() {
         m.verdict = "INVALID".into();
         m.reasons = invalid;
@@ -166,6 +130,47 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         m.reasons = figures(&m, is_closed);
     }
     Some(m)
+}
+
+/// What the generator did to the figures: what makes a measurement invalid.
+fn effects(
+    run: &Run,
+    m: &Measurement,
+    (counters, is_closed): (&Counters, bool),
+    bound: u64,
+) -> Vec<String> {
+    let mut invalid = Vec::new();
+    if let Some(p99) = m.lateness_p99_ns.filter(|p99| *p99 > bound) {
+        invalid.push(format!(
+            "{}: lateness p99 {}",
+            because(run, &m.late_ns, "late"),
+            units::time(p99)
+        ));
+    }
+    if let Some(p99) = m.stall_p99_ns.filter(|p99| is_closed && *p99 > bound) {
+        invalid.push(format!(
+            "{}: stall p99 {}",
+            because(run, &m.late_ns, "held up"),
+            units::time(p99)
+        ));
+    }
+    if let Some(sent) = m.sent.filter(|sent| 1.0 - sent > UNSENT_SHARE) {
+        invalid.push(format!(
+            "{} of the plan was never sent",
+            units::share(1.0 - sent)
+        ));
+    }
+    for (fault, name) in [
+        (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
+        (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
+    ] {
+        let faults = counters.faults.0.iter().filter(|(f, _)| *f == fault);
+        let n = faults.map(|(_, n)| n).sum::<u64>();
+        if n > 0 {
+            invalid.push(format!("{name} for {} requests", units::count(n)));
+        }
+    }
+    invalid
 }
 
 /// What a valid measurement says for itself.

@@ -47,7 +47,7 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T6",
-        title: "the verdict: healthy runs pass, starved ones are found out, stalled servers are not blamed on us",
+        title: "the verdict: healthy runs pass, starved ones (open and closed) are found out, stalled servers are not blamed on us",
         timing: true,
         run: verdicts::verdicts,
     },

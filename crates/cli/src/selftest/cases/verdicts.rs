@@ -3,7 +3,7 @@
 use super::super::{
     Depth, Finding,
     experiment::{Experiment, Results},
-    machine::Starved,
+    machine::{Neighbour, Starved},
 };
 
 pub fn verdict(results: &Results) -> String {
@@ -51,8 +51,54 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Finding>, String> {
     };
     let fair = on_a_healthy_machine(stalled, &stall)?;
     findings.push(fair.finding("stalled servers not blamed on us", depth));
+    findings.extend(closed_loops(depth)?);
     Ok(findings)
 }
+
+/// A closed loop has no lateness: what the generator lacked shows in by how much it came too late to look around.
+fn closed_loops(depth: Depth) -> Result<Vec<Finding>, String> {
+    let (healthy, stolen, neighbours) = depth.closed;
+    let closed = Experiment {
+        server: "mode=constant&service=2ms".into(),
+        users: Some(4),
+        seconds: 3,
+        ..Experiment::default()
+    };
+    let valid = on_a_healthy_machine(healthy, &closed)?;
+    let found = count(stolen, || {
+        let running = closed.start()?;
+        let starved = Starved::child(&running.generator);
+        let results = running.finish();
+        drop(starved);
+        let results = results?;
+        Ok(verdict(&results) == "INVALID" && results.exit == Some(4))
+    })?;
+    // A busy neighbour on the same core takes what it gets: sometimes little. Where it moved the figures, it must be said.
+    let unsaid = count(neighbours, || {
+        let running = closed.start()?;
+        let neighbour = Neighbour::on_core(1);
+        let results = running.finish();
+        drop(neighbour);
+        let results = results?;
+        let (told, truth) = (results.service_ms(0.99), results.true_service_ms(0.99));
+        let moved = told > truth + f64::max(truth * MOVED, MOVED_MS);
+        Ok(moved && verdict(&results) == "VALID")
+    })?;
+    Ok(vec![
+        valid.finding("healthy closed loops that are VALID", depth),
+        Finding::same("starved closed loops that are INVALID", stolen, found),
+        Finding::same(
+            "closed loops beside a busy neighbour that moved and are VALID",
+            0,
+            unsaid,
+        ),
+    ])
+}
+
+/// A reported p99 this far above the server's own has moved.
+const MOVED: f64 = 0.05;
+/// And by so many milliseconds at least, twice what no verdict is made of.
+const MOVED_MS: f64 = 2.0;
 
 fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<usize, String> {
     let mut hits = 0;
