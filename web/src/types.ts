@@ -75,6 +75,8 @@ export interface Measurement {
   late_ns: [number, number][];
   first_bad_ns: number | null;
   lateness_p99_ns: number | null;
+  /** 99th percentile of by how much a worker came too late to look around. */
+  stall_p99_ns: number | null;
   /** Share of the plan that was sent; null in a closed loop. */
   sent: number | null;
   cpu: number;

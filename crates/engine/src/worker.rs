@@ -229,6 +229,12 @@ impl Worker {
         self.common.zero.wall_ns + ns
     }
 
+    /// Wall clock of a moment, in seconds since 1970.
+    #[must_use]
+    pub fn wall_s(&self, ns: u64) -> i64 {
+        i64::try_from(self.wall_ns(ns) / 1_000_000_000).unwrap_or(i64::MAX)
+    }
+
     /// The number of an origin, given out at its first mention.
     pub fn origin_id(&self, origin: &Origin) -> OriginId {
         let mut origins = self.origins.borrow_mut();

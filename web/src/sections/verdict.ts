@@ -12,7 +12,8 @@ export function verdict(): Section {
 
 function strip(page: Page): HTMLElement {
   const { verdict, measurement, run } = page.summary;
-  const unknown = run.imported_from ? `not told by ${run.imported_from}` : "nothing measured";
+  const none = page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured";
+  const unknown = run.imported_from ? `not told by ${run.imported_from}` : none;
   const figures = verdict.figures.map(({ name, value, note }) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value), note ? h("dd", { class: "muted" }, note) : null),
   );
@@ -43,8 +44,10 @@ function strip(page: Page): HTMLElement {
 
 /** What the measurement's verdict stands on. */
 function trust(m: Measurement): HTMLElement {
-  const parts = [`lateness p99 ${timeOr(m.lateness_p99_ns)}`, `generator CPU ${shareOr(m.cpu)}`];
-  if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent`);
+  const effect =
+    m.lateness_p99_ns === null ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
+  const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
+  if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent${late(m)}`);
   const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
   // The reasons of a valid one are these figures.
@@ -55,4 +58,13 @@ function trust(m: Measurement): HTMLElement {
     h("ul", { class: "reasons" }, ...m.reasons.map((reason) => h("li", {}, reason))),
     h("p", { class: "muted" }, parts.join(" · ")),
   );
+}
+
+/** When what was sent was sent too late. */
+function late(m: Measurement): string {
+  const [first, ...more] = m.late_ns;
+  if (!first) return "";
+  const seconds = (ns: number) => (ns / 1e9).toFixed(1);
+  const rest = more.length > 0 ? ` and ${more.length} times more` : "";
+  return `, late at ${seconds(first[0])}-${seconds(first[1])} s${rest}`;
 }

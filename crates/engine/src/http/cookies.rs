@@ -1,12 +1,11 @@
-//! The cookies of one virtual user: what servers set, and what goes back to whom. The part of RFC 6265 that tests need;
-//! dates are left to the server: a cookie that is set to expire in the past by `Max-Age` or to an empty value with
-//! `Expires` is removed, others live as long as their user.
+//! The cookies of one virtual user: what servers set, what goes back to whom, and for how long. The part of RFC 6265 that tests
+//! need. Reads no clock: it is told what time it is, in seconds since 1970.
 
 use std::net::IpAddr;
 
 use plan::{CookiePrefixes, CookieRules};
 
-use super::url::Origin;
+use super::{cookie_date, url::Origin};
 
 /// The cookies of one virtual user.
 #[derive(Debug, Clone, Default)]
@@ -23,9 +22,15 @@ struct Cookie {
     host_only: bool,
     path: String,
     secure: bool,
+    /// From this second on it is no longer sent; none: it lives as long as its user.
+    expires_s: Option<i64>,
 }
 
 impl Cookie {
+    fn is_expired(&self, now_s: i64) -> bool {
+        self.expires_s.is_some_and(|end| end <= now_s)
+    }
+
     /// Whether a jar holds only one of the two.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
@@ -63,8 +68,8 @@ impl Jar {
         self.cookies.is_empty()
     }
 
-    /// Takes a `Set-Cookie` value from an answer; false when it is malformed.
-    pub fn set(&mut self, header: &str, origin: &Origin, request_path: &str) -> bool {
+    /// Takes a `Set-Cookie` value from an answer that came now; false when it is malformed.
+    pub fn set(&mut self, header: &str, origin: &Origin, request_path: &str, now_s: i64) -> bool {
         let mut parts = header.split(';');
         let pair = parts.next().unwrap_or_default();
         let (name, value) = match pair.split_once('=') {
@@ -81,8 +86,9 @@ impl Jar {
             host_only: true,
             path: default_path(request_path),
             secure: false,
+            expires_s: None,
         };
-        let (mut expired, mut aged) = (false, None);
+        let mut aged = None;
         for attribute in parts {
             let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
             match key.trim().to_ascii_lowercase().as_str() {
@@ -103,9 +109,16 @@ impl Jar {
                 "path" if value.trim().starts_with('/') => cookie.path = value.trim().to_owned(),
                 "secure" => cookie.secure = true,
                 "max-age" => {
-                    aged = value.trim().parse::<i64>().ok().map(|seconds| seconds <= 0);
+                    let age = value.trim().parse::<i64>().ok();
+                    aged = age.map(|age| {
+                        if age > 0 {
+                            now_s.saturating_add(age)
+                        } else {
+                            i64::MIN
+                        }
+                    });
                 }
-                "expires" => expired |= cookie.value.is_empty() || value.contains("1970"),
+                "expires" => cookie.expires_s = cookie_date::parse(value),
                 _ => {}
             }
         }
@@ -117,7 +130,8 @@ impl Jar {
             }
         }
         // Of two ends that differ, the one in seconds counts.
-        if aged.unwrap_or(expired) {
+        cookie.expires_s = aged.or(cookie.expires_s);
+        if cookie.is_expired(now_s) {
             self.forget(&cookie);
         } else {
             self.keep(cookie);
@@ -145,12 +159,13 @@ impl Jar {
             host_only: true,
             path: "/".to_owned(),
             secure: false,
+            expires_s: None,
         });
     }
 
-    /// The value of the Cookie header for a request; none when there is nothing to send.
+    /// The value of the Cookie header for a request that is sent now; none when there is nothing to send.
     #[must_use]
-    pub fn header(&self, origin: &Origin, path: &str) -> Option<String> {
+    pub fn header(&self, origin: &Origin, path: &str, now_s: i64) -> Option<String> {
         let path = path.split('?').next().unwrap_or("/");
         let fits = |c: &&Cookie| {
             (if c.host_only {
@@ -159,6 +174,7 @@ impl Jar {
                 domain_matches(&origin.host, &c.domain)
             }) && path_matches(path, &c.path)
                 && (!c.secure || origin.tls)
+                && !c.is_expired(now_s)
         };
         let pairs: Vec<String> = self
             .cookies
@@ -209,6 +225,8 @@ fn default_path(request_path: &str) -> String {
 mod tests {
     use super::*;
 
+    const NOW: i64 = 1_800_000_000;
+
     fn origin(host: &str) -> Origin {
         Origin {
             tls: false,
@@ -221,28 +239,31 @@ mod tests {
     fn what_goes_back_to_whom() {
         let mut jar = Jar::default();
         let host = origin("www.a.test");
-        assert!(jar.set("sid=abc; Path=/; HttpOnly", &host, "/login"));
-        assert!(jar.set("deep=1", &host, "/x/y"));
-        assert!(jar.set("wide=2; Domain=a.test; Path=/", &host, "/"));
-        assert!(jar.set("tls=3; Secure; Path=/", &host, "/"));
-        assert!(jar.set("evil=4; Domain=b.test", &host, "/"));
-        assert!(!jar.set("nonsense", &host, "/"));
-        assert_eq!(jar.header(&host, "/").as_deref(), Some("sid=abc; wide=2"));
+        assert!(jar.set("sid=abc; Path=/; HttpOnly", &host, "/login", NOW));
+        assert!(jar.set("deep=1", &host, "/x/y", NOW));
+        assert!(jar.set("wide=2; Domain=a.test; Path=/", &host, "/", NOW));
+        assert!(jar.set("tls=3; Secure; Path=/", &host, "/", NOW));
+        assert!(jar.set("evil=4; Domain=b.test", &host, "/", NOW));
+        assert!(!jar.set("nonsense", &host, "/", NOW));
         assert_eq!(
-            jar.header(&host, "/x/z?q").as_deref(),
+            jar.header(&host, "/", NOW).as_deref(),
+            Some("sid=abc; wide=2")
+        );
+        assert_eq!(
+            jar.header(&host, "/x/z?q", NOW).as_deref(),
             Some("sid=abc; deep=1; wide=2")
         );
         assert_eq!(
-            jar.header(&origin("m.a.test"), "/").as_deref(),
+            jar.header(&origin("m.a.test"), "/", NOW).as_deref(),
             Some("wide=2")
         );
-        assert_eq!(jar.header(&origin("xa.test"), "/"), None);
-        jar.set("sid=new; Path=/", &host, "/");
-        jar.set("wide=; Domain=a.test; Path=/; Max-Age=0", &host, "/");
-        assert_eq!(jar.header(&host, "/").as_deref(), Some("sid=new"));
+        assert_eq!(jar.header(&origin("xa.test"), "/", NOW), None);
+        jar.set("sid=new; Path=/", &host, "/", NOW);
+        jar.set("wide=; Domain=a.test; Path=/; Max-Age=0", &host, "/", NOW);
+        assert_eq!(jar.header(&host, "/", NOW).as_deref(), Some("sid=new"));
         jar.put("mine", "yes1", &host);
         assert_eq!(
-            jar.header(&host, "/").as_deref(),
+            jar.header(&host, "/", NOW).as_deref(),
             Some("sid=new; mine=yes1")
         );
     }
@@ -251,42 +272,92 @@ mod tests {
     fn rules_of_the_jar() {
         let host = origin("www.test");
         let mut jar = Jar::default();
-        assert!(jar.set("a=1; Domain=test", &host, "/"));
+        assert!(jar.set("a=1; Domain=test", &host, "/", NOW));
         assert!(jar.set(
             "b=2; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=60",
             &host,
-            "/"
+            "/",
+            NOW
         ));
-        assert!(jar.set("__Secure-c=3", &host, "/"));
-        assert!(jar.set("d=4; Domain=0.0.1", &origin("127.0.0.1"), "/"));
-        assert_eq!(jar.header(&host, "/").as_deref(), Some("b=2"));
-        assert_eq!(jar.header(&origin("127.0.0.1"), "/"), None);
+        assert!(jar.set("__Secure-c=3", &host, "/", NOW));
+        assert!(jar.set("d=4; Domain=0.0.1", &origin("127.0.0.1"), "/", NOW));
+        assert_eq!(jar.header(&host, "/", NOW).as_deref(), Some("b=2"));
+        assert_eq!(jar.header(&origin("127.0.0.1"), "/", NOW), None);
         let rules = CookieRules {
             loose: true,
             reject_public_suffixes: false,
             prefixes: CookiePrefixes::Strict,
         };
         let mut jar = Jar::new(rules);
-        assert!(jar.set("a=1; Domain=test", &host, "/"));
-        assert!(jar.set("nameless", &host, "/"));
-        assert!(!jar.set("__Secure-c=3", &host, "/"));
-        assert_eq!(jar.header(&host, "/").as_deref(), Some("a=1; nameless"));
+        assert!(jar.set("a=1; Domain=test", &host, "/", NOW));
+        assert!(jar.set("nameless", &host, "/", NOW));
+        assert!(!jar.set("__Secure-c=3", &host, "/", NOW));
+        assert_eq!(
+            jar.header(&host, "/", NOW).as_deref(),
+            Some("a=1; nameless")
+        );
+    }
+
+    #[test]
+    fn cookies_live_until_their_date() {
+        let host = origin("www.a.test");
+        let mut jar = Jar::default();
+        jar.set(
+            "empty=; Expires=Fri, 31 Dec 2100 23:59:59 GMT",
+            &host,
+            "/",
+            NOW,
+        );
+        jar.set(
+            "past=1; Expires=Wed, 21 Oct 2015 07:28:00 GMT",
+            &host,
+            "/",
+            NOW,
+        );
+        jar.set(
+            "soon=1; Max-Age=60; Expires=Wed, 21 Oct 2015 07:28:00 GMT",
+            &host,
+            "/",
+            NOW,
+        );
+        jar.set("no-date=1; Expires=1970", &host, "/", NOW);
+        let header = |at: i64| jar.header(&host, "/", at);
+        assert_eq!(header(NOW).as_deref(), Some("empty=; soon=1; no-date=1"));
+        assert_eq!(
+            header(NOW + 59).as_deref(),
+            Some("empty=; soon=1; no-date=1")
+        );
+        assert_eq!(header(NOW + 60).as_deref(), Some("empty=; no-date=1"));
+        // A date in the past takes away what was there.
+        jar.set(
+            "empty=1; Expires=Wed, 21-Oct-2015 07:28:00 GMT",
+            &host,
+            "/",
+            NOW,
+        );
+        assert_eq!(
+            jar.header(&host, "/", NOW + 60).as_deref(),
+            Some("no-date=1")
+        );
     }
 
     #[test]
     fn copies_give_back_what_they_got() {
         let host = origin("www.a.test");
         let mut jar = Jar::default();
-        jar.set("sid=1", &host, "/");
-        jar.set("gone=1", &host, "/");
+        jar.set("sid=1", &host, "/", NOW);
+        jar.set("gone=1", &host, "/", NOW);
         let begun = jar.clone();
         let (mut one, mut other) = (jar.clone(), jar.clone());
-        one.set("sid=2", &host, "/");
-        one.set("gone=; Max-Age=0", &host, "/");
-        other.set("more=3", &host, "/");
+        one.set("sid=2", &host, "/", NOW);
+        one.set("gone=; Max-Age=0", &host, "/", NOW);
+        other.set("more=3", &host, "/", NOW);
         jar.adopt(&begun, one);
         // The other one still has what this one has replaced.
         jar.adopt(&begun, other);
-        assert_eq!(jar.header(&host, "/").as_deref(), Some("sid=2; more=3"));
+        assert_eq!(
+            jar.header(&host, "/", NOW).as_deref(),
+            Some("sid=2; more=3")
+        );
     }
 }

@@ -262,8 +262,11 @@ impl User<'_> {
         let cookie = if self.jar.is_empty() {
             None
         } else {
-            self.jar
-                .header(&request.target.origin, &request.target.path)
+            self.jar.header(
+                &request.target.origin,
+                &request.target.path,
+                worker.wall_s(now),
+            )
         };
         let with_cookie = cookie.map(|cookie| insert_cookie(request, &cookie));
         let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
@@ -311,8 +314,9 @@ impl User<'_> {
         if !worker.program.http.cookie_jar {
             return;
         }
+        let now_s = worker.wall_s(ongoing.moments.done);
         for header in &ongoing.answer.set_cookies {
-            if !self.jar.set(header, &target.origin, &target.path) {
+            if !self.jar.set(header, &target.origin, &target.path, now_s) {
                 let remark = DoorEvent::Remark {
                     name: "cookie_parse_error_invalid_cookie",
                 };

@@ -410,7 +410,11 @@ fn a_worker_far_behind_its_schedule_can_be_stopped() {
     let log = Step::Log(Template::Literal(json!("")));
     let plan = plan("http://127.0.0.1:1", load, vec![log]);
     let (due, started, _) = stopped(&plan, SECOND).arrivals();
-    assert!(due > 0 && due == started && due < 3_000_000, "{due} due");
+    // What was due is the schedule's word; what was started is what the worker managed.
+    assert!(
+        started > 0 && started <= due && due < 3_000_000,
+        "{started} of {due} due"
+    );
 }
 
 #[test]
