@@ -140,12 +140,20 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                     units::time(ns)
                 )
             });
+            let stand = summary.criteria.iter();
+            let stand = stand.filter(|judged| judged.stands == Some(true)).count();
+            let of_server = match stand {
+                0 => "no latency of this run says anything of the server".to_owned(),
+                n => format!(
+                    "of the server nothing but {n} of {} criteria, which would have come out the same, says anything",
+                    summary.criteria.len()
+                ),
+            };
             Some(conclusion(
                 "generator",
                 Tone::Bad,
                 format!(
-                    "The load generator, not the server, was the limit ({reasons}):{late} \
-                     no latency of this run says anything of the server."
+                    "The load generator, not the server, was the limit ({reasons}):{late} {of_server}."
                 ),
                 &[
                     "measurement.reasons",

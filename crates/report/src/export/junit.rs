@@ -1,7 +1,8 @@
 //! JUnit XML: a test suite for the run, a test case for each criterion, and one for the measurement itself. It judges nothing.
 //!
 //! In JUnit a *failure* is an assertion that was evaluated and is false; an *error* is a test that could not come to a result.
-//! So FAIL is a failure (look at the server), INCONCLUSIVE and INVALID, and FAIL under INVALID, are errors (look at the test): every one of them makes a
+//! So FAIL is a failure (look at the server); INCONCLUSIVE, INVALID, and a FAIL under INVALID that need not stand are errors (look at the
+//! test): every one of them makes a
 //! build red, as the exit code does, and the two numbers say where to look. `skipped` would let an undecided criterion pass.
 
 use std::fmt::Write as _;
@@ -22,7 +23,8 @@ pub fn junit(summary: &Summary) -> String {
         .filter(|m| m.verdict == "INVALID");
     let criterion = |judged: &Judged| {
         let mut case = criterion(judged);
-        if let (Outcome::Failure(why), Some(m)) = (&case.outcome, invalid) {
+        let doubted = invalid.filter(|_| judged.stands != Some(true));
+        if let (Outcome::Failure(why), Some(m)) = (&case.outcome, doubted) {
             let why = format!(
                 "{why}; but the measurement is invalid: {}",
                 m.reasons.join("; ")
