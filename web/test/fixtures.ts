@@ -118,6 +118,7 @@ function page(recipe: Recipe): Page {
           late_ns: [],
           first_bad_ns: null,
           lateness_p99_ns: open ? quantile(shape.late(middle), "p99") : null,
+          stall_p99_ns: null,
           sent: planned === null ? null : Math.min(1, started / Math.max(planned, 1)),
           cpu: shape.cpu(middle),
           waiting: 0.012,
