@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Line, Options, Prepared};
+use engine::{Line, Options, Prepared, program::hosts::Allow};
 use formats::{ErrorKind, Inputs, LoadErrors};
 use measure::{
     Interval,
@@ -25,7 +25,7 @@ use report::{
 
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
-    aside, exit, live, log, native, render,
+    aside, exit, hosts, live, log, native, render,
     session::{self, Ended, Observer, Setup},
     terminal,
 };
@@ -150,12 +150,19 @@ impl Manner<'_> {
             Err(errors) => return refused(&errors),
         };
         plan.notes.iter().for_each(tell_note);
-        if let Err(ended) = aside::before(&mut plan, seed) {
+        let hosts = match hosts::beside_a_door(&plan) {
+            Ok(hosts) => hosts,
+            Err(problems) => {
+                problems.iter().for_each(log::error);
+                return FAILED;
+            }
+        };
+        if let Err(ended) = aside::before(&mut plan, seed, &hosts) {
             log::error(ended.why);
             return ended.signal.map_or(FAILED, exit::of_signal);
         }
-        let code = carry_out(&plan, self.quiet, seed, output);
-        aside::after(&plan, seed, code)
+        let code = carry_out(&plan, self.quiet, (seed, &hosts), output);
+        aside::after(&plan, seed, &hosts, code)
     }
 }
 
@@ -216,7 +223,12 @@ fn refused(errors: &LoadErrors) -> u8 {
     }
 }
 
-fn carry_out(plan: &Plan, quiet: bool, seed: u64, output: Option<PathBuf>) -> u8 {
+fn carry_out(
+    plan: &Plan,
+    quiet: bool,
+    (seed, hosts): (u64, &Allow),
+    output: Option<PathBuf>,
+) -> u8 {
     let (exports, live) = match live::beside_a_door() {
         Ok(beside) => beside,
         Err(line) => {
@@ -237,6 +249,7 @@ fn carry_out(plan: &Plan, quiet: bool, seed: u64, output: Option<PathBuf>) -> u8
         options: Options {
             seed,
             drain_ns: None,
+            hosts: hosts.clone(),
             door: Some(door),
             ..Options::default()
         },
@@ -414,7 +427,7 @@ impl Observer for Screen {
                     log::out(&error_text(error, print));
                 }
             }
-            Line::Captured(..) => {}
+            Line::Captured(..) | Line::Remark(_) => {}
         }
     }
 }

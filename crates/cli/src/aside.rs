@@ -2,6 +2,7 @@
 
 use engine::{
     Line, Options, Prepared, Sink, StopHandle, Zero,
+    program::hosts::Allow,
     user::{Aside, AsideDriver},
 };
 use measure::Interval;
@@ -24,10 +25,10 @@ pub struct Ended {
 ///
 /// # Errors
 /// What ended them early.
-pub fn before(plan: &mut Plan, seed: u64) -> Result<(), Ended> {
+pub fn before(plan: &mut Plan, seed: u64, hosts: &Allow) -> Result<(), Ended> {
     if let Some(scenario) = plan.before.clone() {
         let stop = StopHandle::default();
-        let outcome = carry_out(plan, scenario, seed, &stop);
+        let outcome = carry_out(plan, scenario, (seed, hosts), &stop);
         if let Some(signal) = stop.signal() {
             // Whoever wants an end before the load wants no load.
             return Err(Ended {
@@ -42,12 +43,12 @@ pub fn before(plan: &mut Plan, seed: u64) -> Result<(), Ended> {
 
 /// Carries out the steps behind a load that ended with a code, and gives the code to exit with: what they die of is told and
 /// changes nothing, but a signal does.
-pub fn after(plan: &Plan, seed: u64, code: u8) -> u8 {
+pub fn after(plan: &Plan, seed: u64, hosts: &Allow, code: u8) -> u8 {
     let Some(scenario) = plan.after.clone() else {
         return code;
     };
     let stop = StopHandle::default();
-    if let Err(why) = carry_out(plan, scenario, seed, &stop) {
+    if let Err(why) = carry_out(plan, scenario, (seed, hosts), &stop) {
         log::error(why);
     }
     match stop.signal() {
@@ -56,7 +57,12 @@ pub fn after(plan: &Plan, seed: u64, code: u8) -> u8 {
     }
 }
 
-fn carry_out(plan: &Plan, scenario: Scenario, seed: u64, stop: &StopHandle) -> Aside {
+fn carry_out(
+    plan: &Plan,
+    scenario: Scenario,
+    (seed, hosts): (u64, &Allow),
+    stop: &StopHandle,
+) -> Aside {
     let name = scenario.name.clone().unwrap_or_default();
     let mut alone = plan.clone();
     alone.scenarios = vec![scenario];
@@ -72,6 +78,7 @@ fn carry_out(plan: &Plan, scenario: Scenario, seed: u64, stop: &StopHandle) -> A
         seed,
         workers: Some(1),
         stop: stop.clone(),
+        hosts: hosts.clone(),
         ..Options::default()
     };
     let prepared = Prepared::new(&alone, options).map_err(|problems| {
@@ -97,8 +104,10 @@ impl Sink for Lines {
     fn interval(&mut self, _: Interval) {}
 
     fn line(&mut self, line: Line) {
-        if let Line::Log(text) = line {
-            log::out(&format!("{text}\n"));
+        match line {
+            Line::Log(text) => log::out(&format!("{text}\n")),
+            Line::Remark(text) => log::warning(text),
+            _ => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use engine::{Options, RunError, StopHandle};
+use engine::{Options, RunError, StopHandle, program::hosts::Allow};
 use formats::{Inputs, LoadErrors, UrlOptions};
 use plan::{
     Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria,
@@ -13,6 +13,7 @@ use plan::{
 use crate::{
     args, aside, exit,
     exports::Exports,
+    hosts,
     labs::{LabProcess, NotStarted},
     live, log, render,
     session::{self, Setup},
@@ -30,12 +31,15 @@ pub fn run(args: args::Run) -> u8 {
         }
     };
     let mut prepared = prepared;
-    if let Err(ended) = aside::before(&mut prepared.plan, prepared.seed) {
+    if let Some(line) = hosts::first_line(&prepared.plan) {
+        log::say(format_args!("loadline: {line}"));
+    }
+    if let Err(ended) = aside::before(&mut prepared.plan, prepared.seed, &prepared.hosts) {
         log::error(ended.why);
         return ended.signal.map_or(exit::COULD_NOT_RUN, exit::of_signal);
     }
     let code = carry_out(&prepared, &args);
-    aside::after(&prepared.plan, prepared.seed, code)
+    aside::after(&prepared.plan, prepared.seed, &prepared.hosts, code)
 }
 
 /// A plan ready to run, with what lives as long as the run.
@@ -45,6 +49,8 @@ struct Ready {
     /// The embedded target, if the run has one: it ends with this.
     _lab: Option<LabProcess>,
     seed: u64,
+    /// Which hosts are allowed beside those that the plan names.
+    hosts: Allow,
     drain_ns: u64,
     /// A script of wrk's, which makes its requests itself.
     script: Option<formats::wrk::Command>,
@@ -151,6 +157,7 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
     if !problems.is_empty() {
         return Err(problems.into());
     }
+    let hosts = hosts::native(&args.allow_host, &plan)?;
     let seed = args.seed.unwrap_or_else(random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
         return Err(Stop::bad_input(
@@ -161,6 +168,7 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
         plan,
         _lab: lab,
         seed,
+        hosts,
         drain_ns: flags.drain_ns,
         script,
         exports,
@@ -352,6 +360,7 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
             trace: args.trace,
             drain_ns: Some(ready.drain_ns),
             stop: stop.clone(),
+            hosts: ready.hosts.clone(),
             ..Options::default()
         },
         runs: args.runs.clone(),

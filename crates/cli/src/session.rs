@@ -265,6 +265,15 @@ impl Sink for Recording<'_> {
                 }
                 return;
             }
+            Line::Remark(text) => {
+                let told = &self.writer.run().events;
+                if told.iter().all(|event| event.text != text) {
+                    let at_ns = self.writer.run().totals.last_end_ns();
+                    let event = Event::new(at_ns, EventKind::Warning, text);
+                    tell(self.writer.event(&event));
+                }
+                return;
+            }
             other @ (Line::Log(_) | Line::Judged(_) | Line::Error(_)) => other,
         };
         self.observer.line(&line);

@@ -79,7 +79,7 @@ impl Observer for Progress {
             Line::Log(text) => log::out(&format!("{text}\n")),
             Line::Trace(text) => log::out(text),
             // Natively, expectations are checks: counted, not printed.
-            Line::Judged(_) | Line::Error(_) | Line::Captured(..) => {}
+            Line::Judged(_) | Line::Error(_) | Line::Captured(..) | Line::Remark(_) => {}
         }
     }
 }

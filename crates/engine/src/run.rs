@@ -19,7 +19,10 @@ use crate::{
     driver::{Driver, scenario::ScenarioDriver},
     net::{connect::Connector, tls},
     pacer::Pacer,
-    program::Program,
+    program::{
+        Program,
+        hosts::{Allow, Hosts},
+    },
     stop::StopHandle,
     user,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
@@ -50,6 +53,8 @@ pub struct Options {
     pub sources: Vec<IpAddr>,
     /// Tells the run to end.
     pub stop: StopHandle,
+    /// Which hosts are allowed beside those that the plan names.
+    pub hosts: Allow,
     /// A front door's own books.
     pub door: Option<DoorMaker>,
     /// Says what a worker is in the middle of, should it not come back.
@@ -93,7 +98,8 @@ impl Prepared {
     /// # Errors
     /// Everything that keeps the plan from running.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
-        let program = Program::compile(plan, options.seed)?;
+        let mut program = Program::compile(plan, options.seed)?;
+        program.hosts = Hosts::of(plan, &options.hosts);
         let workers = options
             .workers
             .unwrap_or_else(|| usual_workers(program.peak_requests(plan)))

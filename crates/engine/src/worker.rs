@@ -32,6 +32,8 @@ use crate::{
 
 /// Lines that may wait to be printed; more are counted and dropped, so that no user waits for a terminal.
 const MAX_LINES: usize = 10_000;
+/// Remarks of one worker that are told.
+const MAX_REMARKS: usize = 16;
 const RECEIVE_BUFFER: usize = 64 << 10;
 
 /// What workers send to the collector.
@@ -56,6 +58,8 @@ pub enum Line {
     Trace(String),
     /// While tracing: what a variable was set to, so that whoever prints the trace can hide it by its name.
     Captured(String, String),
+    /// What every rendering of the run has to say.
+    Remark(String),
 }
 
 /// What is the same for all workers of a run.
@@ -116,6 +120,8 @@ pub struct Worker {
     pub arrivals_end: Limit,
     /// Whether everything under way has been given up.
     aborted: Cell<bool>,
+    /// What has been remarked already.
+    remarks: RefCell<Vec<String>>,
     origins: RefCell<Vec<Origin>>,
     /// The limits of all virtual users under way, so that they can be told to end.
     running: RefCell<Vec<Option<Rc<Limit>>>>,
@@ -155,6 +161,7 @@ impl Worker {
             alarm: Alarm::default(),
             arrivals_end: Limit::default(),
             aborted: Cell::new(false),
+            remarks: RefCell::default(),
             origins: RefCell::new(origins),
             running: RefCell::default(),
             vacant: RefCell::default(),
@@ -254,6 +261,21 @@ impl Worker {
         }
         // The collector outlives the workers; if it is gone, so is everyone who could read the line.
         let _ = self.common.messages.send(Message::Line(line));
+    }
+
+    /// Tells once what every rendering has to say: nobody waits for it, and there are few of them.
+    #[cold]
+    pub fn remark(&self, text: String) {
+        let mut remarks = self.remarks.borrow_mut();
+        if remarks.len() >= MAX_REMARKS || remarks.contains(&text) {
+            return;
+        }
+        self.common.lines.fetch_add(1, Ordering::Relaxed);
+        let _ = self
+            .common
+            .messages
+            .send(Message::Line(Line::Remark(text.clone())));
+        remarks.push(text);
     }
 
     /// Enters a virtual user into the list of those under way.

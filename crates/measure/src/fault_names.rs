@@ -7,7 +7,7 @@ use crate::{
     outcome::{ProtocolFault, TlsFault},
 };
 
-const ALL: [Fault; 33] = [
+const ALL: [Fault; 34] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
     Fault::ConnectTimeout,
@@ -38,6 +38,7 @@ const ALL: [Fault; 33] = [
     Fault::NoDescriptors,
     Fault::NoPorts,
     Fault::BadUrl,
+    Fault::HostNotAllowed,
     Fault::Declared,
     Fault::Other,
     Fault::Unfinished,
@@ -83,6 +84,7 @@ impl Fault {
             Fault::NoDescriptors => "no_descriptors",
             Fault::NoPorts => "no_ports",
             Fault::BadUrl => "bad_url",
+            Fault::HostNotAllowed => "host_not_allowed",
             Fault::Declared => "declared",
             Fault::Other => "other",
             Fault::Unfinished => "unfinished",

@@ -203,6 +203,8 @@ pub enum Fault {
     NoPorts,
     /// The URL that a template made cannot be requested.
     BadUrl,
+    /// The URL leads to a host that the user has not named.
+    HostNotAllowed,
     /// The test file says that this step fails so: its name is kept beside the sample.
     Declared,
     /// Another failure of the socket.
@@ -263,9 +265,11 @@ impl Fault {
             | Fault::TooManyRedirects
             | Fault::BadEncoding
             | Fault::BodyTooLarge => NoAnswer::Protocol,
-            Fault::NoDescriptors | Fault::NoPorts | Fault::BadUrl | Fault::Declared => {
-                NoAnswer::Generator
-            }
+            Fault::NoDescriptors
+            | Fault::NoPorts
+            | Fault::BadUrl
+            | Fault::HostNotAllowed
+            | Fault::Declared => NoAnswer::Generator,
             Fault::Unfinished => NoAnswer::Unfinished,
         }
     }
@@ -304,6 +308,7 @@ impl Fault {
             Fault::NoDescriptors => "no file descriptors left (EMFILE)",
             Fault::NoPorts => "no local ports left (EADDRNOTAVAIL)",
             Fault::BadUrl => "invalid URL",
+            Fault::HostNotAllowed => "host not allowed",
             Fault::Declared => "the step cannot be sent",
             Fault::Other => "socket error",
             Fault::Unfinished => "unfinished when the run ended",

@@ -78,6 +78,9 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// The files that the plan was read from.
     pub files: Vec<String>,
+    /// Hosts that may be loaded beside those that the plan names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_hosts: Vec<String>,
     /// Values that must never be shown: the reader's finds beside the house list of names.
     #[serde(skip)]
     pub secrets: Vec<String>,
@@ -111,6 +114,7 @@ impl Plan {
             plugins: plugins::Plugins::default(),
             notes: Vec::new(),
             files: Vec::new(),
+            allow_hosts: Vec::new(),
             secrets: Vec::new(),
         }
     }

@@ -29,7 +29,7 @@ use script::lua::{self, Figures, Trouble};
 use crate::{
     exit,
     exports::Exports,
-    live, log, render,
+    hosts, live, log, render,
     session::{self, Ended, Setup},
 };
 pub use screen::{Screen, Silent};
@@ -90,6 +90,10 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     let stop = StopHandle::default();
     let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
+    let hosts = hosts::beside_a_door(&plan).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(|p| format!("loadline: {p}")).collect();
+        lines.join("\n")
+    })?;
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
     let test = Test::ready(command, &stop).map_err(told)?;
@@ -101,6 +105,7 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
             drain_ns: Some(DRAIN_NS),
             door: Some(books(command)),
             doing: Some(test.doing()),
+            hosts,
             stop,
             ..Options::default()
         },

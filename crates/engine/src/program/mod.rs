@@ -4,6 +4,7 @@
 //! on the hot path is shared between cores.
 
 mod captures;
+pub mod hosts;
 mod multipart;
 mod request;
 
@@ -57,6 +58,8 @@ pub struct Program {
     pub prints_errors: bool,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
+    /// Which hosts may be loaded.
+    pub hosts: hosts::Hosts,
     /// All labels.
     pub labels: Labels,
 }
@@ -161,6 +164,7 @@ impl Program {
                 .filter(|endpoints| !endpoints.group_dynamic),
             prints_errors: plan.plugins.expect.is_some_and(|e| e.print.is_some()),
             origins: compiler.origins,
+            hosts: hosts::Hosts::of(plan, &hosts::Allow::default()),
             labels: compiler.labels,
         })
     }

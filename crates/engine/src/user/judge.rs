@@ -79,7 +79,10 @@ impl User<'_> {
                 status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);
             return (Ended::Failed(failure), Err(End::Capture));
         }
+        let stranded = (ongoing.stranded && !step.spec.expected_status.contains(&answer.status))
+            .then_some(Failure::Status(answer.status));
         let failure = status_failure(step, rules.status_fails, answer.status)
+            .or(stranded)
             .or_else(|| self.failed_check(step, seen))
             .or(unexpected);
         match failure {

@@ -20,7 +20,7 @@ use crate::{
         Conn, Pool,
         pool::{OpenCount, OriginId},
     },
-    program::{BuildError, Built, Override, RequestStep},
+    program::{BuildError, Built, Override, RequestStep, hosts::Ruling},
     trace,
     worker::Line,
 };
@@ -38,6 +38,8 @@ pub(super) struct Ongoing<'s> {
     pub(super) endpoint: Option<String>,
     /// What the answer should have been.
     pub(super) unexpected: Option<String>,
+    /// Whether it was redirected to where it may not go.
+    pub(super) stranded: bool,
 }
 
 impl User<'_> {
@@ -67,6 +69,7 @@ impl User<'_> {
             asked: None,
             endpoint: None,
             unexpected: None,
+            stranded: false,
         };
         ongoing.limits.arm(worker, &self.keeps.limit);
         let result = match goes_ahead {
@@ -127,6 +130,11 @@ impl User<'_> {
         let Some(mut request) = built.as_ref().or(fixed).map(std::borrow::Cow::Borrowed) else {
             return Ok(());
         };
+        if built.is_some() && !self.may_go_to(&request.target, "the test's own values lead there") {
+            let host = &request.target.origin.host;
+            ongoing.unexpected = Some(format!("`{host}` is not named by the test"));
+            return Err(End::Fault(Fault::HostNotAllowed, Some(step.index)));
+        }
         ongoing.endpoint = self.made_endpoint(step, &request);
         if step.expect.is_some_and(|expect| expect.print.is_some()) {
             ongoing.asked = Some(request.clone().into_owned());
@@ -151,6 +159,12 @@ impl User<'_> {
                 let fault = Fault::Protocol(ProtocolFault::Header);
                 return Err(End::Named("Invalid URL - Location".to_owned(), fault));
             };
+            if !self.may_go_to(&next, "redirects lead there") {
+                let host = &next.origin.host;
+                ongoing.unexpected = Some(format!("redirect to `{host}` not followed"));
+                ongoing.stranded = true;
+                return Ok(());
+            }
             if ongoing.answer.status == 303
                 || (!step.spec.redirects_keep_method
                     && matches!(ongoing.answer.status, 301 | 302)
@@ -181,6 +195,24 @@ impl User<'_> {
             request = std::borrow::Cow::Owned(built);
         }
         Ok(())
+    }
+
+    /// Whether a host that came up while the test runs may be loaded; that it came up is told either way, unless the user has
+    /// named it.
+    fn may_go_to(&self, target: &Target, why: &str) -> bool {
+        let host = &target.origin.host;
+        let ruling = self.worker.program.hosts.ruling(host);
+        match ruling {
+            Ruling::Allowed => {}
+            Ruling::Told => self.worker.remark(format!(
+                "load went to `{host}`, which the test does not name: {why}"
+            )),
+            Ruling::Refused => self.worker.remark(format!(
+                "host not allowed: nothing was sent to `{host}`, which the test does not name ({why}); {}",
+                self.worker.program.hosts.advice(host)
+            )),
+        }
+        ruling != Ruling::Refused
     }
 
     /// The name of what is asked for, where it is made of what was sent and that is not the same each time.

@@ -7,6 +7,7 @@ pub const PLAN: &[&str] = &[
     "target",
     "load",
     "http",
+    "allow-hosts",
     "variables",
     "csv",
     "steps",

@@ -372,5 +372,7 @@ pub fn error_name(fault: Fault) -> &'static str {
         Fault::NoDescriptors => "EMFILE",
         Fault::NoPorts => "EADDRNOTAVAIL",
         Fault::BadUrl => "ERR_INVALID_URL",
+        // Only where somebody has fixed the list of hosts; nothing of Artillery's own has this name.
+        Fault::HostNotAllowed => "host not allowed",
     }
 }

@@ -94,6 +94,28 @@ impl Translator<'_> {
         http
     }
 
+    /// Hosts that may be loaded beside those that the plan names; `*.` stands for anything below a name.
+    pub(super) fn allowed_hosts(&mut self, node: Option<&Node>) -> Vec<String> {
+        let Some(node) = node else { return Vec::new() };
+        let mut hosts = Vec::new();
+        for item in node.as_list().unwrap_or(std::slice::from_ref(node)) {
+            let Some(text) = read::text(item, "allow-hosts", self.findings) else {
+                continue;
+            };
+            let name = text.strip_prefix("*.").unwrap_or(&text);
+            let url = Url::parse(&format!("http://{name}/"));
+            let plain =
+                |url: Url| url.port().is_none() && url.path() == "/" && url.username().is_empty();
+            if name.contains(['/', '@']) || !url.is_ok_and(plain) {
+                let help = "name a host, without scheme, port and path";
+                self.findings
+                    .problem(item.mark, format!("`allow-hosts: {text}`: {help}"));
+            }
+            hosts.push(text);
+        }
+        hosts
+    }
+
     /// Headers as written, checked.
     pub(super) fn headers(&mut self, node: &Node) -> Vec<(String, Template)> {
         let mut headers = Vec::new();

@@ -107,6 +107,7 @@ impl Translator<'_> {
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
         plan.files = vec![path.display().to_string()];
+        plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
         let named = self.texts(root.get("secrets"), "secrets");
         secrets::collect(&mut plan, &named);
         Some(plan)

@@ -1,0 +1,118 @@
+//! Which hosts a run may load, as the command line, the plan and the environment say; and the first line of a run: where the load
+//! goes. The rule itself is the engine's.
+
+use std::{
+    net::{IpAddr, ToSocketAddrs, UdpSocket},
+    sync::mpsc,
+    time::Duration,
+};
+
+use engine::program::hosts::{Allow, Hosts, canonical};
+use plan::{Plan, Problem};
+
+/// Fixes the list of hosts for whoever works under this environment.
+const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
+/// So long the first line waits for a name's address.
+const LOOKUP: Duration = Duration::from_secs(2);
+
+/// What is allowed beside what the user wrote, for a native run.
+///
+/// # Errors
+/// What is no host, or not on the fixed list; a line each.
+pub fn native(flags: &[String], plan: &Plan) -> Result<Allow, Vec<Problem>> {
+    let mut hosts = Vec::new();
+    for (what, list) in [("--allow-host", flags), ("allow-hosts", &plan.allow_hosts)] {
+        for text in list {
+            let host = canonical(text).ok_or_else(|| {
+                let line = format!("{what} `{text}`: name a host, without scheme, port and path");
+                vec![Problem::anywhere(line)]
+            })?;
+            hosts.push(host);
+        }
+    }
+    checked(plan, hosts, false)
+}
+
+/// The same behind another tool's door: hosts that come up while the test runs are loaded as the original does, and told of,
+/// unless the list is fixed.
+///
+/// # Errors
+/// As [`native`].
+pub fn beside_a_door(plan: &Plan) -> Result<Allow, Vec<Problem>> {
+    checked(plan, Vec::new(), true)
+}
+
+fn checked(plan: &Plan, hosts: Vec<String>, others_too: bool) -> Result<Allow, Vec<Problem>> {
+    let allow = Allow {
+        hosts,
+        only: fixed()?,
+        others_too,
+    };
+    let problems = Hosts::problems(plan, &allow);
+    if problems.is_empty() {
+        Ok(allow)
+    } else {
+        Err(problems)
+    }
+}
+
+/// The list that the environment fixes; an empty variable fixes nothing.
+fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
+    let text = match std::env::var(FIXED) {
+        Ok(text) => text,
+        Err(std::env::VarError::NotPresent) => return Ok(None),
+        Err(error) => return Err(vec![Problem::anywhere(format!("{FIXED}: {error}"))]),
+    };
+    let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+    let hosts = names.map(|name| {
+        canonical(name).ok_or_else(|| {
+            let line = format!("{FIXED}: `{name}` is no host: names, separated by commas");
+            vec![Problem::anywhere(line)]
+        })
+    });
+    let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+    Ok(Some(hosts).filter(|hosts| !hosts.is_empty()))
+}
+
+/// Where the load goes: every host that the test names, the first one with its address, and whether that is this machine.
+pub fn first_line(plan: &Plan) -> Option<String> {
+    let hosts = Hosts::of(plan, &Allow::default());
+    let (first, others) = hosts.known().split_first()?;
+    let mut line = format!("load goes to {}", place(first));
+    if !others.is_empty() {
+        line.push_str(&format!(", and to {}", others.join(", ")));
+    }
+    Some(line)
+}
+
+fn place(host: &str) -> String {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return format!("{host} ({})", whose(address));
+    }
+    match address_of(host) {
+        Some(address) => format!("{host} ({address}, {})", whose(address)),
+        None => format!("{host} (address not found yet)"),
+    }
+}
+
+fn whose(address: IpAddr) -> &'static str {
+    // The kernel lets a socket have an address only if it is this machine's.
+    if address.is_loopback() || UdpSocket::bind((address, 0)).is_ok() {
+        "this machine"
+    } else {
+        "another machine"
+    }
+}
+
+/// The first address of a name. The resolver may take as long as it likes; nobody waits for it beyond a moment.
+fn address_of(host: &str) -> Option<IpAddr> {
+    let (sender, receiver) = mpsc::channel();
+    let host = host.to_owned();
+    std::thread::spawn(move || {
+        let found = (host.as_str(), 0).to_socket_addrs().ok();
+        let first = found.and_then(|mut addresses| addresses.next());
+        // Whoever asked may have gone on.
+        let _ = sender.send(first.map(|address| address.ip()));
+    });
+    receiver.recv_timeout(LOOKUP).ok().flatten()
+}

@@ -1,0 +1,345 @@
+//! Which hosts a test may load. Those that the user wrote are: the target, and absolute URLs of the file. What answers, captures and
+//! tables bring up while the test runs is somebody else's machine until the user allows it.
+//!
+//! Hosts are compared as URLs have them: without port, in lower case. It looks no name up.
+
+use plan::{
+    At, Plan, Problem, Request, Variable,
+    rng::{Purpose, Rng},
+    scenario::Step,
+    template::Scope,
+};
+use serde_json::Value;
+
+use crate::http::url;
+
+/// What is allowed beside what the user wrote.
+#[derive(Debug, Clone, Default)]
+pub struct Allow {
+    /// Hosts, or `*.example.org` for everything below a name.
+    pub hosts: Vec<String>,
+    /// The only hosts that may be loaded at all, if somebody has fixed them: what the user wrote must be among them.
+    pub only: Option<Vec<String>>,
+    /// Whether other hosts are loaded too and only told of, as other tools do.
+    pub others_too: bool,
+}
+
+/// What becomes of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ruling {
+    /// It is loaded.
+    Allowed,
+    /// It is loaded, and told of.
+    Told,
+    /// It is not loaded.
+    Refused,
+}
+
+/// The rule of a run.
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    /// What the user wrote.
+    known: Vec<String>,
+    allow: Allow,
+}
+
+impl Hosts {
+    /// The rule for a plan.
+    #[must_use]
+    pub fn of(plan: &Plan, allow: &Allow) -> Hosts {
+        let mut known: Vec<String> = Vec::new();
+        for (host, _) in written(plan) {
+            if !known.contains(&host) {
+                known.push(host);
+            }
+        }
+        Hosts {
+            known,
+            allow: allow.clone(),
+        }
+    }
+
+    /// What the user wrote, the target first.
+    #[must_use]
+    pub fn known(&self) -> &[String] {
+        &self.known
+    }
+
+    /// What becomes of a host that comes up while the test runs.
+    #[must_use]
+    pub fn ruling(&self, host: &str) -> Ruling {
+        let among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
+        if let Some(only) = &self.allow.only {
+            return if among(only) {
+                Ruling::Allowed
+            } else {
+                Ruling::Refused
+            };
+        }
+        if self.known.iter().any(|known| known == host) || among(&self.allow.hosts) {
+            Ruling::Allowed
+        } else if self.allow.others_too {
+            Ruling::Told
+        } else {
+            Ruling::Refused
+        }
+    }
+
+    /// How a host that was refused can be allowed.
+    #[must_use]
+    pub fn advice(&self, host: &str) -> String {
+        match &self.allow.only {
+            Some(only) => format!("LOADLINE_ALLOW_HOSTS allows {}", only.join(", ")),
+            None => format!("--allow-host {host} allows it"),
+        }
+    }
+
+    /// Every host known beforehand that whoever fixed the list does not allow, with its place.
+    #[must_use]
+    pub fn problems(plan: &Plan, allow: &Allow) -> Vec<Problem> {
+        let Some(only) = &allow.only else {
+            return Vec::new();
+        };
+        let asked = allow.hosts.iter().map(|host| (host.clone(), None));
+        let mut all = written(plan);
+        all.extend(asked);
+        let mut problems: Vec<Problem> = Vec::new();
+        for (host, at) in all {
+            // A pattern that was asked for must be on the list as it is.
+            if only
+                .iter()
+                .any(|pattern| *pattern == host || matches(pattern, &host))
+            {
+                continue;
+            }
+            let message = format!(
+                "host not allowed: `{host}` is not in LOADLINE_ALLOW_HOSTS ({})",
+                only.join(", ")
+            );
+            if problems.iter().all(|known| known.message != message) {
+                problems.push(Problem { at, message });
+            }
+        }
+        problems
+    }
+}
+
+/// A host as URLs have it: in lower case, an IPv6 address without brackets, without a port.
+#[must_use]
+pub fn canonical(text: &str) -> Option<String> {
+    let text = text.trim();
+    if let Some(below) = text.strip_prefix("*.") {
+        return canonical(below).map(|name| format!("*.{name}"));
+    }
+    let bare_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();
+    let authority = if bare_v6 {
+        format!("[{text}]")
+    } else {
+        text.to_owned()
+    };
+    let target = url::parse(&format!("http://{authority}/"))?;
+    let is_host = target.path == "/" && target.userinfo.is_none() && target.origin.port == 80;
+    is_host.then_some(target.origin.host)
+}
+
+fn matches(pattern: &str, host: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(below) => host.len() > below.len() && host.ends_with(below),
+        None => pattern == host,
+    }
+}
+
+/// Every host that the user wrote, the target's first.
+fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
+    let mut hosts = Vec::new();
+    if let Some(target) = url::parse(&plan.target) {
+        hosts.push((target.origin.host, None));
+    }
+    let scenarios = plan.scenarios.iter();
+    let scenarios = scenarios.chain(&plan.before).chain(&plan.after);
+    for scenario in scenarios {
+        visit(&scenario.steps, &mut |request| {
+            let found = hosts_of(request, plan);
+            hosts.extend(found.into_iter().map(|host| (host, request.at.clone())));
+        });
+    }
+    hosts
+}
+
+fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
+    for step in steps {
+        match step {
+            Step::Request(request) => see(request),
+            Step::Loop(inner) => visit(&inner.steps, see),
+            Step::Parallel(inner) => visit(&inner.steps, see),
+            Step::Think(_) | Step::Log(_) => {}
+        }
+    }
+}
+
+/// The hosts that a request's URL can have as far as the file alone says, its variables included.
+fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
+    if let Some(host) = host_before_holes(&request.url_text, "{{") {
+        return vec![host];
+    }
+    let mut scope = Written {
+        plan,
+        chosen: None,
+        hole: Value::String(HOLE.to_owned()),
+    };
+    let mut hosts = Vec::new();
+    let chosen = plan
+        .variables
+        .iter()
+        .filter_map(|(name, variable)| match variable {
+            Variable::OneOf(values) => Some(values.iter().map(move |value| (name.as_str(), value))),
+            Variable::Constant(_) => None,
+        });
+    for choice in std::iter::once(None).chain(chosen.flatten().map(Some)) {
+        scope.chosen = choice;
+        let mut text = String::new();
+        let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
+        if request.url.write_text(&scope, &mut rng, &mut text).is_ok()
+            && let Some(host) = host_before_holes(&text, HOLE)
+            && !hosts.contains(&host)
+        {
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
+/// Stands for what only the run can tell.
+const HOLE: &str = "\u{1}";
+
+/// The host of an absolute URL of which everything up to its path is known.
+fn host_before_holes(text: &str, hole: &str) -> Option<String> {
+    let text = text.trim_start();
+    let (scheme, rest) = text.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    if authority.contains(hole) || scheme.contains(hole) {
+        return None;
+    }
+    let target = url::parse(&format!("{scheme}://{authority}/"))?;
+    Some(target.origin.host)
+}
+
+/// The variables that the file gives a value, one of several fixed; all others are holes.
+struct Written<'p> {
+    plan: &'p Plan,
+    chosen: Option<(&'p str, &'p Value)>,
+    hole: Value,
+}
+
+impl Scope for Written<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        if let Some((chosen, value)) = self.chosen
+            && chosen == name
+        {
+            return Some(value);
+        }
+        let mut variables = self.plan.variables.iter();
+        let constant = variables.find_map(|(known, variable)| match variable {
+            Variable::Constant(value) if known == name => Some(value),
+            _ => None,
+        });
+        constant.or(Some(&self.hole))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::{Format, Load, Scenario, Template};
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(urls: &[&str]) -> Plan {
+        let step = |url: &&str| {
+            let template = Template::parse_text(url).expect("a template");
+            Step::Request(Box::new(Request::new("GET", template, url)))
+        };
+        let scenario = Scenario {
+            name: None,
+            weight: 1,
+            steps: urls.iter().map(step).collect(),
+        };
+        let target = "http://Target.test:8080/base".to_owned();
+        let mut plan = Plan::new(
+            String::new(),
+            Format::Native,
+            target,
+            Load::Once,
+            vec![scenario],
+        );
+        plan.variables = vec![
+            (
+                "base".into(),
+                Variable::Constant(json!("https://const.test")),
+            ),
+            (
+                "one".into(),
+                Variable::OneOf(vec![json!("a.test"), json!("b.test")]),
+            ),
+        ];
+        plan
+    }
+
+    #[test]
+    fn what_the_user_wrote_is_known() {
+        let plan = plan(&[
+            "/a",
+            "https://abs.test/{{ id }}",
+            "{{ base }}/x",
+            "http://{{ one }}:81/",
+            "http://{{ captured }}/",
+            "{{ captured }}",
+        ]);
+        let hosts = Hosts::of(&plan, &Allow::default());
+        assert_eq!(
+            hosts.known(),
+            ["target.test", "abs.test", "const.test", "a.test", "b.test"]
+        );
+        assert_eq!(hosts.ruling("abs.test"), Ruling::Allowed);
+        assert_eq!(hosts.ruling("evil.test"), Ruling::Refused);
+    }
+
+    #[test]
+    fn what_is_allowed_and_what_is_fixed() {
+        let plan = plan(&["/a", "http://other.test/"]);
+        let mut allow = Allow {
+            hosts: vec!["*.cdn.test".into(), "::1".into()],
+            ..Allow::default()
+        };
+        let hosts = Hosts::of(&plan, &allow);
+        assert_eq!(hosts.ruling("x.cdn.test"), Ruling::Allowed);
+        assert_eq!(hosts.ruling("cdn.test"), Ruling::Refused);
+        assert_eq!(hosts.ruling("xcdn.test"), Ruling::Refused);
+        assert_eq!(hosts.ruling("::1"), Ruling::Allowed);
+        allow.others_too = true;
+        assert_eq!(Hosts::of(&plan, &allow).ruling("evil.test"), Ruling::Told);
+        assert!(Hosts::problems(&plan, &allow).is_empty());
+        allow.only = Some(vec!["target.test".into(), "*.cdn.test".into()]);
+        let problems = Hosts::problems(&plan, &allow);
+        let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("host not allowed: `other.test`"));
+        assert!(told[1].starts_with("host not allowed: `::1`"));
+        assert_eq!(
+            Hosts::of(&plan, &allow).ruling("other.test"),
+            Ruling::Refused
+        );
+    }
+
+    #[test]
+    fn hosts_are_read_as_urls_have_them() {
+        assert_eq!(canonical("EXAMPLE.org").as_deref(), Some("example.org"));
+        assert_eq!(canonical("[::1]").as_deref(), Some("::1"));
+        assert_eq!(canonical("::1").as_deref(), Some("::1"));
+        assert_eq!(canonical("*.A.b").as_deref(), Some("*.a.b"));
+        for bad in ["", "http://a", "a/b", "a:81", "u@a", "a b"] {
+            assert_eq!(canonical(bad), None, "{bad}");
+        }
+    }
+}

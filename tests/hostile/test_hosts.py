@@ -1,0 +1,107 @@
+"""Load goes where the user said: hosts that come up while the test runs are not loaded unless they are allowed, and are always named."""
+
+import peers
+from recording import Recorder
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def redirect(where: str) -> bytes:
+    return b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % where.encode()
+
+
+class Elsewhere(Recorder):
+    """The same machine under another name."""
+
+    def __init__(self) -> None:
+        super().__init__(OK)
+        self.url = self.url.replace("127.0.0.1", "localhost")
+
+
+RATE = ("--rate", "20/s", "--duration", "200ms")
+
+
+def test_a_redirect_to_another_host_ends_as_it_came(loadline) -> None:
+    with Elsewhere() as other, peers.Peer(peers.answer(redirect(other.url))) as peer:
+        ended = loadline("run", peer.url, *RATE)
+        assert ended.stderr.splitlines()[0] == "loadline: load goes to 127.0.0.1 (this machine)"
+        assert other.total() == 0
+        summary = loadline.summary()
+        assert summary["requests"]["failed"] == 4
+        assert summary["errors"][0]["reason"] == "status 302"
+        for text in (ended.stdout, (loadline.folder / ".loadline/runs/last/report.md").read_text()):
+            assert "localhost" in text.replace(other.url, "")
+        assert any("host not allowed" in note for note in summary["notes"])
+
+        loadline("run", peer.url, *RATE, "--allow-host", "LocalHost")
+        assert other.total() == 4
+        assert loadline.summary()["requests"]["ok"] == 4
+
+
+def test_a_url_that_an_answer_gave_has_no_answer(loadline) -> None:
+    plan = """
+loadline: 1
+target: {target}
+allow-hosts: {allowed}
+load: {{rate: 20/s, duration: 200ms}}
+steps: [{{get: {{url: /, capture: {{next: $.next}}}}}}, {{get: "{{{{ next }}}}"}}]
+"""
+    with Elsewhere() as other:
+        body = b'{"next": "%s/x"}' % other.url.encode()
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        with peers.Peer(peers.answer(answer)) as peer:
+            text = plan.format(target=peer.url, allowed="[example.test]")
+            ended = loadline("run", loadline.write("plan.yml", text))
+            assert other.total() == 0
+            summary = loadline.summary()
+            assert summary["requests"]["none_by_class"] == {"generator": 4}
+            assert summary["errors"][0]["reason"] == "host not allowed"
+            assert "`localhost`" in ended.stdout
+
+            loadline("run", loadline.write("plan.yml", plan.format(target=peer.url, allowed="localhost")))
+            assert other.total() == 4
+
+
+def test_hosts_of_the_file_are_loaded(loadline) -> None:
+    plan = """
+loadline: 1
+target: {}
+variables: {{base: "{}"}}
+load: {{rate: 20/s, duration: 100ms}}
+steps: [{{get: "{{{{ base }}}}/a"}}, {{get: "{}/b"}}]
+"""
+    with Elsewhere() as other, peers.Peer(peers.answer(OK)) as peer:
+        ended = loadline("run", loadline.write("plan.yml", plan.format(peer.url, other.url, other.url)))
+        assert ", and to localhost" in ended.stderr.splitlines()[0]
+        assert other.total() == 4
+
+
+def test_a_fixed_list_holds_before_the_first_request_and_behind_every_door(loadline) -> None:
+    fixed = {"LOADLINE_ALLOW_HOSTS": "127.0.0.2, *.example.test"}
+    with Recorder(OK) as peer:
+        script = loadline.write(
+            "test.yml",
+            f'{{config: {{target: "{peer.url}", phases: [{{duration: 1, arrivalRate: 1}}]}}, scenarios: [{{flow: [{{get: {{url: /}}}}]}}]}}',
+        )
+        for code, command in ((2, ("run", peer.url)), (1, ("artillery", "run", script)), (1, ("wrk", "-c1", "-t1", "-d1s", peer.url))):
+            ended = loadline(*command, env=fixed)
+            assert ended.returncode == code, command
+            assert "host not allowed: `127.0.0.1` is not in LOADLINE_ALLOW_HOSTS (127.0.0.2, *.example.test)" in ended.stderr
+        ended = loadline("run", peer.url, "--allow-host", "other.test", env={"LOADLINE_ALLOW_HOSTS": "127.0.0.1"})
+        assert ended.returncode == 2
+        assert "`other.test`" in ended.stderr
+        assert peer.total() == 0
+
+
+def test_artillerys_door_follows_and_says_so(loadline) -> None:
+    with Elsewhere() as other, peers.Peer(peers.answer(redirect(other.url))) as peer:
+        script = f'{{config: {{target: "{peer.url}", phases: [{{duration: 1, arrivalCount: 2}}]}}, scenarios: [{{flow: [{{get: {{url: /}}}}]}}]}}'
+        path = loadline.write("test.yml", script)
+        ended = loadline("artillery", "run", path)
+        assert ended.returncode == 0, ended.stderr
+        assert other.total() == 2
+        assert any("load went to `localhost`" in note for note in loadline.summary()["notes"])
+
+        # A list that somebody has fixed is no matter of taste.
+        loadline("artillery", "run", path, env={"LOADLINE_ALLOW_HOSTS": "127.0.0.1"})
+        assert other.total() == 2
