@@ -110,13 +110,15 @@ def test_a_screen_is_updated_in_place_and_leaves_the_summary_alone(loadline, sta
     assert any("in flight" in text and "GET /api/sum" in text and "PASS errors < 1%" in text for text in screens)
     assert all(text.count("Generator ") == 1 and text.count("planned ·") == 1 for text in screens)
     assert all(len(line) <= 100 for text in screens for line in text.splitlines())
-    assert len({text.splitlines()[1] for text in screens}) >= 3
+    assert len({text.splitlines()[2] for text in screens}) >= 3
     assert terminal.colours
 
     final = terminal.text()
     assert "Generator " not in final
     assert "in flight ·" not in final
-    assert final.splitlines()[0].startswith(url)
+    first, second = final.splitlines()[:2]
+    assert first == "loadline: load goes to 127.0.0.1 (this machine)"
+    assert second.startswith(url)
     assert "150 planned = 150 started" in final
     assert final.rstrip().endswith("No such file or directory (os error 2)")
 

@@ -1,4 +1,4 @@
-"""Load goes where the user said: hosts that come up while the test runs are not loaded unless they are allowed, and are always named."""
+"""Load goes where the user said: hosts that come up while the test runs are not loaded unless allowed, and always named."""
 
 import peers
 from recording import Recorder
@@ -18,6 +18,10 @@ class Elsewhere(Recorder):
         self.url = self.url.replace("127.0.0.1", "localhost")
 
 
+SCRIPT = """
+config: {{target: "{}", phases: [{{duration: 1, arrivalCount: 2}}]}}
+scenarios: [{{flow: [{{get: {{url: /}}}}]}}]
+"""
 RATE = ("--rate", "20/s", "--duration", "200ms")
 
 
@@ -79,10 +83,7 @@ steps: [{{get: "{{{{ base }}}}/a"}}, {{get: "{}/b"}}]
 def test_a_fixed_list_holds_before_the_first_request_and_behind_every_door(loadline) -> None:
     fixed = {"LOADLINE_ALLOW_HOSTS": "127.0.0.2, *.example.test"}
     with Recorder(OK) as peer:
-        script = loadline.write(
-            "test.yml",
-            f'{{config: {{target: "{peer.url}", phases: [{{duration: 1, arrivalRate: 1}}]}}, scenarios: [{{flow: [{{get: {{url: /}}}}]}}]}}',
-        )
+        script = loadline.write("test.yml", SCRIPT.format(peer.url))
         for code, command in ((2, ("run", peer.url)), (1, ("artillery", "run", script)), (1, ("wrk", "-c1", "-t1", "-d1s", peer.url))):
             ended = loadline(*command, env=fixed)
             assert ended.returncode == code, command
@@ -95,8 +96,7 @@ def test_a_fixed_list_holds_before_the_first_request_and_behind_every_door(loadl
 
 def test_artillerys_door_follows_and_says_so(loadline) -> None:
     with Elsewhere() as other, peers.Peer(peers.answer(redirect(other.url))) as peer:
-        script = f'{{config: {{target: "{peer.url}", phases: [{{duration: 1, arrivalCount: 2}}]}}, scenarios: [{{flow: [{{get: {{url: /}}}}]}}]}}'
-        path = loadline.write("test.yml", script)
+        path = loadline.write("test.yml", SCRIPT.format(peer.url))
         ended = loadline("artillery", "run", path)
         assert ended.returncode == 0, ended.stderr
         assert other.total() == 2

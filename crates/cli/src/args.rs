@@ -107,6 +107,9 @@ pub struct Run {
     /// A name whose values must never be shown: a variable, header, query parameter or JSON member; may be repeated
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,
+    /// Memory for users that wait, tables, bodies and captured values [default: a quarter of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
     /// A host that redirects and values of the run may lead to, beside those that the test names; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,

@@ -25,7 +25,7 @@ use report::{
 
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
-    aside, exit, hosts, live, log, native, render,
+    aside, exit, hosts, live, log, memory, native, render,
     session::{self, Ended, Observer, Setup},
     terminal,
 };
@@ -190,6 +190,7 @@ fn inputs(args: &ArtilleryRun, environment: Vec<(String, String)>, test_id: &str
         process_env: environment,
         test_id: test_id.to_owned(),
         native: false,
+        memory: memory::budget(None).ok(),
     }
 }
 
@@ -250,6 +251,7 @@ fn carry_out(
             seed,
             drain_ns: None,
             hosts: hosts.clone(),
+            memory: memory::budget(None).ok(),
             door: Some(door),
             ..Options::default()
         },

@@ -8,7 +8,7 @@ use engine::{
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
 
-use crate::{exit, log, session};
+use crate::{exit, log, memory, session};
 
 /// Time between the decision to start and the start.
 const LEAD_NS: u64 = 5_000_000;
@@ -79,6 +79,7 @@ fn carry_out(
         workers: Some(1),
         stop: stop.clone(),
         hosts: hosts.clone(),
+        memory: memory::budget(None).ok(),
         ..Options::default()
     };
     let prepared = Prepared::new(&alone, options).map_err(|problems| {

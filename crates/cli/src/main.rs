@@ -16,6 +16,7 @@ mod imported;
 mod labs;
 mod live;
 mod log;
+mod memory;
 mod native;
 mod render;
 mod selftest;

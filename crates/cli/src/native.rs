@@ -15,7 +15,7 @@ use crate::{
     exports::Exports,
     hosts,
     labs::{LabProcess, NotStarted},
-    live, log, render,
+    live, log, memory, render,
     session::{self, Setup},
     terminal::Progress,
     wrk,
@@ -31,8 +31,8 @@ pub fn run(args: args::Run) -> u8 {
         }
     };
     let mut prepared = prepared;
-    if let Some(line) = hosts::first_line(&prepared.plan) {
-        log::say(format_args!("loadline: {line}"));
+    if prepared.plan.before.is_some() {
+        tell_where(&prepared.plan);
     }
     if let Err(ended) = aside::before(&mut prepared.plan, prepared.seed, &prepared.hosts) {
         log::error(ended.why);
@@ -52,6 +52,8 @@ struct Ready {
     /// Which hosts are allowed beside those that the plan names.
     hosts: Allow,
     drain_ns: u64,
+    /// What may be spent on what others decide the size of, in bytes.
+    memory: u64,
     /// A script of wrk's, which makes its requests itself.
     script: Option<formats::wrk::Command>,
     exports: Exports,
@@ -157,6 +159,9 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
     if !problems.is_empty() {
         return Err(problems.into());
     }
+    if let Some(problem) = memory::enough(&plan, flags.memory) {
+        return Err(vec![problem].into());
+    }
     let hosts = hosts::native(&args.allow_host, &plan)?;
     let seed = args.seed.unwrap_or_else(random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
@@ -170,6 +175,7 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
         seed,
         hosts,
         drain_ns: flags.drain_ns,
+        memory: flags.memory,
         script,
         exports,
     })
@@ -219,6 +225,7 @@ struct Flags {
     duration_ns: Option<u64>,
     arrivals: Option<Arrivals>,
     drain_ns: u64,
+    memory: u64,
 }
 
 impl Flags {
@@ -253,6 +260,7 @@ impl Flags {
             duration_ns: duration.transpose()?,
             arrivals,
             drain_ns,
+            memory: memory::budget(args.memory.as_deref()).map_err(Stop::bad_input)?,
         })
     }
 
@@ -297,6 +305,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         process_env: environment(),
         test_id: String::new(),
         native: true,
+        memory: Some(flags.memory),
         ..Inputs::default()
     };
     let mut plan = formats::load(&inputs)?;
@@ -340,6 +349,13 @@ fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(),
     Ok(())
 }
 
+/// The first line of a run, before anything is sent: where the load goes.
+fn tell_where(plan: &Plan) {
+    if let Some(line) = hosts::first_line(plan) {
+        log::say(format_args!("loadline: {line}"));
+    }
+}
+
 fn tell_notes(plan: &Plan) {
     for note in &plan.notes {
         match &note.at {
@@ -361,6 +377,7 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
             drain_ns: Some(ready.drain_ns),
             stop: stop.clone(),
             hosts: ready.hosts.clone(),
+            memory: Some(ready.memory),
             ..Options::default()
         },
         runs: args.runs.clone(),
@@ -389,6 +406,9 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
             return wrk::native::code(&trouble);
         }
     };
+    if ready.plan.before.is_none() {
+        tell_where(&ready.plan);
+    }
     tell_notes(&ready.plan);
     let mut progress = Progress::new();
     let mut observer = wrk::Silent {

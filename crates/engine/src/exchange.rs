@@ -10,6 +10,7 @@ use plan::Timeouts;
 use crate::{
     deadlines::{Cut, Limit, NEVER},
     http::{Answer, Decoder},
+    memory::Held,
     net::{Conn, connect::socket_fault},
     worker::Worker,
 };
@@ -101,6 +102,8 @@ pub struct Exchange<'a> {
     pub limit: &'a Rc<Limit>,
     /// When that is.
     pub limits: Limits,
+    /// The memory that the answer takes.
+    pub kept: &'a Held,
 }
 
 impl Exchange<'_> {
@@ -200,6 +203,13 @@ impl Exchange<'_> {
                 let fed = decoder
                     .feed(&buffer[..n], answer)
                     .map_err(Fault::Protocol)?;
+                if !self.kept.hold(answer.body.capacity() as u64) {
+                    // Given back at once: it is somebody else's answer that may still fit.
+                    answer.body = Vec::new();
+                    answer.keep_alive = false;
+                    self.kept.hold(0);
+                    return Poll::Ready(Err(Fault::OutOfMemory));
+                }
                 if fed.head && moments.head == 0 {
                     moments.head = now;
                     self.limits.headers_at = NEVER;

@@ -10,6 +10,7 @@ pub mod deadlines;
 pub mod driver;
 pub mod exchange;
 pub mod http;
+pub mod memory;
 pub mod net;
 mod pacer;
 pub mod program;

@@ -17,6 +17,7 @@ use crate::{
     clock::{Clock, Zero},
     collect::{Collector, Sink},
     driver::{Driver, scenario::ScenarioDriver},
+    memory::Memory,
     net::{connect::Connector, tls},
     pacer::Pacer,
     program::{
@@ -53,6 +54,8 @@ pub struct Options {
     pub sources: Vec<IpAddr>,
     /// Tells the run to end.
     pub stop: StopHandle,
+    /// What all workers together may spend on waiting users, kept bodies and captured values, in bytes; none: no limit.
+    pub memory: Option<u64>,
     /// Which hosts are allowed beside those that the plan names.
     pub hosts: Allow,
     /// A front door's own books.
@@ -286,6 +289,8 @@ impl WorkerSeed {
             self.common,
         );
         worker.shared_pool = pool;
+        let share = self.options.memory.map(|all| all / self.workers as u64);
+        worker.memory = Rc::new(Memory::of(share.unwrap_or(u64::MAX)));
         let worker = Rc::new(worker);
         let driver = (self.driver)(self.index, self.workers);
         let result = runtime.block_on(async {

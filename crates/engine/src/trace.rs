@@ -35,7 +35,8 @@ pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
         for (name, value) in &answer.headers {
             let _ = writeln!(out, "< {name}: {value}");
         }
-        let body = content::decoded(answer).unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
+        let body = content::decoded(answer, crate::http::decode::MAX_BODY)
+            .unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
         push_body(&mut out, '<', &body);
     }
     if let Some(fault) = fault {

@@ -21,6 +21,7 @@ use crate::{
     clock::{self, Clock},
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
     http::Origin,
+    memory::Memory,
     net::{
         connect::Connector,
         pool::{OriginId, Pool},
@@ -106,6 +107,8 @@ pub struct Worker {
     pub buffer: RefCell<Box<[u8]>>,
     /// What is the same for all.
     pub common: Common,
+    /// What it may spend on what others decide the size of.
+    pub memory: Rc<Memory>,
     /// Requests under way.
     pub in_flight: Cell<u64>,
     /// Of a driver that paces connections: how many requests are due at a moment and wait for theirs.
@@ -154,6 +157,7 @@ impl Worker {
             shared_pool: None,
             buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
             common,
+            memory: Rc::new(Memory::of(u64::MAX)),
             in_flight: Cell::new(0),
             backlog: RefCell::new(None),
             users: Cell::new(0),

@@ -87,6 +87,8 @@ pub struct Inputs {
     pub test_id: String,
     /// Run natively rather than behind Artillery's door: a status of 400 and above is a failed request.
     pub native: bool,
+    /// So much memory a table may take, in bytes; none: any.
+    pub memory: Option<u64>,
 }
 
 /// Why nothing was loaded.

@@ -18,6 +18,8 @@ pub(crate) struct Table {
     pub relaxed: bool,
     /// The first row is no data.
     pub header: bool,
+    /// So much memory the rows may take, in bytes.
+    pub memory: Option<u64>,
 }
 
 /// A table's content.
@@ -54,14 +56,22 @@ impl Table {
             header.extend(names.iter().map(str::to_owned));
         }
         let mut rows = Vec::new();
+        let mut bytes = 0;
         for record in reader.records() {
             let record = record.map_err(|error| problem(&error))?;
-            rows.push(
-                record
-                    .iter()
-                    .map(|cell| if self.cast { cast(cell) } else { cell.into() })
-                    .collect(),
-            );
+            let row: Vec<Value> = record
+                .iter()
+                .map(|cell| if self.cast { cast(cell) } else { cell.into() })
+                .collect();
+            bytes += weight(&row);
+            if let Some(most) = self.memory.filter(|most| bytes > *most) {
+                return Err(format!(
+                    "row {} and those before it take more than {} MB of memory: use fewer rows, or raise --memory",
+                    rows.len() + 1,
+                    most >> 20
+                ));
+            }
+            rows.push(row);
         }
         Ok(Rows { header, rows })
     }
@@ -79,6 +89,17 @@ fn problem(error: &csv::Error) -> String {
         }
         _ => error.to_string(),
     }
+}
+
+/// What a row takes, in bytes: its cells, the texts in them, and what the allocator adds.
+fn weight(row: &[Value]) -> u64 {
+    const PER_ALLOCATION: usize = 16;
+    let text = |cell: &Value| match cell {
+        Value::String(text) => text.len() + PER_ALLOCATION,
+        _ => 0,
+    };
+    let cells: usize = row.iter().map(text).sum();
+    (cells + size_of_val(row) + size_of::<Vec<Value>>() + PER_ALLOCATION) as u64
 }
 
 /// A cell that looks numeric becomes a number, in JavaScript's sense of both: `007` is 7, `0x10` is 0.
@@ -109,6 +130,7 @@ mod tests {
         cast: true,
         relaxed: false,
         header: false,
+        memory: None,
     };
 
     #[test]
@@ -168,6 +190,13 @@ mod tests {
             Ok(json!([[], [["\"a", "b"], ["c", "d"]]]))
         );
         assert_eq!(rows(&PLAIN, ""), Ok(json!([[], []])));
+        let small = Table {
+            memory: Some(1 << 20),
+            ..PLAIN
+        };
+        assert!(rows(&small, &"1,2\n".repeat(1000)).is_ok());
+        let why = rows(&small, &"1,2\n".repeat(100_000)).unwrap_err();
+        assert!(why.contains("more than 1 MB of memory"), "{why}");
     }
 
     proptest! {

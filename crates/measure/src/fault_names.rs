@@ -7,7 +7,7 @@ use crate::{
     outcome::{ProtocolFault, TlsFault},
 };
 
-const ALL: [Fault; 34] = [
+const ALL: [Fault; 35] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
     Fault::ConnectTimeout,
@@ -39,6 +39,7 @@ const ALL: [Fault; 34] = [
     Fault::NoPorts,
     Fault::BadUrl,
     Fault::HostNotAllowed,
+    Fault::OutOfMemory,
     Fault::Declared,
     Fault::Other,
     Fault::Unfinished,
@@ -85,6 +86,7 @@ impl Fault {
             Fault::NoPorts => "no_ports",
             Fault::BadUrl => "bad_url",
             Fault::HostNotAllowed => "host_not_allowed",
+            Fault::OutOfMemory => "out_of_memory",
             Fault::Declared => "declared",
             Fault::Other => "other",
             Fault::Unfinished => "unfinished",

@@ -203,6 +203,8 @@ pub enum Fault {
     NoPorts,
     /// The URL that a template made cannot be requested.
     BadUrl,
+    /// What would have to be kept of the answer is more than the budget has left.
+    OutOfMemory,
     /// The URL leads to a host that the user has not named.
     HostNotAllowed,
     /// The test file says that this step fails so: its name is kept beside the sample.
@@ -269,6 +271,7 @@ impl Fault {
             | Fault::NoPorts
             | Fault::BadUrl
             | Fault::HostNotAllowed
+            | Fault::OutOfMemory
             | Fault::Declared => NoAnswer::Generator,
             Fault::Unfinished => NoAnswer::Unfinished,
         }
@@ -309,6 +312,7 @@ impl Fault {
             Fault::NoPorts => "no local ports left (EADDRNOTAVAIL)",
             Fault::BadUrl => "invalid URL",
             Fault::HostNotAllowed => "host not allowed",
+            Fault::OutOfMemory => "memory budget used up (--memory)",
             Fault::Declared => "the step cannot be sent",
             Fault::Other => "socket error",
             Fault::Unfinished => "unfinished when the run ended",

@@ -27,6 +27,8 @@ pub mod units;
 mod validate;
 pub mod value;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 pub use criteria::{Criterion, StopRule};
@@ -196,9 +198,9 @@ pub struct Payload {
     pub source: String,
     /// Variable names by column.
     pub fields: Vec<String>,
-    /// The cells, after the format's conversions. Left out of the record: only their number is kept.
+    /// The cells, after the format's conversions; there is one copy of them, however often a plan is copied. Left out of the record: only their number is kept.
     #[serde(rename = "rows", serialize_with = "row_count")]
-    pub rows: Vec<Vec<serde_json::Value>>,
+    pub rows: Arc<Vec<Vec<serde_json::Value>>>,
     /// Which row an arrival gets.
     pub order: RowOrder,
     /// Set: the whole table goes into this one variable, as a list.
@@ -206,7 +208,7 @@ pub struct Payload {
 }
 
 fn row_count<S: serde::Serializer>(
-    rows: &[Vec<serde_json::Value>],
+    rows: &Arc<Vec<Vec<serde_json::Value>>>,
     s: S,
 ) -> Result<S::Ok, S::Error> {
     s.serialize_u64(rows.len() as u64)

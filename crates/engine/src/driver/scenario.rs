@@ -15,6 +15,7 @@ use plan::{
 
 use super::Driver;
 use crate::{
+    memory,
     user::{self, Keeps, Start},
     worker::Worker,
 };
@@ -77,6 +78,15 @@ impl ScenarioDriver {
                 let mut recorder = worker.recorder.borrow_mut();
                 recorder.run.skipped += 1;
                 recorder.door(now, &DoorEvent::UserSkipped);
+                continue;
+            }
+            if !worker.memory.take(memory::USER) {
+                // Planned and not started: the ledger has it among the unsent ones.
+                worker.common.users.fetch_sub(1, Ordering::Relaxed);
+                worker.remark(format!(
+                    "the memory budget was used up by users that wait: arrivals were not started; {}",
+                    memory::ADVICE
+                ));
                 continue;
             }
             worker.recorder.borrow_mut().run.started += 1;
@@ -164,6 +174,7 @@ fn spawn(worker: Rc<Worker>, start: Start) {
         };
         user::run(&worker, &keeps, start).await;
         drop(entered);
+        worker.memory.give(memory::USER);
         worker.common.users.fetch_sub(1, Ordering::Relaxed);
     });
 }

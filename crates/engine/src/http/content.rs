@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use super::decode::{Answer, MAX_BODY};
+use super::decode::Answer;
 
 /// The body as its author meant it: unpacked from gzip, deflate or brotli where the head says so.
 ///
 /// # Errors
-/// When the encoding is unknown, the bytes do not fit it, or there are more of them than are kept.
-pub fn decoded(answer: &Answer) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable> {
+/// When the encoding is unknown, the bytes do not fit it, or there are more of them than `most`.
+pub fn decoded(answer: &Answer, most: usize) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable> {
     if answer.body_cut {
         return Err(Unreadable::TooLarge);
     }
@@ -24,9 +24,15 @@ pub fn decoded(answer: &Answer) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable
     for encoding in encodings.rsplit(',').map(str::trim) {
         body = match encoding.to_ascii_lowercase().as_str() {
             "" | "identity" => body,
-            "gzip" | "x-gzip" => read(flate2::read::MultiGzDecoder::new(body.as_ref()))?.into(),
-            "deflate" => inflate(&body)?.into(),
-            "br" => read(brotli_decompressor::Decompressor::new(body.as_ref(), 4096))?.into(),
+            "gzip" | "x-gzip" => {
+                read(flate2::read::MultiGzDecoder::new(body.as_ref()), most)?.into()
+            }
+            "deflate" => inflate(&body, most)?.into(),
+            "br" => read(
+                brotli_decompressor::Decompressor::new(body.as_ref(), 4096),
+                most,
+            )?
+            .into(),
             _ => return Err(Unreadable::BadEncoding),
         };
     }
@@ -38,25 +44,25 @@ pub fn decoded(answer: &Answer) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable
 pub enum Unreadable {
     /// It does not fit its content encoding.
     BadEncoding,
-    /// It is larger than [`MAX_BODY`].
+    /// It is larger than may be kept.
     TooLarge,
 }
 
 /// "deflate" means the zlib format, but servers that send raw deflate are common enough that every client takes both.
-fn inflate(body: &[u8]) -> Result<Vec<u8>, Unreadable> {
-    read(flate2::read::ZlibDecoder::new(body)).or_else(|why| match why {
-        Unreadable::BadEncoding => read(flate2::read::DeflateDecoder::new(body)),
+fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, Unreadable> {
+    read(flate2::read::ZlibDecoder::new(body), most).or_else(|why| match why {
+        Unreadable::BadEncoding => read(flate2::read::DeflateDecoder::new(body), most),
         Unreadable::TooLarge => Err(why),
     })
 }
 
-fn read(decoder: impl Read) -> Result<Vec<u8>, Unreadable> {
+fn read(decoder: impl Read, most: usize) -> Result<Vec<u8>, Unreadable> {
     let mut out = Vec::new();
     decoder
-        .take(MAX_BODY as u64 + 1)
+        .take(most as u64 + 1)
         .read_to_end(&mut out)
         .map_err(|_| Unreadable::BadEncoding)?;
-    if out.len() > MAX_BODY {
+    if out.len() > most {
         return Err(Unreadable::TooLarge);
     }
     Ok(out)
@@ -67,6 +73,22 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    fn decoded(answer: &Answer) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable> {
+        super::decoded(answer, 1 << 20)
+    }
+
+    #[test]
+    fn a_bomb_is_not_unpacked() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&vec![0; 1 << 20]).expect("in memory");
+        let bomb = answer("gzip", gzip.finish().expect("in memory"));
+        assert!(super::decoded(&bomb, 1 << 20).is_ok());
+        assert_eq!(
+            super::decoded(&bomb, (1 << 20) - 1),
+            Err(Unreadable::TooLarge)
+        );
+    }
 
     fn answer(encoding: &str, body: Vec<u8>) -> Answer {
         Answer {

@@ -248,14 +248,14 @@ fn tables(payloads: Vec<plan::Payload>) -> (Constants, Vec<plan::Payload>) {
             others.push(payload);
             continue;
         };
-        let row = |row: Vec<Value>| {
+        let row = |row: &Vec<Value>| {
             if payload.fields.is_empty() {
-                return Value::Array(row);
+                return Value::Array(row.clone());
             }
-            let cells = payload.fields.iter().cloned().zip(row);
+            let cells = payload.fields.iter().cloned().zip(row.iter().cloned());
             Value::Object(cells.collect())
         };
-        tables.insert(name, payload.rows.into_iter().map(row).collect());
+        tables.insert(name, payload.rows.iter().map(row).collect());
     }
     (tables, others)
 }

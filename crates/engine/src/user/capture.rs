@@ -16,7 +16,9 @@ use crate::{
     http::{
         Answer,
         content::{self, Unreadable},
+        decode::MAX_BODY,
     },
+    memory,
     program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep},
     worker::Line,
 };
@@ -31,13 +33,18 @@ pub struct Inspection<'a> {
     xml: Option<Option<Tree>>,
     /// What was looked for in vain because the search did not end.
     gave_up: Option<String>,
+    /// The memory that may be spent on it, and whether that was not enough.
+    room: u64,
+    out_of_memory: bool,
 }
 
 impl<'a> Inspection<'a> {
-    /// Of this answer.
-    pub fn of(answer: &'a Answer) -> Inspection<'a> {
+    /// Of this answer, with so much memory to spend on what it unfolds to.
+    pub fn of(answer: &'a Answer, room: u64) -> Inspection<'a> {
         Inspection {
             answer,
+            room,
+            out_of_memory: false,
             body: None,
             text: None,
             json: None,
@@ -45,6 +52,18 @@ impl<'a> Inspection<'a> {
             xml: None,
             gave_up: None,
         }
+    }
+
+    /// Whether there was not enough memory to look at it.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.out_of_memory
+    }
+
+    /// Whether so much memory may be spent.
+    fn affords(&mut self, bytes: u64) -> bool {
+        let affords = bytes <= self.room;
+        self.out_of_memory |= !affords;
+        affords
     }
 
     /// What keeps the body from being read at all, if anything does.
@@ -55,11 +74,24 @@ impl<'a> Inspection<'a> {
     /// The body, unpacked once.
     fn body(&mut self) -> &Result<Cow<'a, [u8]>, Unreadable> {
         let answer = self.answer;
-        self.body.get_or_insert_with(|| content::decoded(answer))
+        if self.body.is_none() {
+            // Half of the room: what is unpacked is copied once, as text.
+            let half = usize::try_from(self.room / 2).unwrap_or(usize::MAX);
+            let body = content::decoded(answer, MAX_BODY.min(half));
+            let is_larger = matches!(body, Err(Unreadable::TooLarge));
+            self.out_of_memory |= is_larger && half < MAX_BODY && !answer.body_cut;
+            self.body = Some(body);
+        }
+        self.body.get_or_insert(Err(Unreadable::BadEncoding))
     }
 
     pub(super) fn text(&mut self) -> Option<&str> {
         if self.text.is_none() {
+            let size = self.body().as_ref().map_or(0, |body| body.len() as u64);
+            if !self.affords(size) {
+                self.text = Some(None);
+                return None;
+            }
             let text = self.body().as_ref().ok();
             let text = text.map(|body| String::from_utf8_lossy(body).into_owned());
             self.text = Some(text);
@@ -69,6 +101,11 @@ impl<'a> Inspection<'a> {
 
     pub(super) fn json(&mut self) -> Option<&Value> {
         if self.json.is_none() {
+            let size = self.text().map_or(0, memory::parsed);
+            if !self.affords(size) {
+                self.json = Some(None);
+                return None;
+            }
             let parsed = self
                 .text()
                 .and_then(|text| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok());
@@ -79,6 +116,11 @@ impl<'a> Inspection<'a> {
 
     fn html(&mut self) -> Option<&Tree> {
         if self.html.is_none() {
+            // A node takes about as much as a value of a document of JSON, and needs three bytes of text at least.
+            let size = self.text()?.len() as u64 * 60;
+            if !self.affords(size) {
+                return None;
+            }
             self.html = Some(Tree::html(self.text()?));
         }
         self.html.as_ref()
@@ -86,6 +128,11 @@ impl<'a> Inspection<'a> {
 
     fn xml(&mut self) -> Option<&Tree> {
         if self.xml.is_none() {
+            let size = self.text().map_or(0, |text| text.len() as u64 * 60);
+            if !self.affords(size) {
+                self.xml = Some(None);
+                return None;
+            }
             self.xml = Some(self.text().and_then(|text| Tree::xml(text).ok()));
         }
         self.xml.as_ref()?.as_ref()
@@ -147,6 +194,11 @@ impl User<'_> {
             }
         }
         for (path, value) in found {
+            let weight = value.as_ref().map_or(0, memory::weight);
+            if weight > 0 && !self.held.add(weight) {
+                seen.out_of_memory = true;
+                return Ok(());
+            }
             let Some(value) = value else {
                 self.vars.unset(path);
                 continue;

@@ -34,8 +34,15 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.answer);
-        let mut seen = Inspection::of(&answer);
-        let (ended, result) = self.verdict(ongoing, &answer, &mut seen);
+        let mut seen = Inspection::of(&answer, self.worker.memory.left());
+        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
+        if seen.is_out_of_memory() {
+            // Nobody can tell what it holds: that is not the server's fault.
+            let fault = Fault::OutOfMemory;
+            ongoing.unexpected = None;
+            ended = Ended::None(fault);
+            result = Err(End::Fault(fault, Some(ongoing.step.index)));
+        }
         drop(seen);
         ongoing.answer = answer;
         (ended, result)

@@ -26,6 +26,7 @@ use serde_json::Value;
 use crate::{
     deadlines::Limit,
     http::cookies::Jar,
+    memory::Held,
     net::Pool,
     program::{Enter, Op},
     worker::{Line, Worker},
@@ -89,6 +90,8 @@ struct User<'a> {
     rng: Rng,
     jar: Jar,
     loops: Vec<Round>,
+    /// The memory that its variables take; shared with the branches of a fork.
+    held: Rc<Held>,
     /// When the next request is intended.
     due: Intended,
 }
@@ -180,6 +183,7 @@ impl<'a> User<'a> {
             rng: Rng::keyed(worker.program.seed, Purpose::User, start.number, 0),
             jar: Jar::new(worker.program.http.cookies),
             loops: Vec::new(),
+            held: Rc::new(Held::nothing(&worker.memory)),
             due: start.intended,
         }
     }

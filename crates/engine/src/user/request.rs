@@ -16,6 +16,7 @@ use super::{End, User, judge::door_answer};
 use crate::{
     exchange::{Exchange, Limits, Moments},
     http::{Answer, Decoder, Target, Want, url},
+    memory::Held,
     net::{
         Conn, Pool,
         pool::{OpenCount, OriginId},
@@ -40,6 +41,8 @@ pub(super) struct Ongoing<'s> {
     pub(super) unexpected: Option<String>,
     /// Whether it was redirected to where it may not go.
     pub(super) stranded: bool,
+    /// The memory that its answer takes.
+    pub(super) kept: Held,
 }
 
 impl User<'_> {
@@ -70,6 +73,7 @@ impl User<'_> {
             endpoint: None,
             unexpected: None,
             stranded: false,
+            kept: Held::nothing(&worker.memory),
         };
         ongoing.limits.arm(worker, &self.keeps.limit);
         let result = match goes_ahead {
@@ -130,10 +134,8 @@ impl User<'_> {
         let Some(mut request) = built.as_ref().or(fixed).map(std::borrow::Cow::Borrowed) else {
             return Ok(());
         };
-        if built.is_some() && !self.may_go_to(&request.target, "the test's own values lead there") {
-            let host = &request.target.origin.host;
-            ongoing.unexpected = Some(format!("`{host}` is not named by the test"));
-            return Err(End::Fault(Fault::HostNotAllowed, Some(step.index)));
+        if built.is_some() {
+            self.goes_to(&request.target, ongoing)?;
         }
         ongoing.endpoint = self.made_endpoint(step, &request);
         if step.expect.is_some_and(|expect| expect.print.is_some()) {
@@ -159,10 +161,7 @@ impl User<'_> {
                 let fault = Fault::Protocol(ProtocolFault::Header);
                 return Err(End::Named("Invalid URL - Location".to_owned(), fault));
             };
-            if !self.may_go_to(&next, "redirects lead there") {
-                let host = &next.origin.host;
-                ongoing.unexpected = Some(format!("redirect to `{host}` not followed"));
-                ongoing.stranded = true;
+            if self.strands(&next, ongoing) {
                 return Ok(());
             }
             if ongoing.answer.status == 303
@@ -195,6 +194,27 @@ impl User<'_> {
             request = std::borrow::Cow::Owned(built);
         }
         Ok(())
+    }
+
+    /// A URL that values of the run have made leads to where it may.
+    fn goes_to(&self, target: &Target, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+        if self.may_go_to(target, "values of the run lead there") {
+            return Ok(());
+        }
+        let host = &target.origin.host;
+        ongoing.unexpected = Some(format!("`{host}` is not named by the test"));
+        Err(End::Fault(Fault::HostNotAllowed, Some(ongoing.step.index)))
+    }
+
+    /// Whether a redirect leads to where it may not go: then its own answer is the last one.
+    fn strands(&self, next: &Target, ongoing: &mut Ongoing<'_>) -> bool {
+        if self.may_go_to(next, "redirects lead there") {
+            return false;
+        }
+        let host = &next.origin.host;
+        ongoing.unexpected = Some(format!("redirect to `{host}` not followed"));
+        ongoing.stranded = true;
+        true
     }
 
     /// Whether a host that came up while the test runs may be loaded; that it came up is told either way, unless the user has
@@ -316,6 +336,7 @@ impl User<'_> {
             worker,
             limit: &keeps.limit,
             limits: ongoing.limits,
+            kept: &ongoing.kept,
         };
         let result = exchange
             .run(

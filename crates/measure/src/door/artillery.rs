@@ -374,5 +374,6 @@ pub fn error_name(fault: Fault) -> &'static str {
         Fault::BadUrl => "ERR_INVALID_URL",
         // Only where somebody has fixed the list of hosts; nothing of Artillery's own has this name.
         Fault::HostNotAllowed => "host not allowed",
+        Fault::OutOfMemory => "ENOMEM",
     }
 }

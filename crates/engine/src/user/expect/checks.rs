@@ -281,7 +281,7 @@ mod tests {
     }
 
     fn body(answer: &Answer) -> Body {
-        body_of(&mut Inspection::of(answer))
+        body_of(&mut Inspection::of(answer, u64::MAX))
     }
 
     fn got(finding: &Finding) -> (bool, String) {
@@ -316,7 +316,7 @@ mod tests {
             got(&content_type(
                 wanted,
                 &body(answer),
-                &Inspection::of(answer),
+                &Inspection::of(answer, u64::MAX),
             ))
         };
         assert_eq!(check("json", &json), (true, "json".into()));
@@ -378,7 +378,7 @@ mod tests {
             ],
             "",
         );
-        let seen = Inspection::of(&answer);
+        let seen = Inspection::of(&answer, u64::MAX);
         assert_eq!(node_header(&seen, "set-cookie").as_deref(), Some("a=1,b=2"));
         assert_eq!(node_header(&seen, "via").as_deref(), Some("x, y"));
         assert_eq!(node_header(&seen, "server").as_deref(), Some("one"));

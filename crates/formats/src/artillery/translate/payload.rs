@@ -46,7 +46,7 @@ impl Translator<'_> {
             Ok(rows) => Some(Payload {
                 source,
                 fields,
-                rows,
+                rows: rows.into(),
                 order,
                 all_as,
             }),
@@ -156,6 +156,7 @@ impl Translator<'_> {
             cast,
             relaxed: on("relax_column_count"),
             header: node.get("skipHeader").and_then(Node::as_bool) == Some(true),
+            memory: self.inputs.memory,
         })
     }
 

@@ -179,6 +179,7 @@ impl Translator<'_> {
                 .unwrap_or(false),
             relaxed: false,
             header,
+            memory: self.inputs.memory,
         };
         let read =
             (self.read)(&folder.join(&source)).and_then(|bytes| table.read(&files::text(bytes)));
@@ -196,7 +197,7 @@ impl Translator<'_> {
         Some(Payload {
             source,
             fields: columns.unwrap_or(rows.header),
-            rows: rows.rows,
+            rows: rows.rows.into(),
             order,
             all_as,
         })

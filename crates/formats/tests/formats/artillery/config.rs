@@ -276,7 +276,7 @@ fn tables() {
     let plan = load("payload: { path: users.csv, fields: [id, name], skipHeader: true }");
     let table = &plan.payloads[0];
     assert_eq!(
-        table.rows,
+        *table.rows,
         [[json!(7), json!("Ada, L")], [json!(8), json!("é")]]
     );
     assert_eq!((table.order, table.fields.len()), (RowOrder::Random, 2));

@@ -1,0 +1,89 @@
+//! How much memory a run may spend on what others decide the size of: `--memory`, or a quarter of what this machine - or the
+//! container - has. What is counted against it is the engine's and the readers' business.
+
+use plan::{Load, Plan, Problem};
+
+/// The budget, in bytes.
+///
+/// # Errors
+/// One line, where the flag's text is no size.
+pub fn budget(flag: Option<&str>) -> Result<u64, String> {
+    match flag {
+        Some(text) => size(text).ok_or_else(|| {
+            format!("--memory '{text}': write a size of at least 1MB, for example 512MB or 2GB")
+        }),
+        None => Ok(quarter()),
+    }
+}
+
+/// Says before the run that the users of a closed model alone take more than the budget.
+pub fn enough(plan: &Plan, budget: u64) -> Option<Problem> {
+    let Load::Closed { users, .. } = plan.load else {
+        return None;
+    };
+    let needs = u64::from(users) * engine::memory::USER;
+    (needs > budget).then(|| {
+        Problem::anywhere(format!(
+            "{users} users take about {} MB of memory, the budget is {} MB: raise --memory, or use fewer users",
+            needs >> 20,
+            budget >> 20
+        ))
+    })
+}
+
+/// `512MB`, `2G`; powers of 1024.
+fn size(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_uppercase();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let unit = text[digits.len()..].trim();
+    let shift = match unit.strip_suffix('B').unwrap_or(unit).trim_end_matches('I') {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    let bytes = digits.parse::<f64>().ok()? * (1u64 << shift) as f64;
+    (bytes.is_finite() && bytes >= (1u64 << 20) as f64).then_some(bytes as u64)
+}
+
+/// A quarter of the machine's memory, or of the container's where that is less; 1 GB where nobody says.
+fn quarter() -> u64 {
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| {
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("MemTotal:"))?;
+            let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+            Some(kib << 10)
+        });
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
+    let container = container.ok().and_then(|text| text.trim().parse().ok());
+    let least = machine.into_iter().chain(container).min();
+    least.unwrap_or(4 << 30) / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("512MB", 512 << 20),
+            ("512 mib", 512 << 20),
+            ("2G", 2 << 30),
+            ("1.5GB", 3 << 29),
+            ("2048k", 2 << 20),
+        ] {
+            assert_eq!(size(text), Some(bytes), "{text}");
+        }
+        for bad in [
+            "", "512", "0MB", "1KB", "MB", "-1GB", "1XB", "nanGB", "infGB",
+        ] {
+            assert_eq!(size(bad), None, "{bad}");
+        }
+        assert!(quarter() > 0);
+    }
+}

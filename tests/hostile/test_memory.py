@@ -1,0 +1,80 @@
+"""Memory is bounded whatever servers send, users wait for and tables hold; a drain ends when it should."""
+
+import subprocess
+import time
+
+import peers
+from conftest import LOADLINE
+
+SILENT = """
+loadline: 1
+target: {}
+load: {{rate: 20000/s, duration: 2s}}
+steps: [{{get: /}}]
+"""
+
+
+def peak_mb(loadline, *args: object) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Runs the command as the only child of a small process that then tells how large it became."""
+    code = (
+        "import resource, subprocess, sys;"
+        "ended = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL);"
+        "print('PEAK', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, flush=True);"
+        "sys.exit(ended.returncode)"
+    )
+    ended = subprocess.run(
+        ["python3", "-c", code, LOADLINE, *map(str, args)], cwd=loadline.folder, capture_output=True, text=True, timeout=60
+    )
+    return ended, int(ended.stdout.rsplit("PEAK", 1)[1]) / 1024
+
+
+def test_users_that_wait_are_bounded_and_a_drain_ends(loadline) -> None:
+    plan = loadline.write("plan.yml", SILENT)
+    with peers.Peer(peers.never) as peer:
+        plan.write_text(SILENT.format(peer.url))
+        begun = time.monotonic()
+        ended, peak = peak_mb(loadline, "run", plan, "--memory", "24MB", "--drain", "1s")
+        took = time.monotonic() - begun
+    summary = loadline.summary()
+    assert summary["arrivals"]["started"] <= 4096
+    assert summary["arrivals"]["unsent"] > 0
+    assert summary["requests"]["adds_up"]
+    assert any("memory budget was used up by users that wait" in note for note in summary["notes"]), summary["notes"]
+    assert peak < 150
+    # Two seconds of load and one of drain; what is beyond is for the report.
+    assert took < 10, ended.stderr
+
+
+def test_what_servers_send_is_bounded_and_no_fault_of_theirs(loadline) -> None:
+    body = b"[" + b"1," * (1 << 20) + b"1]"
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    plan = """
+loadline: 1
+target: {}
+load: {{rate: 20/s, duration: 200ms}}
+steps: [{{get: {{url: /, capture: {{first: "$[0]"}}}}}}]
+"""
+    with peers.Peer(peers.answer(answer)) as peer:
+        path = loadline.write("plan.yml", plan.format(peer.url))
+        for memory in ("1MB", "64MB"):
+            _, peak = peak_mb(loadline, "run", path, "--memory", memory)
+            summary = loadline.summary()
+            assert summary["requests"]["none_by_class"] == {"generator": 4}, memory
+            assert "memory budget" in summary["errors"][0]["reason"]
+            assert peak < 120
+        loadline("run", path, "--memory", "2GB")
+        assert loadline.summary()["requests"]["ok"] == 4
+
+
+def test_what_the_user_asks_for_is_told_before(loadline) -> None:
+    loadline.write("many.csv", "id,name\n" + "1,x\n" * 200_000)
+    plan = "loadline: 1\ntarget: http://127.0.0.1:1\ncsv: [{file: many.csv}]\n"
+    plan += "load: {rate: 1/s, duration: 1s}\nsteps: [{get: '/{{ id }}'}]\n"
+    ended = loadline("run", loadline.write("plan.yml", plan), "--memory", "8MB")
+    assert ended.returncode == 2
+    assert "many.csv: row " in ended.stderr
+    assert "raise --memory" in ended.stderr
+    ended = loadline("run", "http://127.0.0.1:1", "--connections", "5000", "--memory", "8MB")
+    assert ended.returncode == 2
+    assert "5000 users take about 29 MB of memory, the budget is 8 MB" in ended.stderr
+    assert loadline("run", "http://127.0.0.1:1", "--memory", "7").returncode == 2
