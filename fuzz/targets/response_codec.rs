@@ -29,5 +29,5 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
         assert_eq!(one.body, two.body);
         assert_eq!(one.headers, two.headers);
     }
-    let _ = engine::http::content::decoded(&one);
+    let _ = engine::http::content::decoded(&one, engine::http::decode::MAX_BODY);
 });

@@ -365,10 +365,9 @@ fn tell_notes(plan: &Plan) {
     }
 }
 
-/// Runs what was prepared, shows it, and says what to exit with.
-fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
-    let stop = StopHandle::default();
-    let mut setup = Setup {
+/// What the run needs beside its plan, as the flags have it.
+fn setup(ready: &Ready, args: &args::Run, stop: &StopHandle) -> Setup {
+    Setup {
         door: "run",
         options: Options {
             workers: args.workers,
@@ -387,7 +386,13 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
             metrics: ready.exports.metrics,
         },
         driver: None,
-    };
+    }
+}
+
+/// Runs what was prepared, shows it, and says what to exit with.
+fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
+    let stop = StopHandle::default();
+    let mut setup = setup(ready, args, &stop);
     let test = match ready
         .script
         .as_ref()

@@ -13,7 +13,7 @@ fn plan(secrets: &[&str]) -> Plan {
     plan.payloads = vec![plan::Payload {
         source: "users.csv".into(),
         fields: vec!["name".into(), "password".into()],
-        rows: vec![vec![json!("ada"), json!("lovelace-1815")]],
+        rows: vec![vec![json!("ada"), json!("lovelace-1815")]].into(),
         order: plan::RowOrder::Random,
         all_as: None,
     }];
