@@ -87,6 +87,8 @@ impl ScenarioDriver {
                     "the memory budget was used up by users that wait: arrivals were not started; {}",
                     memory::ADVICE
                 ));
+                // Those that wait must get their turn, or nothing would ever be given back.
+                tokio::task::coop::consume_budget().await;
                 continue;
             }
             worker.recorder.borrow_mut().run.started += 1;
