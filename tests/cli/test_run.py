@@ -204,7 +204,7 @@ steps:
 """
     with peers.Peer(peers.ok(b'{"token":"%s"}' % secret.encode())) as peer:
         run = loadline("run", loadline.write("p.yml", plan.replace("TARGET", peer.url)), "--once", "--trace")
-    assert "> GET /with/‹redacted›" in run.stdout
+    assert "> GET /with/‹redacted:" in run.stdout
     assert secret not in run.stdout.split("> GET /with/")[1]
     grep = subprocess.run(["grep", "-r", secret, ".loadline"], cwd=loadline.folder, capture_output=True)
     assert grep.returncode == 1, grep.stdout

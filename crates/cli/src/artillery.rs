@@ -177,6 +177,7 @@ fn tell_note(note: &Note) {
 
 fn inputs(args: &ArtilleryRun, environment: Vec<(String, String)>, test_id: &str) -> Inputs {
     Inputs {
+        secrets: Vec::new(),
         files: args.script.iter().chain(&args.input).cloned().collect(),
         config: args.config.clone(),
         environment: args.environment.clone(),
@@ -416,7 +417,7 @@ impl Observer for Screen {
 
     fn line(&mut self, line: &Line) {
         match line {
-            Line::Log(text) => log::out(&format!("{text}\n")),
+            Line::Log { text, .. } => log::out(&format!("{text}\n")),
             Line::Trace(text) => log::out(text),
             // What a script prints itself is no part of the console that `--quiet` silences.
             Line::Judged(judged) => {
@@ -429,7 +430,7 @@ impl Observer for Screen {
                     log::out(&error_text(error, print));
                 }
             }
-            Line::Captured(..) | Line::Remark(_) => {}
+            Line::Secret(_) | Line::Remark(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@ use engine::{
 };
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
+use report::redact::Redactor;
 
 use crate::{exit, log, memory, session};
 
@@ -82,6 +83,7 @@ fn carry_out(
         memory: memory::budget(None).ok(),
         ..Options::default()
     };
+    let mut lines = Lines(Redactor::new(plan, &[], session::salt()));
     let prepared = Prepared::new(&alone, options).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         lines.join("; ")
@@ -90,7 +92,7 @@ fn carry_out(
     let made = driver.clone();
     let driven = prepared.with_driver(std::sync::Arc::new(move |_, _| Box::new(made.clone())));
     driven
-        .run(Zero::in_ns(LEAD_NS), &mut Lines)
+        .run(Zero::in_ns(LEAD_NS), &mut lines)
         .map_err(|error| error.to_string())?;
     let outcome = driver
         .take()
@@ -98,16 +100,16 @@ fn carry_out(
     outcome.map_err(|why| format!("`{name}` failed: {why}"))
 }
 
-/// Prints lines, and forgets figures.
-struct Lines;
+/// Prints lines without their secrets, and forgets figures.
+struct Lines(Redactor);
 
 impl Sink for Lines {
     fn interval(&mut self, _: Interval) {}
 
     fn line(&mut self, line: Line) {
-        match line {
-            Line::Log(text) => log::out(&format!("{text}\n")),
-            Line::Remark(text) => log::warning(text),
+        match session::without_secrets(&mut self.0, line) {
+            Some(Line::Log { text, .. }) => log::out(&format!("{text}\n")),
+            Some(Line::Remark(text)) => log::warning(text),
             _ => {}
         }
     }

@@ -306,6 +306,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         test_id: String::new(),
         native: true,
         memory: Some(flags.memory),
+        secrets: args.secret.clone(),
         ..Inputs::default()
     };
     let mut plan = formats::load(&inputs)?;

@@ -8,7 +8,7 @@ use measure::{Interval, Labels};
 use plan::{Plan, Problem};
 use report::{
     record::{End, Event, EventKind, Manifest, Place, Run, Started, State, Writer},
-    redact::Redactor,
+    redact::{Redactor, Salt},
 };
 
 use crate::{
@@ -107,7 +107,8 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
         prepared = prepared.with_driver(driver);
     }
     descriptors(plan)?;
-    let redactor = || Redactor::new(plan, &setup.secrets);
+    let salt = salt();
+    let redactor = || Redactor::new(plan, &setup.secrets, salt);
     let labels = prepared.labels().all().to_vec();
     let zero = Zero::in_ns(LEAD_NS);
     let started = Started {
@@ -158,12 +159,25 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
         live: &live,
         redactor: redactor(),
         watch: Watch::begin(),
-        learned: Vec::new(),
     };
     let error = prepared.run(zero, &mut recording).err();
     let ended = finish(recording.writer, &stop, error);
     live.end(&ended.run);
     Ok(ended)
+}
+
+/// A new one for each run: the standard library draws its hashers' keys from the system's randomness.
+pub fn salt() -> Salt {
+    use std::hash::{BuildHasher, Hasher};
+    let random = || {
+        std::collections::hash_map::RandomState::new()
+            .build_hasher()
+            .finish()
+    };
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&random().to_ne_bytes());
+    bytes[8..].copy_from_slice(&random().to_ne_bytes());
+    Salt::new(bytes)
 }
 
 /// What the third signal does: it ends the process at once, whoever is in the middle of whatever.
@@ -232,18 +246,6 @@ struct Recording<'a> {
     live: &'a Live,
     redactor: Redactor,
     watch: Watch,
-    /// Values of captured secrets, while tracing.
-    learned: Vec<String>,
-}
-
-impl Recording<'_> {
-    /// A text without the plan's secrets, and without what was captured into variables of secret names.
-    fn hidden(&self, text: &str) -> String {
-        let text = self.redactor.text(text);
-        self.learned.iter().fold(text, |text, secret| {
-            text.replace(secret.as_str(), "‹redacted›")
-        })
-    }
 }
 
 impl Sink for Recording<'_> {
@@ -257,27 +259,37 @@ impl Sink for Recording<'_> {
     }
 
     fn line(&mut self, line: Line) {
-        let line = match line {
-            Line::Trace(text) => Line::Trace(self.hidden(&text)),
-            Line::Captured(name, value) => {
-                if self.redactor.is_secret_name(&name) && !value.is_empty() {
-                    self.learned.push(value);
-                }
-                return;
-            }
-            Line::Remark(text) => {
+        match without_secrets(&mut self.redactor, line) {
+            None => {}
+            Some(Line::Remark(text)) => {
                 let told = &self.writer.run().events;
                 if told.iter().all(|event| event.text != text) {
                     let at_ns = self.writer.run().totals.last_end_ns();
                     let event = Event::new(at_ns, EventKind::Warning, text);
                     tell(self.writer.event(&event));
                 }
-                return;
             }
-            other @ (Line::Log(_) | Line::Judged(_) | Line::Error(_)) => other,
-        };
-        self.observer.line(&line);
+            Some(line) => self.observer.line(&line),
+        }
     }
+}
+
+/// A line as it may be printed; none where it only tells of a secret.
+pub fn without_secrets(redactor: &mut Redactor, line: Line) -> Option<Line> {
+    Some(match line {
+        Line::Trace(text) => Line::Trace(redactor.text(&text)),
+        Line::Log { text, secrets } => {
+            let text = redactor.text_without(&text, &secrets);
+            Line::Log { text, secrets }
+        }
+        Line::Error(text) => Line::Error(redactor.text(&text)),
+        Line::Secret(secret) => {
+            redactor.learn(&secret);
+            return None;
+        }
+        Line::Remark(text) => Line::Remark(redactor.text(&text)),
+        judged @ Line::Judged(_) => judged,
+    })
 }
 
 /// Descriptors that a process needs beside its connections.

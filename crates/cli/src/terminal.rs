@@ -76,10 +76,10 @@ impl Observer for Progress {
 
     fn line(&mut self, line: &Line) {
         match line {
-            Line::Log(text) => log::out(&format!("{text}\n")),
+            Line::Log { text, .. } => log::out(&format!("{text}\n")),
             Line::Trace(text) => log::out(text),
             // Natively, expectations are checks: counted, not printed.
-            Line::Judged(_) | Line::Error(_) | Line::Captured(..) | Line::Remark(_) => {}
+            Line::Judged(_) | Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
         }
     }
 }

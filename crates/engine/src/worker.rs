@@ -49,18 +49,23 @@ pub enum Message {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
-    /// A scenario's `log`.
-    Log(String),
+    /// A scenario's `log`, and what the user's secret variables hold: whoever prints it hides that first.
+    Log {
+        /// What is to be printed.
+        text: String,
+        /// What must not be.
+        secrets: Vec<String>,
+    },
     /// What was found of an answer.
     Judged(Box<Judged>),
     /// What ended a virtual user, where the test wants to be told.
     Error(String),
     /// A part of a trace: several lines.
     Trace(String),
-    /// While tracing: what a variable was set to, so that whoever prints the trace can hide it by its name.
-    Captured(String, String),
     /// What every rendering of the run has to say.
     Remark(String),
+    /// While tracing: a value that a secret variable was set to, so that whoever prints the trace can hide it.
+    Secret(String),
 }
 
 /// What is the same for all workers of a run.
@@ -258,7 +263,9 @@ impl Worker {
 
     /// Sends a line to be printed, or counts it as lost.
     pub fn emit(&self, line: Line) {
-        if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
+        // A secret that were lost would be printed with the next line that holds it.
+        let may_be_lost = !matches!(line, Line::Secret(_));
+        if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES && may_be_lost {
             self.common.lines.fetch_sub(1, Ordering::Relaxed);
             self.recorder.borrow_mut().run.lines_lost += 1;
             return;

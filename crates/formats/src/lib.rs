@@ -83,6 +83,8 @@ pub struct Inputs {
     pub scenario_name: Option<String>,
     /// The environment variables that scripts may refer to.
     pub process_env: Vec<(String, String)>,
+    /// Names whose values are secret, beside the house list.
+    pub secrets: Vec<String>,
     /// What `{{ $testId }}` is.
     pub test_id: String,
     /// Run natively rather than behind Artillery's door: a status of 400 and above is a failed request.

@@ -1,25 +1,57 @@
 //! Which values of a plan must never be shown: those that stand under names like `Authorization`, `token` or `password`, and
-//! those of variables that flow into them. The record hides them wherever they appear.
+//! those of variables that flow into them; and which variables will hold such values once a virtual user has captured them. The
+//! record hides them wherever they appear.
 
 use std::collections::BTreeSet;
 
 use plan::{
     Plan, Step, Template, Variable,
-    scenario::{Body, PartContent},
+    scenario::{Body, Capture, Loop, Over, PartContent, Source},
+    secret::MIN_LENGTH,
     template::Piece,
     value,
 };
 use serde_json::Value;
 
-/// Shorter texts are not hidden by value: hiding every `a` of a report would hide the report.
-const MIN_LENGTH: usize = 4;
+use crate::Inputs;
 
-/// Fills the plan's list of secrets; `named` are names that the user calls secret beside the house list.
-pub(crate) fn collect(plan: &mut Plan, named: &[String]) {
+/// What a reader knows of secrets beside the plan.
+#[derive(Default)]
+pub(crate) struct Known<'a> {
+    /// Names that the user calls secret beside the house list.
+    pub names: Vec<String>,
+    /// What of the environment the file names: a secret's value may stand in the plan under any other name.
+    pub environment: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Known<'a> {
+    /// Those variables of the environment that a file names.
+    pub fn environment(inputs: &'a Inputs, used: &BTreeSet<String>) -> Vec<(&'a str, &'a str)> {
+        let all = inputs.process_env.iter();
+        all.filter(|(name, _)| used.contains(name))
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
+    }
+}
+
+/// Fills the plan's lists of secrets.
+pub(crate) fn collect(plan: &mut Plan, known: Known<'_>) {
     let mut secrets = Secrets {
-        named: named.iter().map(|name| name.to_ascii_lowercase()).collect(),
+        named: known.names.iter().map(|name| name.to_lowercase()).collect(),
         ..Secrets::default()
     };
+    for (name, text) in &known.environment {
+        if secrets.is_secret(name) {
+            secrets.text(text.trim());
+        }
+    }
+    for payload in &plan.payloads {
+        for name in payload.fields.iter().chain(&payload.all_as) {
+            if secrets.is_secret(name) {
+                secrets.variables.insert(name.clone());
+            }
+        }
+    }
     for scenario in plan.scenarios.iter().chain(&plan.before).chain(&plan.after) {
         secrets.steps(&scenario.steps);
     }
@@ -34,6 +66,8 @@ pub(crate) fn collect(plan: &mut Plan, named: &[String]) {
         }
     }
     plan.secrets.extend(secrets.texts);
+    plan.secret_variables.extend(secrets.variables);
+    plan.secret_names.extend(known.names);
 }
 
 #[derive(Default)]
@@ -47,13 +81,16 @@ struct Secrets {
 
 impl Secrets {
     fn is_secret(&self, name: &str) -> bool {
-        plan::is_secret_name(name) || self.named.contains(&name.to_ascii_lowercase())
+        plan::is_secret_name(name) || self.named.contains(&name.to_lowercase())
     }
 
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
-                Step::Loop(inner) => self.steps(&inner.steps),
+                Step::Loop(inner) => {
+                    self.steps(&inner.steps);
+                    self.elements(inner);
+                }
                 Step::Parallel(inner) => self.steps(&inner.steps),
                 Step::Request(request) => {
                     for (name, value) in request.headers.iter().chain(&request.cookies) {
@@ -69,6 +106,9 @@ impl Secrets {
                         self.named(name, value);
                     }
                     self.url(&request.url_text);
+                    for capture in &request.captures {
+                        self.capture(capture);
+                    }
                     match &request.body {
                         Body::Json(template) => self.template("", template, false),
                         Body::Form(pairs) => pairs
@@ -86,6 +126,45 @@ impl Secrets {
                 }
                 Step::Think(_) | Step::Log(_) => {}
             }
+        }
+    }
+
+    /// What is found under a secret name, or kept under one.
+    fn capture(&mut self, capture: &Capture) {
+        let Some(store) = &capture.store else { return };
+        let text = |template: &Template| {
+            let text = template.as_literal().and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let from = match &capture.from {
+            Source::Json { path, .. } | Source::XPath { path, .. } => text(path),
+            Source::Header(name) => text(name),
+            Source::Selector {
+                selector,
+                attribute,
+                ..
+            } => {
+                let attribute = attribute.as_ref().map(text).unwrap_or_default();
+                format!("{} {attribute}", text(selector))
+            }
+            Source::Regexp { pattern, .. } => pattern.clone(),
+        };
+        let mut words = from.split(|c: char| !c.is_alphanumeric() && !"_-$".contains(c));
+        if self.is_secret(store) || self.is_secret(&from) || words.any(|word| self.is_secret(word))
+        {
+            let path = plan::path::Path::parse(store);
+            self.variables.insert(path.root().to_owned());
+        }
+    }
+
+    /// The elements of a list are as secret as the list.
+    fn elements(&mut self, inner: &Loop) {
+        let Some(Over::Variable(path)) = &inner.over else {
+            return;
+        };
+        let path = plan::path::Path::parse(path);
+        if self.is_secret(path.text()) || self.variables.contains(path.root()) {
+            self.variables.insert(inner.element_as.clone());
         }
     }
 

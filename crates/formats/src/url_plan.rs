@@ -73,7 +73,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     );
     plan.http.pool = Pool::Shared(options.connections.unwrap_or(100));
     plan.http.verify_tls = !options.insecure;
-    crate::secrets::collect(&mut plan, &[]);
+    crate::secrets::collect(&mut plan, crate::secrets::Known::default());
     findings.finish(Some(plan))
 }
 

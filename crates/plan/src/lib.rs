@@ -22,6 +22,7 @@ pub mod regexp;
 pub mod rng;
 pub mod scenario;
 pub mod schedule;
+pub mod secret;
 pub mod template;
 pub mod units;
 mod validate;
@@ -37,6 +38,7 @@ pub use draw::Draw;
 pub use load::{Arrivals, FirstArrival, Load, Phase, Shape};
 pub use scenario::{Request, Scenario, Step};
 pub use schedule::Schedule;
+pub use secret::is_secret_name;
 pub use template::Template;
 pub use units::Rate;
 pub use validate::Problem;
@@ -86,6 +88,13 @@ pub struct Plan {
     /// Values that must never be shown: the reader's finds beside the house list of names.
     #[serde(skip)]
     pub secrets: Vec<String>,
+    /// Names whose values are secret, that the user adds to the house list.
+    #[serde(skip)]
+    pub secret_names: Vec<String>,
+    /// Variables (the first part of their path) that hold something secret once a virtual user has set them: those with secret
+    /// names, those taken from under secret names, and those that flow into something secret.
+    #[serde(skip)]
+    pub secret_variables: Vec<String>,
 }
 
 impl Plan {
@@ -118,27 +127,10 @@ impl Plan {
             files: Vec::new(),
             allow_hosts: Vec::new(),
             secrets: Vec::new(),
+            secret_names: Vec::new(),
+            secret_variables: Vec::new(),
         }
     }
-}
-
-/// Names that contain one of these, in any case, hold secrets: the house list, for readers and for the record alike.
-pub const SECRET_WORDS: [&str; 8] = [
-    "authorization",
-    "cookie",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "key",
-    "credential",
-];
-
-/// Whether a header, variable, query or JSON name says that its value is secret.
-#[must_use]
-pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 /// The reader that made a plan.
@@ -244,6 +236,7 @@ pub struct Http {
     /// Whether a virtual user keeps the cookies it is given.
     pub cookie_jar: bool,
     /// What the jar lets through.
+    #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
 }
 

@@ -9,7 +9,7 @@ use measure::{
 use plan::{FirstArrival, Format, Load, Phase, Plan, Rate, Shape};
 use report::{
     record::{End, HostSample, Manifest, Place, Started, State, Writer},
-    redact::Redactor,
+    redact::{Redactor, Salt},
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &manifest,
         &plan,
         labels.all(),
-        Redactor::new(&plan, &[]),
+        Redactor::new(&plan, &[], Salt::default()),
     )?;
     let cuts = Cuts::new(WALL, &[seconds * SECOND]);
     let mut recorder = Recorder::new(0, cuts, labels.all().len(), None);

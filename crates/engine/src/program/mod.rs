@@ -56,6 +56,8 @@ pub struct Program {
     pub made_endpoints: Option<plan::plugins::Endpoints>,
     /// Whether what ends a virtual user is printed.
     pub prints_errors: bool,
+    /// Variables that hold something secret.
+    pub secret_variables: Vec<String>,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
     /// Which hosts may be loaded.
@@ -117,6 +119,12 @@ pub struct Enter {
 }
 
 impl Program {
+    /// Whether a variable, by the first part of its path, holds something secret.
+    #[must_use]
+    pub fn is_secret(&self, root: &str) -> bool {
+        self.secret_variables.iter().any(|name| name == root)
+    }
+
     /// Compiles a plan.
     ///
     /// # Errors
@@ -157,6 +165,7 @@ impl Program {
             // Wherever a name can stand, it stands in the scenarios' own words; expectations show all variables.
             uses_uuid: plan.plugins.expect.is_some_and(|e| e.prints_exchange())
                 || serde_json::to_string(&plan.scenarios).is_ok_and(|text| text.contains("$uuid")),
+            secret_variables: plan.secret_variables.clone(),
             made_endpoints: plan
                 .plugins
                 .endpoints

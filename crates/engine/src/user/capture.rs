@@ -203,10 +203,10 @@ impl User<'_> {
                 self.vars.unset(path);
                 continue;
             };
-            if self.worker.common.trace {
-                let text = plan::value::text(Some(&value));
-                self.worker
-                    .emit(Line::Captured(path.text().to_owned(), text));
+            if self.worker.common.trace && self.worker.program.is_secret(path.root()) {
+                for secret in plan::secret::leaves(&value) {
+                    self.worker.emit(Line::Secret(secret));
+                }
             }
             self.vars.store(path, value);
         }

@@ -18,7 +18,7 @@ use measure::{
 use plan::{
     rng::{Purpose, Rng},
     scenario::{Jitter, LoopCount, LoopRange, Over, ThinkTime},
-    template::Template,
+    template::{Scope, Template},
     units,
 };
 use serde_json::Value;
@@ -235,7 +235,15 @@ impl<'a> User<'a> {
 
     fn log(&mut self, template: &Template) {
         let text = template.to_text(&self.vars, &mut self.rng);
-        self.worker.emit(Line::Log(text));
+        let secrets = self.secrets();
+        self.worker.emit(Line::Log { text, secrets });
+    }
+
+    /// What the secret variables hold now.
+    fn secrets(&self) -> Vec<String> {
+        let known = self.worker.program.secret_variables.iter();
+        let values = known.filter_map(|name| self.vars.get(name));
+        values.flat_map(plan::secret::leaves).collect()
     }
 
     async fn think(&mut self, time: &ThinkTime, jitter: Option<Jitter>) -> Result<(), End> {

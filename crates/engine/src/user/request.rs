@@ -246,7 +246,10 @@ impl User<'_> {
             .name
             .as_ref()
             .map(|name| name.to_text(&self.vars, &mut self.rng));
-        naming.name(&self.worker.program.target, &url, name.as_deref())
+        let made = naming.name(&self.worker.program.target, &url, name.as_deref())?;
+        // It goes into the record, which cannot know what a user has captured.
+        let hide = |name: String, secret: &String| name.replace(secret.as_str(), "‹redacted›");
+        Some(self.secrets().iter().fold(made, hide))
     }
 
     /// Closes a hop that was redirected: it is counted apart, and its answer is forgotten.

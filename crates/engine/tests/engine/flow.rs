@@ -291,7 +291,7 @@ fn logs_and_traces_come_out() {
             ..Options::default()
         },
     );
-    assert!(matches!(&kept.lines[0], Line::Log(text) if text.len() == 5 + 36));
+    assert!(matches!(&kept.lines[0], Line::Log { text, .. } if text.len() == 5 + 36));
     assert!(matches!(&kept.lines[1], Line::Trace(text) if text.contains("> GET /x HTTP/1.1")));
     assert!(
         matches!(&kept.lines[2], Line::Trace(text) if text.contains("< 200") && text.contains("< hello"))

@@ -1,7 +1,10 @@
 //! Artillery's preparation, one function per step and in its order: files, environment, target, `-k`, payload paths, overrides,
 //! variables, and the first template pass. Its result is the script as it will be validated and translated.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value};
 
@@ -28,6 +31,8 @@ pub(super) struct Script {
     pub cli_variables: Map<String, Value>,
     /// The lists of environment variables, as the script sees them.
     pub process_env: Value,
+    /// What of the environment the script names, its configuration included, which is expanded before it is translated.
+    pub env_used: BTreeSet<String>,
 }
 
 /// Runs all steps; none if nothing sensible is left to look at.
@@ -55,6 +60,7 @@ pub(super) fn prepare(
         .map(|(name, value)| (name.clone(), Value::from(value.as_str())));
     add_plugins(&mut root, inputs, findings);
     let script = Script {
+        env_used: env_used(&root, inputs),
         dirname: dirname(config_path),
         process_env: Value::Object(env.collect()),
         root,
@@ -66,6 +72,26 @@ pub(super) fn prepare(
         had_target,
         findings,
     ))
+}
+
+/// The names of environment variables in texts that speak of the environment.
+fn env_used(root: &Node, inputs: &Inputs) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        match &node.data {
+            Data::Scalar(Value::String(text))
+                if text.contains("$env") || text.contains("$processEnvironment") =>
+            {
+                let names = inputs.process_env.iter().map(|(name, _)| name);
+                used.extend(names.filter(|name| text.contains(*name)).cloned());
+            }
+            Data::Scalar(_) => {}
+            Data::List(items) => open.extend(items),
+            Data::Map(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+        }
+    }
+    used
 }
 
 /// Whether anybody ever named a target, so that one that vanished while it was expanded is told apart.

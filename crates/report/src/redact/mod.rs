@@ -1,6 +1,7 @@
 //! Keeps secrets out of everything that is written: values known to be secret wherever they occur, and whatever stands under
-//! a name like `Authorization` or `token`. A secret is shown as `‹redacted:6 hex›` of its SHA-256, so that two runs with
-//! different credentials can be told apart. This module decides what is hidden; it writes nothing.
+//! a name like `Authorization` or `token`. A secret is shown as `‹redacted:6 hex›`, the same within a run, so that one credential
+//! can be told from another; the mark is salted, so that nobody can try passwords against it. This module decides what is hidden;
+//! it writes nothing.
 
 mod scan;
 mod tree;
@@ -12,19 +13,51 @@ use sha2::{Digest, Sha256};
 
 use values::Values;
 
+/// What makes the marks of a run its own: drawn at random for each run, the same in all its parts, and never written down.
+#[derive(Clone, Copy, Default)]
+pub struct Salt([u8; 16]);
+
+impl Salt {
+    /// Of random bytes.
+    #[must_use]
+    pub fn new(random: [u8; 16]) -> Salt {
+        Salt(random)
+    }
+
+    /// How a secret is shown.
+    fn hidden(self, secret: &str) -> String {
+        if secret.is_empty() || secret.starts_with(MARK) {
+            return secret.to_owned();
+        }
+        let digest = Sha256::new()
+            .chain_update(self.0)
+            .chain_update(secret)
+            .finalize();
+        format!("{MARK}{:02x}{:02x}{:02x}›", digest[0], digest[1], digest[2])
+    }
+}
+
+impl std::fmt::Debug for Salt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Salt")
+    }
+}
+
 /// Hides secrets in texts, command lines and JSON.
 #[derive(Debug, Default)]
 pub struct Redactor {
     names: Names,
     values: Values,
+    salt: Salt,
 }
 
 impl Redactor {
     /// Knows the plan's secrets, whatever the plan holds under secret names, and names that the user added.
     #[must_use]
-    pub fn new(plan: &Plan, extra_names: &[String]) -> Redactor {
+    pub fn new(plan: &Plan, extra_names: &[String], salt: Salt) -> Redactor {
+        let extra = extra_names.iter().chain(&plan.secret_names);
         let names = Names {
-            extra: extra_names.iter().map(|name| name.to_lowercase()).collect(),
+            extra: extra.map(|name| name.to_lowercase()).collect(),
         };
         let mut found = plan.secrets.clone();
         if let Ok(tree) = serde_json::to_value(plan) {
@@ -32,16 +65,35 @@ impl Redactor {
         }
         scan::collect(&plan.target, &names, &mut found);
         collect_columns(plan, &names, &mut found);
+        let inherited = plan.inherited.iter();
+        let secret = inherited.filter(|(name, _)| plan.secret_variables.contains(name));
+        found.extend(secret.flat_map(|(_, value)| plan::secret::leaves(value)));
         Redactor {
-            values: Values::new(&found),
+            values: Values::new(&found, salt),
             names,
+            salt,
         }
+    }
+
+    /// Hides a value that became known while the test runs, from now on and in all its forms.
+    pub fn learn(&mut self, secret: &str) {
+        self.values.learn(secret, self.salt);
     }
 
     /// A text without its secrets.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        scan::hide(&self.values.hide(text), &self.names)
+        scan::hide(&self.values.hide(text), &self.names, self.salt)
+    }
+
+    /// A text without its secrets and without those that are known of it alone: a virtual user's are not kept.
+    #[must_use]
+    pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
+        let mut own = Values::default();
+        for secret in secrets {
+            own.learn(secret, self.salt);
+        }
+        self.text(&own.hide(text))
     }
 
     /// A command line without its secrets: `--token X`, `--token=X`, and what any text may hold.
@@ -53,13 +105,13 @@ impl Redactor {
                 .starts_with('-')
                 .then(|| argument.trim_start_matches('-'));
             if std::mem::take(&mut hide_next) && flag.is_none() {
-                return hidden(argument);
+                return self.salt.hidden(argument);
             }
             if let Some((name, value)) = flag.and_then(|flag| flag.split_once('=')) {
                 let is_secret = self.names.is_secret_flag(name);
                 let dashes = &argument[..argument.len() - name.len() - value.len() - 1];
                 return if is_secret {
-                    format!("{dashes}{name}={}", hidden(value))
+                    format!("{dashes}{name}={}", self.salt.hidden(value))
                 } else {
                     self.text(argument)
                 };
@@ -75,12 +127,6 @@ impl Redactor {
     pub fn json(&self, value: &Value) -> Value {
         tree::hide(self, value, false)
     }
-
-    /// Whether what stands under a name is secret.
-    #[must_use]
-    pub fn is_secret_name(&self, name: &str) -> bool {
-        self.names.is_secret(name)
-    }
 }
 
 /// So many values of a table's secret columns are looked for everywhere, each in all its forms: a hundredth of a second and
@@ -90,7 +136,7 @@ const MAX_COLUMN_VALUES: usize = 1_000;
 fn collect_columns(plan: &Plan, names: &Names, found: &mut Vec<String>) {
     for payload in &plan.payloads {
         for (column, name) in payload.fields.iter().enumerate() {
-            if names.is_secret(name) {
+            if names.is_secret(name) || plan.secret_variables.contains(name) {
                 let cells = payload
                     .rows
                     .iter()
@@ -118,15 +164,6 @@ impl Names {
     fn is_secret_flag(&self, name: &str) -> bool {
         name != "secret" && self.is_secret(name)
     }
-}
-
-/// How a secret is shown.
-fn hidden(secret: &str) -> String {
-    if secret.is_empty() || secret.starts_with(MARK) {
-        return secret.to_owned();
-    }
-    let digest = Sha256::digest(secret.as_bytes());
-    format!("{MARK}{:02x}{:02x}{:02x}›", digest[0], digest[1], digest[2])
 }
 
 const MARK: &str = "‹redacted:";

@@ -1,15 +1,15 @@
 //! Secrets in free text, found by the name before them: `token=…` in queries and flags, `Authorization: …` in headers,
 //! `"password":"…"` in JSON, `user:password@` in URLs, `Bearer …`. Templates (`{{ token }}`) are no secrets and stay.
 
-use super::{MARK, Names, hidden};
+use super::{MARK, Names, Salt};
 
 /// A text without the secrets that names give away.
-pub(super) fn hide(text: &str, names: &Names) -> String {
+pub(super) fn hide(text: &str, names: &Names, salt: Salt) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (from, to) in spans(text, names) {
         out.push_str(&text[done..from]);
-        out.push_str(&hidden(&text[from..to]));
+        out.push_str(&salt.hidden(&text[from..to]));
         done = to;
     }
     out.push_str(&text[done..]);
@@ -39,7 +39,7 @@ fn spans(text: &str, names: &Names) -> Vec<(usize, usize)> {
         } else if text[end..].starts_with("://") {
             password_in_url(text, end + 3)
         } else if names.is_secret(word) {
-            value_after(text, end, word)
+            value_after(text, start, end)
         } else {
             None
         };
@@ -71,7 +71,8 @@ fn password_in_url(text: &str, at: usize) -> Option<(usize, usize)> {
 }
 
 /// The value that follows a secret name, if one does.
-fn value_after(text: &str, end: usize, name: &str) -> Option<(usize, usize)> {
+fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+    let name = &text[start..end];
     let unquoted = text[end..].trim_start_matches(['"', '\'', '\\']);
     let was_quoted = unquoted.len() < text.len() - end;
     let rest = unquoted.trim_start_matches(' ');
@@ -80,7 +81,8 @@ fn value_after(text: &str, end: usize, name: &str) -> Option<(usize, usize)> {
     let is_header = name.contains(['-', '_'])
         || ["authorization", "cookie"]
             .iter()
-            .any(|header| name.eq_ignore_ascii_case(header));
+            .any(|header| name.eq_ignore_ascii_case(header))
+        || begins_trace_line(text, start);
     if separator != '=' && !(separator == ':' && (was_quoted || is_header)) {
         return None;
     }
@@ -91,7 +93,33 @@ fn value_after(text: &str, end: usize, name: &str) -> Option<(usize, usize)> {
     if separator == ':' && is_header && !was_quoted {
         return Some(header_value(text, from));
     }
-    Some(bare_value(text, from))
+    Some(nested_value(text, from).unwrap_or_else(|| bare_value(text, from)))
+}
+
+/// Traces begin the lines of requests with `> ` and those of answers with `< `: a name there is a header's.
+fn begins_trace_line(text: &str, start: usize) -> bool {
+    let line = text[..start].rsplit('\n').next().unwrap_or_default();
+    matches!(line, "> " | "< ")
+}
+
+/// A list or a mapping in JSON, to its closing bracket or to the end of the text.
+fn nested_value(text: &str, from: usize) -> Option<(usize, usize)> {
+    let rest = &text[from..];
+    if !rest.starts_with(['[', '{']) || rest.starts_with("{{") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    for (at, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((from, from + at + 1));
+        }
+    }
+    Some((from, text.len()))
 }
 
 /// A value in quotes. The quotes may be escaped, as in JSON that stands in a JSON string: it ends at the next quote that is

@@ -22,7 +22,12 @@ fn plan(secrets: &[&str]) -> Plan {
 }
 
 fn redactor() -> Redactor {
-    Redactor::new(&plan(&["s3cr3t value/+", "abc123abc123"]), &["pin".into()])
+    salted(Salt::default())
+}
+
+fn salted(salt: Salt) -> Redactor {
+    let plan = plan(&["s3cr3t value/+", "abc123abc123"]);
+    Redactor::new(&plan, &["pin".into()], salt)
 }
 
 #[test]
@@ -45,8 +50,40 @@ fn known_values_in_every_form() {
         );
     }
     assert_eq!(redactor.text("nothing to hide"), "nothing to hide");
+}
+
+#[test]
+fn marks_are_the_same_within_a_run_and_tell_nothing_outside_it() {
+    let (one, other) = (salted(Salt::new([1; 16])), salted(Salt::new([2; 16])));
+    let mark = one.text("abc123abc123");
+    assert_eq!(one.text("x abc123abc123"), format!("x {mark}"));
+    // By its name, by its value, and learned later: one mark.
+    assert_eq!(one.text("pin=abc123abc123"), format!("pin={mark}"));
+    let mut learning = Redactor::new(&plan(&[]), &[], Salt::new([1; 16]));
+    learning.learn("abc123abc123");
+    assert_eq!(learning.text("abc123abc123"), mark);
+    assert_ne!(other.text("abc123abc123"), mark);
     // printf %s abc123abc123 | sha256sum
-    assert_eq!(redactor.text("abc123abc123"), "‹redacted:943efe›");
+    assert_ne!(mark, "‹redacted:943efe›");
+    assert_eq!(format!("{:?}", Salt::new([1; 16])), "Salt");
+}
+
+#[test]
+fn what_is_learned_is_hidden_in_every_form_however_much_it_is() {
+    let mut redactor = Redactor::new(&plan(&[]), &[], Salt::default());
+    for i in 0..300 {
+        redactor.learn(&format!("learned/{i:03}"));
+    }
+    for text in [
+        "/x/learned/000",
+        "/x?a=learned%2F001",
+        "/x/learned/299",
+        "?b=learned%2f298",
+    ] {
+        let shown = redactor.text(text);
+        assert!(!shown.contains("learned"), "{text}: {shown}");
+    }
+    assert_eq!(redactor.text("learned"), "learned");
 }
 
 #[test]
@@ -75,6 +112,14 @@ fn names_in_free_text() {
         ("http://h.test:80/x?a=b@c", "http://h.test:80/x?a=b@c"),
         ("x-api-key: xyz", "x-api-key: #"),
         ("sent Bearer xyz.abc", "sent Bearer #"),
+        ("< jwt: xyz\n< author: ada", "< jwt: #\n< author: ada"),
+        ("< Pin: 1234\nPin: a word", "< Pin: #\nPin: a word"),
+        ("/a?sig=xyz&design=b", "/a?sig=#&design=b"),
+        (
+            "{\"tokens\": [\"x\", \"y\"], \"n\": 1}",
+            "{\"tokens\": #, \"n\": 1}",
+        ),
+        ("{\"session\":{\"id\":\"x\"}}", "{\"session\":#}"),
     ] {
         let got = redactor.text(text);
         let mut plain = String::new();

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Names, Redactor, hidden, scan};
+use super::{Names, Redactor, scan};
 
 /// A copy without secrets. `secret` says that the tree stands under a secret name.
 pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
@@ -12,7 +12,7 @@ pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
             Value::String(hidden_text(redactor, text))
         }
         Value::String(text) => Value::String(redactor.text(text)),
-        Value::Number(number) if secret => Value::String(hidden(&number.to_string())),
+        Value::Number(number) if secret => Value::String(redactor.salt.hidden(&number.to_string())),
         Value::Array(items) => {
             let second = secret || second_is_secret(&redactor.names, items);
             let pair = is_pair(items);
@@ -54,8 +54,8 @@ fn hidden_text(redactor: &Redactor, text: &str) -> String {
     }
     match scheme(text) {
         Some((scheme, rest)) if rest.trim().is_empty() => scheme.to_owned(),
-        Some((scheme, rest)) => format!("{scheme} {}", hidden(rest.trim())),
-        None => hidden(text),
+        Some((scheme, rest)) => format!("{scheme} {}", redactor.salt.hidden(rest.trim())),
+        None => redactor.salt.hidden(text),
     }
 }
 

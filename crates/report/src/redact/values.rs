@@ -6,49 +6,81 @@ use std::collections::BTreeMap;
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::{Engine as _, engine::general_purpose};
 
-use super::hidden;
+use plan::secret::MIN_LENGTH;
 
-/// Shorter texts are not looked for: hiding every `a` of a report would hide the report.
-const MIN_LENGTH: usize = 4;
+use super::Salt;
+
 /// Of a secret of four bytes, so many characters of base64 depend on nothing else.
 const MIN_BASE64: usize = 4;
+
+/// So many forms of values learned last are looked for one by one, before they join the others; of very many, a quarter.
+const MOST_RECENT: usize = 256;
 
 /// The forms of all secret values.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    matcher: Option<AhoCorasick>,
     /// What each form is replaced by.
+    forms: BTreeMap<String, String>,
+    matcher: Option<AhoCorasick>,
+    /// What the matcher's forms are replaced by, in its order.
     shown: Vec<String>,
+    /// Those that the matcher does not know yet.
+    recent: Vec<(String, String)>,
 }
 
 impl Values {
-    pub(super) fn new(secrets: &[String]) -> Values {
-        let mut forms = BTreeMap::new();
-        for secret in secrets
-            .iter()
-            .map(|secret| secret.trim())
-            .filter(|secret| secret.len() >= MIN_LENGTH)
-        {
-            for form in forms_of(secret) {
-                forms.entry(form).or_insert_with(|| hidden(secret));
-            }
+    pub(super) fn new(secrets: &[String], salt: Salt) -> Values {
+        let mut values = Values::default();
+        for secret in secrets {
+            values.add(secret, salt);
         }
-        let (forms, shown): (Vec<String>, Vec<String>) = forms.into_iter().unzip();
-        let matcher = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&forms)
-            .ok();
-        Values {
-            matcher: matcher.filter(|_| !forms.is_empty()),
-            shown,
+        values.settle();
+        values
+    }
+
+    /// Another value, from now on.
+    pub(super) fn learn(&mut self, secret: &str, salt: Salt) {
+        self.add(secret, salt);
+        if self.recent.len() > MOST_RECENT.max(self.forms.len() / 4) {
+            self.settle();
         }
     }
 
+    fn add(&mut self, secret: &str, salt: Salt) {
+        let secret = secret.trim();
+        let is_known =
+            self.forms.contains_key(secret) || self.recent.iter().any(|(form, _)| form == secret);
+        if secret.len() < MIN_LENGTH || is_known {
+            return;
+        }
+        let shown = salt.hidden(secret);
+        let forms = forms_of(secret).into_iter();
+        self.recent.extend(forms.map(|form| (form, shown.clone())));
+    }
+
+    fn settle(&mut self) {
+        for (form, shown) in self.recent.drain(..) {
+            self.forms.entry(form).or_insert(shown);
+        }
+        let matcher = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(self.forms.keys())
+            .ok();
+        self.shown = self.forms.values().cloned().collect();
+        self.matcher = matcher.filter(|_| !self.forms.is_empty());
+    }
+
     pub(super) fn hide(&self, text: &str) -> String {
-        match &self.matcher {
+        let mut text = match &self.matcher {
             Some(matcher) => matcher.replace_all(text, &self.shown),
             None => text.to_owned(),
+        };
+        for (form, shown) in &self.recent {
+            if text.contains(form.as_str()) {
+                text = text.replace(form.as_str(), shown);
+            }
         }
+        text
     }
 }
 
@@ -80,6 +112,9 @@ fn forms_of(secret: &str) -> Vec<String> {
         forms.extend(base64_core(secret.as_bytes(), offset));
     }
     forms.retain(|form| form.len() >= MIN_LENGTH);
+    // Longest first: what holds another form is replaced before it.
+    forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
+    forms.dedup();
     forms
 }
 

@@ -5,7 +5,7 @@ use plan::Plan;
 use report::{
     console::{Scene, plain, screen},
     record::{HostSample, Manifest, Run, Writer},
-    redact::Redactor,
+    redact::{Redactor, Salt},
 };
 
 use crate::support::{intervals, labels, plan, started};
@@ -13,7 +13,11 @@ use crate::support::{intervals, labels, plan, started};
 /// The hand-made run up to the end of an interval, and that interval.
 fn run_until(plan: &Plan, index: u64) -> (Run, Interval) {
     let manifest = Manifest::new(plan, started());
-    let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::new(plan, &[]));
+    let mut writer = Writer::in_memory(
+        &manifest,
+        labels().all(),
+        Redactor::new(plan, &[], Salt::default()),
+    );
     for interval in intervals() {
         writer.interval(&interval, &HostSample::default());
         if interval.index == index {

@@ -9,7 +9,7 @@ use plan::{Note, Phase, Plan, Request, Scenario, Shape, Step, Template, Variable
 use proptest::prelude::*;
 use report::{
     record::{End, Event, EventKind, HostSample, Manifest, Place, Started, State, Writer},
-    redact::Redactor,
+    redact::{Redactor, Salt},
 };
 use serde_json::json;
 
@@ -107,7 +107,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
         },
     );
     let place = Place::new(Some(folder.0.join("runs")), 1);
-    let redactor = Redactor::new(&plan, extra);
+    let redactor = Redactor::new(&plan, extra, Salt::default());
     let mut writer = Writer::create(&place, &manifest, &plan, labels.all(), redactor).unwrap();
     let mut interval: Interval = intervals().remove(0);
     for (i, text) in texts.iter().enumerate() {

@@ -13,7 +13,7 @@ use measure::{
 use plan::{FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, criteria::parse_criterion};
 use report::{
     record::{End, HostSample, Manifest, Place, Run, Started, State, Writer},
-    redact::Redactor,
+    redact::{Redactor, Salt},
 };
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -225,5 +225,12 @@ pub fn write(runs: &Path, plan: &Plan) -> Run {
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {
     let place = Place::new(Some(runs.to_owned()), 0xbeef);
     let manifest = Manifest::new(plan, started());
-    Writer::create(&place, &manifest, plan, labels, Redactor::new(plan, &[])).unwrap()
+    Writer::create(
+        &place,
+        &manifest,
+        plan,
+        labels,
+        Redactor::new(plan, &[], Salt::default()),
+    )
+    .unwrap()
 }

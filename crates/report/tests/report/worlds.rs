@@ -9,7 +9,7 @@ use plan::{
 };
 use report::{
     record::{End, HostSample, Manifest, Run, State, Writer},
-    redact::Redactor,
+    redact::{Redactor, Salt},
 };
 
 use super::support::{MS, SECOND, WALL, started};
@@ -161,7 +161,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
     labels.id(Group::Request, "GET", "/cart");
     labels.id(Group::Iteration, "", "checkout");
     let manifest = Manifest::new(&plan, started());
-    let redactor = || Redactor::new(&plan, &[]);
+    let redactor = || Redactor::new(&plan, &[], Salt::default());
     let mut writer = Writer::in_memory(&manifest, labels.all(), redactor());
     let cuts = Cuts::new(WALL, plan.schedule(1).phase_ends());
     let mut recorder = Recorder::new(0, cuts, labels.all().len(), None);

@@ -107,7 +107,9 @@ pub(super) fn translate(
     };
     let files = inputs.files.iter().chain(&inputs.config);
     plan.files = files.map(|path| path.display().to_string()).collect();
-    secrets::collect(&mut plan, &[]);
+    let names = inputs.secrets.clone();
+    let environment = secrets::Known::environment(inputs, &script.env_used);
+    secrets::collect(&mut plan, secrets::Known { names, environment });
     Some(plan)
 }
 

@@ -7,7 +7,7 @@ mod request;
 mod steps;
 mod variables;
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use plan::{Criterion, Format, Load, Plan, Scenario, StopRule, Template, criteria};
 use serde_json::{Map, Value};
@@ -32,6 +32,8 @@ struct Translator<'a> {
     templates: Templates,
     /// The environment, for `$env`.
     env: Value,
+    /// What of it the plan names.
+    env_used: BTreeSet<String>,
     /// What every request sends unless it says otherwise.
     headers: Vec<(String, Template)>,
     follow_redirects: bool,
@@ -57,6 +59,7 @@ pub(super) fn translate(
             ..Templates::default()
         },
         env: Value::Object(env.collect::<Map<_, _>>()),
+        env_used: BTreeSet::new(),
         headers: vec![(
             "user-agent".into(),
             Template::from(concat!("loadline/", env!("CARGO_PKG_VERSION"))),
@@ -108,8 +111,10 @@ impl Translator<'_> {
         plan.stop = self.stop_rules(root.get("stop"));
         plan.files = vec![path.display().to_string()];
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
-        let named = self.texts(root.get("secrets"), "secrets");
-        secrets::collect(&mut plan, &named);
+        let mut names = self.texts(root.get("secrets"), "secrets");
+        names.extend(self.inputs.secrets.iter().cloned());
+        let environment = secrets::Known::environment(self.inputs, &self.env_used);
+        secrets::collect(&mut plan, secrets::Known { names, environment });
         Some(plan)
     }
 
@@ -296,6 +301,7 @@ impl Translator<'_> {
     }
 
     fn check_env(&mut self, key: &str, mark: Mark) -> bool {
+        self.env_used.insert(key.to_owned());
         let set = self.env.get(key).is_some();
         if !set {
             self.findings
