@@ -54,10 +54,10 @@ $(VENV)/ready:
 	python3 -m venv $(VENV)
 	touch $@
 
-$(VENV)/tests-ready: tests/requirements.txt $(VENV)/ready
+$(VENV)/tests-ready: tests/requirements.txt tests/missing-packages $(VENV)/ready
 	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
-	if [ "$$(id -u)" = 0 ] && ! { command -v wrk openssl chromium pdftotext && ls /usr/lib/*/lua/5.1/cjson.so; } >/dev/null 2>&1; then \
-	  apt-get update && apt-get install -y --no-install-recommends wrk openssl lua-cjson chromium poppler-utils; fi
+	missing=$$(tests/missing-packages); if [ "$$(id -u)" = 0 ] && [ -n "$$missing" ]; then \
+	  apt-get update && apt-get install -y --no-install-recommends $$missing; fi
 	touch $@
 
 bench: web/dist/report.html

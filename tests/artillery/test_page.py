@@ -6,6 +6,7 @@ from pathlib import Path
 
 import peers
 import pytest
+from needs import need
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -71,7 +72,7 @@ def identity(tmp_path_factory):
     """A key and its certificate, for the script that names some."""
     folder = tmp_path_factory.mktemp("identity")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "pem.key"]
-    command = ["openssl", "req", "-x509", *key, "-out", "pem.pem", "-subj", "/CN=some.test"]
+    command = [need("openssl"), "req", "-x509", *key, "-out", "pem.pem", "-subj", "/CN=some.test"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
     return {name: (folder / name).read_text() for name in ("pem.key", "pem.pem")}
 

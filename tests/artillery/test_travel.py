@@ -9,6 +9,7 @@ import threading
 
 import peers
 import pytest
+from needs import need
 
 SCRIPT = """
 config: {{ target: {url}, phases: [ {{ duration: 1, arrivalCount: 1 }} ], tls: {tls} }}
@@ -35,7 +36,7 @@ commonName = supplied
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """An authority, a server of its for 127.0.0.1 and one for elsewhere, one that signed itself, and a client."""
-    assert shutil.which("openssl"), "openssl makes the certificates of these tests"
+    need("openssl")
     folder = tmp_path_factory.mktemp("certificates")
 
     def openssl(*args: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from needs import need
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 WEB = Path(__file__).parent.parent.parent / "web"
@@ -34,7 +35,7 @@ def fixtures() -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=need("chromium"), args=["--no-sandbox"])
         yield browser
         browser.close()
 

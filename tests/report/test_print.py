@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from needs import need
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 UNCUT = """
@@ -25,7 +26,7 @@ TABLES = """
 
 def words_on_paper(pdf: Path) -> Counter[str]:
     """The words of a PDF; each lies on its page as a whole."""
-    text = subprocess.run(["pdftotext", "-bbox", pdf, "-"], capture_output=True, text=True, check=True, timeout=60).stdout
+    text = subprocess.run([need("pdftotext"), "-bbox", pdf, "-"], capture_output=True, text=True, check=True, timeout=60).stdout
     words = Counter()
     for sheet in ElementTree.fromstring(text.replace("\f", "")).iter(f"{XHTML}page"):
         width, height = float(sheet.get("width")), float(sheet.get("height"))

@@ -2,19 +2,19 @@
 lines of the report, exit codes."""
 
 import re
-import shutil
 import subprocess
 
 import peers
 import pytest
 import recording
 from conftest import LOADLINE
+from needs import need
 
 
 @pytest.fixture(autouse=True, scope="module")
 def original() -> None:
     """Without the original there is nothing to compare with, and that is no success."""
-    assert shutil.which("wrk"), "wrk is not installed: apt-get install wrk"
+    need("wrk")
 
 
 SUM = """

@@ -1,0 +1,34 @@
+"""The set-up of these tests: every tool that is missing is found to be, whatever else is there."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from needs import PACKAGES, need
+
+MISSING = Path(__file__).parent / "missing-packages"
+
+
+@pytest.mark.parametrize(
+    ("there", "missing"),
+    [
+        ([], ["wrk", "openssl", "chromium", "poppler-utils", "lua-cjson"]),
+        (["wrk", "openssl", "chromium"], ["poppler-utils", "lua-cjson"]),
+        (["pdftotext", "cjson.so"], ["wrk", "openssl", "chromium"]),
+        (["wrk", "openssl", "chromium", "pdftotext", "cjson.so"], []),
+    ],
+)
+def test_each_tool_is_looked_for_by_itself(tmp_path, there, missing):
+    for name in there:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": str(tmp_path), "LUA_MODULES": str(tmp_path)}
+    run = subprocess.run(["/bin/bash", MISSING], env=env, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == missing, run.stderr
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for tool, package in PACKAGES.items():
+        with pytest.raises(AssertionError, match=f"{tool} is not installed: apt-get install {package}"):
+            need(tool)
