@@ -64,12 +64,15 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Help goes to standard output and is no failure; a wrong command line is bad input.
+/// Help goes to standard output and is no failure; a wrong command line is bad input, for which Artillery has a code of its own.
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    ExitCode::from(if error.use_stderr() {
-        exit::BAD_INPUT
-    } else {
-        exit::PASS
+    let is_artillery = std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == "artillery");
+    ExitCode::from(match (error.use_stderr(), is_artillery) {
+        (false, _) => exit::PASS,
+        (true, true) => exit::FAIL,
+        (true, false) => exit::BAD_INPUT,
     })
 }

@@ -65,6 +65,10 @@ impl Endpoints {
         if !path.starts_with('/') && authority.is_some() {
             place.push('/');
         }
+        if authority.is_none() && path.starts_with('/') {
+            // What is asked for lies behind the target's own path.
+            place.push_str(&percent_decoded(split(target).1));
+        }
         place.push_str(&percent_decoded(path));
         place
     }
@@ -151,6 +155,13 @@ mod tests {
         ] {
             assert_eq!(named(&plain, url, name), wanted, "{url}");
         }
+        let behind = |url: &str| plain.name("http://h:1/api", url, None);
+        assert_eq!(behind("/next").as_deref(), Some("/api/next"));
+        assert_eq!(behind("http://h:1/api/next").as_deref(), Some("/api/next"));
+        assert_eq!(
+            behind("{{ target }}/next").as_deref(),
+            Some("{{ target }}/next")
+        );
         let stripped = Endpoints::default();
         assert_eq!(named(&stripped, "/p?name={{ f }}", Some("x")), "/p (x)");
         let only = Endpoints {

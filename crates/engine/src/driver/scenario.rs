@@ -8,7 +8,7 @@ use measure::{
     sample::{Ended, Intended},
 };
 use plan::{
-    Load,
+    Load, Shape,
     mutant::{self, Mutant},
     units::{MILLISECOND, SECOND},
 };
@@ -100,6 +100,22 @@ impl ScenarioDriver {
             spawn(Rc::clone(worker), start);
             // Far behind schedule nothing above waits: those already started, and a stop, must get their turn all the same.
             tokio::task::coop::consume_budget().await;
+        }
+        self.pause(worker).await;
+    }
+
+    /// Waits out a pause that ends the plan: whoever wrote it wants the test to last that long.
+    #[allow(clippy::unused_self, reason = "a rule of this driver")]
+    async fn pause(&self, worker: &Worker) {
+        let ends_in_a_pause = match &worker.program.load {
+            Load::Open { phases, .. } => phases
+                .last()
+                .is_some_and(|phase| matches!(phase.shape, Shape::Pause)),
+            _ => false,
+        };
+        if ends_in_a_pause {
+            let end = worker.program.schedule.end_ns();
+            let _ = worker.sleep_until(end, &worker.arrivals_end).await;
         }
     }
 

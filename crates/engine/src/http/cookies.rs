@@ -150,6 +150,8 @@ impl Jar {
 
     /// Sets a cookie that the test file names, for this URL's host and every path.
     pub fn put(&mut self, name: &str, value: &str, origin: &Origin) {
+        // Whatever is behind a semicolon would be an attribute, and no part of the value.
+        let value = value.split(';').next().unwrap_or_default().trim();
         self.cookies
             .retain(|c| !(c.name == name && c.domain == origin.host));
         self.cookies.push(Cookie {
@@ -176,10 +178,11 @@ impl Jar {
                 && (!c.secure || origin.tls)
                 && !c.is_expired(now_s)
         };
-        let pairs: Vec<String> = self
-            .cookies
-            .iter()
-            .filter(fits)
+        let mut fitting: Vec<&Cookie> = self.cookies.iter().filter(fits).collect();
+        // The more a path says, the earlier it comes; of equals the older one.
+        fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
+        let pairs: Vec<String> = fitting
+            .into_iter()
             .map(|c| match c.name.as_str() {
                 "" => c.value.clone(),
                 name => format!("{name}={}", c.value),
@@ -251,7 +254,7 @@ mod tests {
         );
         assert_eq!(
             jar.header(&host, "/x/z?q", NOW).as_deref(),
-            Some("sid=abc; deep=1; wide=2")
+            Some("deep=1; sid=abc; wide=2")
         );
         assert_eq!(
             jar.header(&origin("m.a.test"), "/", NOW).as_deref(),

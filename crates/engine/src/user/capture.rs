@@ -23,6 +23,28 @@ use crate::{
     worker::Line,
 };
 
+/// Headers of which Node keeps the first and drops the others.
+const ONLY_FIRST: [&str; 18] = [
+    "age",
+    "authorization",
+    "content-length",
+    "content-type",
+    "etag",
+    "expires",
+    "from",
+    "host",
+    "if-modified-since",
+    "if-unmodified-since",
+    "last-modified",
+    "location",
+    "max-forwards",
+    "proxy-authorization",
+    "referer",
+    "retry-after",
+    "server",
+    "user-agent",
+];
+
 /// An answer under inspection.
 pub struct Inspection<'a> {
     pub(super) answer: &'a Answer,
@@ -138,12 +160,32 @@ impl<'a> Inspection<'a> {
         self.xml.as_ref()?.as_ref()
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
-        self.answer
-            .headers
+    /// A header as Node gives it: the values of a repeated one joined, but for those of which only the first counts.
+    fn header(&self, name: &str) -> Option<String> {
+        let mut values = self.values(name);
+        let first = values.next()?.to_owned();
+        if ONLY_FIRST
             .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+            .any(|only| only.eq_ignore_ascii_case(name))
+        {
+            return Some(first);
+        }
+        Some(values.fold(first, |all, value| format!("{all}, {value}")))
+    }
+
+    fn values<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        let named = |(known, _): &&'a (String, String)| known.eq_ignore_ascii_case(name);
+        let headers = self.answer.headers.iter().filter(named);
+        headers.map(|(_, value)| value.as_str())
+    }
+
+    /// What a capture of a header holds: of `set-cookie`, which cannot be joined, a list.
+    fn captured_header(&self, name: &str) -> Option<Value> {
+        if name.eq_ignore_ascii_case("set-cookie") {
+            let all: Vec<Value> = self.values(name).map(Value::from).collect();
+            return (!all.is_empty()).then_some(Value::Array(all));
+        }
+        self.header(name).map(Value::String)
     }
 }
 
@@ -237,8 +279,7 @@ impl User<'_> {
             }
             CaptureFrom::Header(name) => {
                 let name = name.to_text(&self.vars, &mut self.rng);
-                seen.header(&name)
-                    .map(|value| Value::String(value.to_owned()))
+                seen.captured_header(&name)
             }
             CaptureFrom::Selector(source, attribute, index) => {
                 let read = |text: &str| Selector::parse(text).ok();
@@ -349,7 +390,7 @@ impl User<'_> {
             Checking::Plain(Check::Status(codes)) => codes.contains(&seen.answer.status),
             Checking::Plain(Check::Header(name, wanted)) => {
                 let wanted = text(self, wanted);
-                seen.header(name).is_some_and(|value| value == wanted)
+                seen.header(name).as_deref() == Some(wanted.as_str())
             }
             Checking::Plain(Check::BodyContains(wanted)) => {
                 let wanted = text(self, wanted);

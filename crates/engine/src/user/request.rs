@@ -275,8 +275,8 @@ impl User<'_> {
         }
         for (name, value) in &step.spec.cookies {
             let value = value.to_text(&self.vars, &mut self.rng);
-            // A line break would begin a header of its own.
-            if value.contains(char::is_control) {
+            // A line break would begin a header of its own, and no header holds more than Latin-1.
+            if value.contains(|c: char| c.is_control() || c > '\u{ff}') {
                 return Err(build_end(step, BuildError::Header(name.clone())));
             }
             self.jar.put(name, &value, &request.target.origin);
@@ -439,9 +439,23 @@ fn redirect_of(step: &RequestStep, answer: &Answer) -> Option<String> {
     }
 }
 
+/// The request with the jar's cookies; a `cookie` header of the step's own gives way to them.
 fn insert_cookie(request: &Built, cookie: &str) -> Vec<u8> {
     let (head, rest) = request.bytes.split_at(request.cookie_at);
-    [head, b"cookie: ", cookie.as_bytes(), b"\r\n", rest].concat()
+    let mut bytes = Vec::with_capacity(request.bytes.len() + cookie.len() + 10);
+    let is_cookie = |line: &&[u8]| {
+        line.get(..7)
+            .is_some_and(|name| name.eq_ignore_ascii_case(b"cookie:"))
+    };
+    let lines = head.split_inclusive(|b| *b == b'\n');
+    lines
+        .filter(|line| !is_cookie(line))
+        .for_each(|line| bytes.extend_from_slice(line));
+    bytes.extend_from_slice(b"cookie: ");
+    bytes.extend_from_slice(cookie.as_bytes());
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(rest);
+    bytes
 }
 
 /// The error of a request that cannot be built. It is named by what the file says: what came out may hold a secret, and would

@@ -1,0 +1,95 @@
+"""Small things in which scripts must come out as the original has them: names, cookies, headers that repeat, and how it all ends."""
+
+import json
+
+import peers
+
+SCRIPT = """
+config:
+  target: {url}/api
+  phases: [{{duration: 1, arrivalCount: 1}}{pause}]
+  plugins: {{metrics-by-endpoint: {{}}, ensure: {{}}}}
+  ensure: {{thresholds: [{{"plugins.metrics-by-endpoint.response_time./api/next.p99": 10000}}]}}
+scenarios:
+  - flow:
+      - get: {{url: /set, capture: [{{header: set-cookie, as: c}}, {{header: x-multi, as: m}}, {{header: server, as: s}}]}}
+      - get:
+          url: /next
+          headers: {{x-a: "{{{{ m }}}}|{{{{ c }}}}|{{{{ s }}}}", cookie: "own=1"}}
+          cookie: {{x: "a;b"}}
+{after}
+"""
+
+
+class Twice(dict):
+    """Headers, some of which come twice."""
+
+    def items(self):
+        for name, values in super().items():
+            for value in values:
+                yield name, value
+
+
+def reply(request):
+    if request.path != "/api/set":
+        return 200, {}, b"{}"
+    return 200, Twice({"set-cookie": ["a=1", "b=2; Path=/"], "x-multi": ["one", "two"], "server": ["first", "second"]}), b"{}"
+
+
+def run(loadline, pause: str = "", after: str = "", code: int = 0):
+    with peers.Recorder(reply) as peer:
+        script = loadline.write("s.yml", SCRIPT.format(url=peer.url, pause=pause, after=after))
+        done = loadline("artillery", "run", script, "-o", "out.json")
+    assert done.returncode == code, done.stdout + done.stderr
+    return peer, done
+
+
+def test_the_targets_path_is_part_of_an_endpoints_name(loadline):
+    _, done = run(loadline)
+    assert "plugins.metrics-by-endpoint./api/next.codes.200: " in done.stdout
+    assert "ok: plugins.metrics-by-endpoint.response_time./api/next.p99 < 10000" in done.stdout
+
+
+def test_headers_that_repeat_are_a_list_or_joined(loadline):
+    peer, _ = run(loadline)
+    assert peer.requests[1].headers["x-a"] == 'one, two|["a=1","b=2; Path=/"]|first'
+
+
+def test_there_is_one_cookie_header_and_the_jars(loadline):
+    peer, _ = run(loadline)
+    # The recorder keeps the last of several headers of a name: neither of them is the step's own.
+    assert sorted(peer.requests[1].headers["cookie"].split("; ")) == ["a=1", "b=2", "x=a"]
+    heads = [line for line in peer.lines if "own=1" in line]
+    assert not heads
+
+
+def test_a_pause_at_the_end_is_waited_out(loadline):
+    _, done = run(loadline, pause=", {pause: 2}")
+    assert "All VUs finished. Total time: 3 seconds" in done.stdout
+
+
+def test_a_failing_after_fails_the_test(loadline):
+    after = "after: {flow: [{get: {url: /after, capture: [{json: $.no, as: z, strict: true}]}}]}"
+    peer, done = run(loadline, after=after, code=1)
+    assert peer.lines[-1] == "GET /api/after"
+    assert "`after` failed: Failed capture or match" in done.stderr
+    # Everything is printed and written before that.
+    assert json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]["vusers.completed"] == 1
+
+
+def test_a_wrong_command_line_has_artillerys_code(loadline):
+    assert loadline("artillery", "run", "--nonsense", "s.yml").returncode == 1
+    assert loadline("artillery", "run").returncode == 1
+    assert loadline("run", "--nonsense").returncode == 2
+
+
+def test_a_cookie_that_no_header_holds(loadline):
+    with peers.Recorder() as peer:
+        text = (
+            f"config: {{target: '{peer.url}', phases: [{{duration: 1, arrivalCount: 1}}]}}\n"
+            "scenarios: [{flow: [{get: {url: /, cookie: {y: '€'}}}]}]\n"
+        )
+        loadline("artillery", "run", loadline.write("s.yml", text), "-o", "out.json")
+    counters = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
+    assert counters["errors.ERR_INVALID_CHAR"] == 1
+    assert not peer.requests
