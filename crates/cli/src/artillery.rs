@@ -162,7 +162,7 @@ impl Manner<'_> {
             return ended.signal.map_or(FAILED, exit::of_signal);
         }
         let code = carry_out(&plan, self.quiet, (seed, &hosts), output);
-        aside::after(&plan, seed, &hosts, code)
+        aside::after(&plan, seed, &hosts, (code, FAILED))
     }
 }
 

@@ -42,22 +42,21 @@ pub fn before(plan: &mut Plan, seed: u64, hosts: &Allow) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Carries out the steps behind a load that ended with a code, and gives the code to exit with: what they die of is told, and Artillery
-/// dies of it too, once everything is printed.
-pub fn after(plan: &Plan, seed: u64, hosts: &Allow, code: u8) -> u8 {
+/// Carries out the steps behind a load that ended with a code, and gives the code to exit with: what they die of is told, and has a
+/// code of its own (natively none: nothing that was measured has changed).
+pub fn after(plan: &Plan, seed: u64, hosts: &Allow, (code, failed): (u8, u8)) -> u8 {
     let Some(scenario) = plan.after.clone() else {
         return code;
     };
     let stop = StopHandle::default();
-    let failed = carry_out(plan, scenario, (seed, hosts), &stop);
-    if let Err(why) = &failed {
+    let outcome = carry_out(plan, scenario, (seed, hosts), &stop);
+    if let Err(why) = &outcome {
         log::error(why);
     }
     match stop.signal() {
         _ if code != exit::PASS => code,
         Some(signal) => exit::of_signal(signal),
-        // Artillery dies of it, once everything is printed.
-        None if failed.is_err() => exit::FAIL,
+        None if outcome.is_err() => failed,
         None => code,
     }
 }
