@@ -33,7 +33,8 @@ def test_files_say_what_the_summary_says(loadline, start_lab):
 
     suite = ET.parse(loadline.folder / "ci.xml").getroot().find("testsuite")
     cases = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
-    assert cases["rate < 1/s"] == (["error"] if run.returncode == 4 else ["failure"])
+    # A generator that is held up can only send less: more than a rate that was too high stands.
+    assert cases["rate < 1/s"] == ["failure"]
     assert cases["errors < 1%"] == []
     assert cases["p99.9 < 1s"] == ["error"]
     assert cases["measurement"] == (["error"] if run.returncode == 4 else [])

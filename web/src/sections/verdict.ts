@@ -12,8 +12,8 @@ export function verdict(): Section {
 
 function strip(page: Page): HTMLElement {
   const { verdict, measurement, run } = page.summary;
-  const none = page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured";
-  const unknown = run.imported_from ? `not told by ${run.imported_from}` : none;
+  const none = () => (page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured");
+  const unknown = run.imported_from ? `not told by ${run.imported_from}` : none();
   const figures = verdict.figures.map(({ name, value, note }) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value), note ? h("dd", { class: "muted" }, note) : null),
   );
