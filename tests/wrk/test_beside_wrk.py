@@ -3,6 +3,7 @@ lines of the report, exit codes."""
 
 import re
 import subprocess
+import time
 
 import peers
 import pytest
@@ -148,3 +149,44 @@ def test_connections_closed_after_each_answer(loadline):
         assert int(re.search(r"(\d+) requests in", done.stdout)[1]) > 50
         reports.append(shape(done.stdout))
     assert reports[0] == reports[1]
+
+
+def test_connections_dropped_after_some_answers_or_none(loadline):
+    """No back-off: so many connections as the original opens, up to what a busy machine takes from either."""
+
+    def drops(answers):
+        def serve(connection):
+            for _ in range(answers):
+                if not connection.recv(65536):
+                    return
+                connection.sendall(recording.ANSWER)
+            connection.recv(65536)
+            connection.close()
+
+        return serve
+
+    for answers in (0, 3):
+        errors = []
+        for command in (["wrk"], [LOADLINE, "wrk"]):
+            with peers.Peer(drops(answers)) as peer:
+                done = subprocess.run(
+                    [*command, "-t1", "-c2", "-d1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
+                )
+            errors.append(int(re.search(r"read (\d+)", done.stdout)[1]))
+        assert errors[1] > errors[0] / 5, errors
+
+
+def test_late_answers_are_taken_and_counted_as_time_outs(loadline):
+    def slow(connection):
+        while connection.recv(65536):
+            time.sleep(1.5)
+            connection.sendall(recording.ANSWER)
+
+    for command in (["wrk"], [LOADLINE, "wrk"]):
+        with peers.Peer(slow) as peer:
+            done = subprocess.run(
+                [*command, "-t1", "-c1", "-d2s", "-T1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
+            )
+        assert "  1 requests in" in done.stdout, command
+        assert "timeout 1" in done.stdout, command
+    assert "1 × answered after --timeout" in done.stderr

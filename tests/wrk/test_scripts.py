@@ -231,6 +231,33 @@ def test_threads_may_have_addresses_of_their_own(script):
         assert {headers for _, headers, _ in second.seen} == {headers for _, headers, _ in first.seen}
 
 
+def test_the_host_of_a_script_is_a_header_and_no_place(script, peer):
+    _, run = script('wrk.host, wrk.port = "no-such-host.invalid", "81"', peer.url)
+    assert run.returncode == 0, run.stderr
+    assert {headers for _, headers, _ in peer.seen} == {frozenset({"Host: no-such-host.invalid:81"})}
+
+
+def test_a_thread_that_moves_is_followed_when_it_connects_anew(script):
+    with (
+        recording.Recorder(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") as first,
+        recording.Recorder() as second,
+    ):
+        port = second.url.rsplit(":", 1)[1]
+        _, run = script(
+            f"""
+            function response(status) wrk.thread.addr = wrk.lookup("127.0.0.1", "{port}")[1] end
+            """,
+            first.url,
+        )
+        assert run.returncode == 0, run.stderr
+        assert (first.total(), second.total() > 10) == (1, True)
+
+
+def test_an_error_in_delay_releases_nothing(script, peer):
+    script('local n = 0 delay = function() n = n + 1 if n > 3 then error("late") end return 50 end', peer.url)
+    assert peer.total() == 3
+
+
 def test_figures_of_done(script, peer):
     printed, run = script(
         """
@@ -348,3 +375,8 @@ def test_natively(loadline, peer):
     failed = loadline("run", "bad.lua", "--target", peer.url)
     assert failed.returncode == 2
     assert failed.stderr.startswith("loadline: the script failed: bad.lua:1: boom")
+    loadline.write("bad.lua", "request = function(")
+    before = peer.total()
+    refused = loadline("run", "bad.lua", "--target", peer.url, "--duration", "1s")
+    assert (refused.returncode, peer.total()) == (2, before)
+    assert refused.stderr.startswith("loadline: the script does not load: bad.lua:1: ")

@@ -398,7 +398,7 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
     let test = match ready
         .script
         .as_ref()
-        .map(|command| wrk::Test::ready(command, &stop))
+        .map(|command| wrk::Test::ready(command, wrk::Strictness::Native, &stop))
     {
         None => None,
         Some(Ok(test)) => {

@@ -33,7 +33,7 @@ use crate::{
     session::{self, Ended, Setup},
 };
 pub use screen::{Screen, Silent};
-pub use test::Test;
+pub use test::{Strictness, Test};
 
 /// wrk's code for whatever keeps a test from running.
 const FAILED: u8 = 1;
@@ -96,7 +96,7 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     })?;
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
-    let test = Test::ready(command, &stop).map_err(told)?;
+    let test = Test::ready(command, Strictness::AsWrk, &stop).map_err(told)?;
     let setup = Setup {
         door: "wrk",
         options: Options {
@@ -196,6 +196,7 @@ fn finish(
 
 /// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.
 fn own_lines(summary: &Summary, report: &Report, run: &Run) {
+    say_late(summary, report);
     for row in &summary.errors {
         // What was under way at the end is nobody's error.
         if row.class != "unfinished" {
@@ -217,13 +218,26 @@ fn own_lines(summary: &Summary, report: &Report, run: &Run) {
         ));
     }
     for note in &summary.notes {
-        log::warning(note);
+        log::warning(note.strip_prefix("warning: ").unwrap_or(note));
     }
     if let Some(measurement) = &summary.measurement {
         log::say(format_args!("loadline: {}", measurement.line()));
     }
     if let Some(dir) = &run.dir {
         log::say(format_args!("loadline: record {}", dir.display()));
+    }
+}
+
+/// wrk counts answers that come late as time-outs; the record has them as the answers that they are.
+fn say_late(summary: &Summary, report: &Report) {
+    let lost = summary.errors.iter().filter(|row| row.class == "timeout");
+    let lost: u64 = lost.map(|row| row.count).sum();
+    let late = report.errors.timeout.saturating_sub(lost);
+    if late > 0 {
+        log::say(format_args!(
+            "loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
+            units::count(late)
+        ));
     }
 }
 

@@ -102,6 +102,7 @@ pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Pla
 pub fn words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Script(message) => format!("the script failed: {message}"),
+        Trouble::Load(message) => format!("the script does not load: {message}"),
         Trouble::Request(flaw) => {
             format!("the script's request() does not answer a whole request: {flaw}")
         }
@@ -112,7 +113,7 @@ pub fn words(trouble: &Trouble) -> String {
 /// And the code for it.
 pub fn code(trouble: &Trouble) -> u8 {
     match trouble {
-        Trouble::Script(_) | Trouble::Request(_) => exit::BAD_INPUT,
+        Trouble::Script(_) | Trouble::Load(_) | Trouble::Request(_) => exit::BAD_INPUT,
         Trouble::Place(_) | Trouble::Memory => exit::COULD_NOT_RUN,
     }
 }

@@ -1,6 +1,6 @@
 //! A wrk command made ready to run: the script's states, the addresses they chose, the engine's driver for each thread.
 
-use std::{cell::RefCell, net::SocketAddr, rc::Rc, sync::Arc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use engine::{
     StopHandle,
@@ -20,6 +20,15 @@ use script::lua::{Given, Script, Summary, Trouble};
 
 use crate::{log, session::ForLabels};
 
+/// Whose manners a test has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// A script that does not load is left out; late answers are taken.
+    AsWrk,
+    /// A script that does not load is refused; the time-out ends a request.
+    Native,
+}
+
 /// A command with its states.
 pub struct Test {
     script: Script,
@@ -28,18 +37,24 @@ pub struct Test {
     /// Of each thread.
     connections: usize,
     until_ns: u64,
+    /// Late answers and broken scripts are taken as wrk takes them.
+    as_wrk: bool,
 }
 
 impl Test {
     /// Loads the script, finds the target, makes the threads' states.
-    pub fn ready(command: &Command, stop: &StopHandle) -> Result<Test, Trouble> {
-        let mut test = Test::load(command, stop)?;
+    pub fn ready(
+        command: &Command,
+        strictness: Strictness,
+        stop: &StopHandle,
+    ) -> Result<Test, Trouble> {
+        let mut test = Test::load(command, strictness, stop)?;
         test.script.resolve()?;
         test.script.prepare(&mut |line| log::say(line))?;
         Ok(test)
     }
 
-    fn load(command: &Command, stop: &StopHandle) -> Result<Test, Trouble> {
+    fn load(command: &Command, strictness: Strictness, stop: &StopHandle) -> Result<Test, Trouble> {
         let parts = &command.parts;
         let threads = usize::try_from(command.threads).unwrap_or(usize::MAX);
         let given = Given {
@@ -50,6 +65,7 @@ impl Test {
             headers: command.headers.clone(),
             arguments: command.arguments.clone(),
             script: command.script.clone(),
+            must_load: strictness == Strictness::Native,
             threads,
         };
         Ok(Test {
@@ -62,6 +78,7 @@ impl Test {
             threads,
             connections: usize::try_from(command.connections_per_thread()).unwrap_or(usize::MAX),
             until_ns: command.duration_ns,
+            as_wrk: strictness == Strictness::AsWrk,
         })
     }
 
@@ -72,11 +89,9 @@ impl Test {
 
     /// The driver of each thread.
     pub fn driver(&self, plan: &Plan) -> ForLabels {
-        let addresses: Arc<[Option<SocketAddr>]> =
-            (0..self.threads).map(|i| self.script.address(i)).collect();
         let (sources, origin) = (self.script.sources(), self.origin.clone());
         let (connections, until_ns, threads) = (self.connections, self.until_ns, self.threads);
-        let rate = rate_of(plan);
+        let (rate, patient) = (rate_of(plan), self.as_wrk);
         Box::new(move |labels: &Labels| -> DriverMaker {
             let of = |group| {
                 let label = labels.all().iter().skip(2).find(|l| l.group == group);
@@ -92,9 +107,9 @@ impl Test {
                 });
                 Box::new(BatchDriver {
                     origin: origin.clone(),
-                    address: addresses.get(thread).copied().flatten(),
                     connections,
                     until_ns,
+                    patient,
                     label,
                     pace: pace.map(|pace| (pace, iteration)),
                     source: Rc::new(RefCell::new(sources.of(thread))),

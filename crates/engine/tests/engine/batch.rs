@@ -80,7 +80,7 @@ fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
     let prepared = prepared.with_driver(Arc::new(move |_, _| {
         Box::new(BatchDriver {
             origin: origin.clone(),
-            address: None,
+            patient: false,
             connections,
             until_ns,
             label: 2,

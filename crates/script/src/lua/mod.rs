@@ -8,7 +8,6 @@ mod source;
 
 use std::{
     ffi::CString,
-    net::SocketAddr,
     os::unix::ffi::OsStrExt,
     path::PathBuf,
     sync::{Arc, atomic::Ordering},
@@ -42,6 +41,8 @@ pub struct Given {
     pub arguments: Vec<String>,
     /// The script.
     pub script: Option<PathBuf>,
+    /// Whether a script that does not load is refused, and not left out as wrk does it.
+    pub must_load: bool,
     /// Threads.
     pub threads: usize,
 }
@@ -51,6 +52,8 @@ pub struct Given {
 pub enum Trouble {
     /// The script failed: LuaJIT's message.
     Script(String),
+    /// The script does not load, and must: LuaJIT's message.
+    Load(String),
     /// A name that nobody knows, or a place that nobody reaches: the line to print.
     Place(String),
     /// What the script answered is no request.
@@ -66,7 +69,7 @@ impl std::fmt::Display for Trouble {
             Trouble::Script(message) => {
                 write!(f, "PANIC: unprotected error in call to Lua API ({message})")
             }
-            Trouble::Place(line) => f.write_str(line),
+            Trouble::Load(line) | Trouble::Place(line) => f.write_str(line),
             Trouble::Request(flaw) => flaw.fmt(f),
             Trouble::Memory => f.write_str("no memory for another Lua state"),
         }
@@ -131,6 +134,9 @@ impl Machine {
             let path = CString::new(script.as_os_str().as_bytes()).unwrap_or_default();
             if let Err(why) = machine.state.run_file(&path) {
                 machine.trouble(shared)?;
+                if given.must_load {
+                    return Err(Trouble::Load(why));
+                }
                 say(&format!("{}: {why}", script.display()));
             }
         }
@@ -256,12 +262,6 @@ impl Script {
         asked.map_err(Trouble::Script)?;
         self.first = requests::check(&bytes).map_err(Trouble::Request)?;
         Ok(())
-    }
-
-    /// Whom a thread connects to.
-    #[must_use]
-    pub fn address(&self, thread: usize) -> Option<SocketAddr> {
-        *lock(&self.shared.threads.get(thread)?.address)
     }
 
     /// What makes the threads' sources, from any thread, each once.

@@ -169,7 +169,8 @@ return {
   own_thread = function(number) wrk.thread = thread(number) end,
   setup = function(number) wrk.setup(thread(number)) end,
   resolve = function()
-    wrk.resolve(wrk.host, host.given.service)
+    -- The URL's host, whatever the script calls itself: `wrk.host` is for the Host header alone.
+    wrk.resolve(host.given.host, host.given.service)
     return #wrk.addrs
   end,
   init = function(arguments) wrk.init(arguments) end,

@@ -1,7 +1,10 @@
 //! A thread's requests, from its state: the hot path between the batch driver and a script. Builds for `response` only what its
 //! parameters can see.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
+};
 
 use engine::{
     driver::batch::{Batch, Source},
@@ -184,9 +187,14 @@ impl Source for LuaSource {
             Ok(ms) => Some((ms.trunc().max(0.0) * MS) as u64),
             Err(why) => {
                 self.shared.fail(why);
-                None
+                // Nothing is sent while the others are being told.
+                Some(u64::MAX)
             }
         }
+    }
+
+    fn address(&mut self) -> Option<SocketAddr> {
+        *lock(&self.shared.threads.get(self.thread)?.address)
     }
 
     fn answered(&mut self, _: usize, reply: &Reply) -> bool {

@@ -20,13 +20,17 @@ pub(super) struct Line {
     pub number: usize,
     /// When its last batch ended.
     pub free_at: u64,
-    /// Whether it has ever been answered.
-    pub has_worked: bool,
     stream: Option<Stream>,
     open: Option<OpenCount>,
     batch: Batch,
     replies: Replies,
+    /// Whether anything has come since the time-out was set, and how many time-outs have passed without.
+    heard: bool,
+    silent: u32,
 }
+
+/// A server that says nothing for so many time-outs is given up, where a driver is patient.
+const SILENT: u32 = 4;
 
 /// What became of a batch.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub(super) enum Ended {
     Answered,
     /// Some did not.
     Broken,
+    /// There is no connection to be had.
+    Refused,
     /// The source, or the run, wants no more.
     Finished,
 }
@@ -44,11 +50,12 @@ impl Line {
         Line {
             number,
             free_at: 0,
-            has_worked: false,
             stream: None,
             open: None,
             batch: Batch::default(),
             replies: Replies::default(),
+            heard: false,
+            silent: 0,
         }
     }
 
@@ -85,6 +92,7 @@ impl Line {
         self.take(shared, answers);
         moments.bytes_out = self.batch.bytes.len() as u64 / u64::from(answers);
         self.arm(shared, begun, limit);
+        (self.heard, self.silent) = (false, 0);
         let mut left = answers;
         let result = self
             .exchange(shared, begun, limit, &mut moments, &mut left)
@@ -94,7 +102,6 @@ impl Line {
                 limit.disarm();
                 self.free(shared);
                 self.free_at = now;
-                self.has_worked = true;
                 if !self.replies.reply.keep_alive {
                     self.close();
                 }
@@ -153,6 +160,8 @@ impl Line {
         worker.turn(now);
         if limit.is_aborted() {
             Ended::Finished
+        } else if lost.1 == Stage::Connect {
+            Ended::Refused
         } else {
             Ended::Broken
         }
@@ -161,9 +170,10 @@ impl Line {
     async fn connect(&mut self, shared: &Shared, limit: &Limit) -> Result<(), Fault> {
         let (worker, driver) = (&shared.worker, &shared.driver);
         self.replies.begin();
+        let address = driver.source.borrow_mut().address();
         let opened = worker
             .connector
-            .open_at(&driver.origin, driver.address, limit)
+            .open_at(&driver.origin, address, limit)
             .await?;
         self.open = Some(OpenCount::new(&worker.open));
         let now = worker.clock.now();
@@ -186,7 +196,7 @@ impl Line {
         &mut self,
         shared: &Shared,
         begun: u64,
-        limit: &Limit,
+        limit: &Rc<Limit>,
         moments: &mut Moments,
         left: &mut u32,
     ) -> Result<u64, Lost> {
@@ -216,7 +226,7 @@ impl Line {
                 match stream.poll_flush(cx) {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(e)) => return Poll::Ready(Err(lost(&e))),
-                    Poll::Pending => return limit.poll(cx).map(|cut| Err(cut_short(cut))),
+                    Poll::Pending => return self.waits(shared, limit, cx, begun).map(Err),
                 }
                 return self.read(shared, limit, cx, moments, left);
             }
@@ -227,12 +237,13 @@ impl Line {
     fn read(
         &mut self,
         shared: &Shared,
-        limit: &Limit,
+        limit: &Rc<Limit>,
         cx: &mut std::task::Context<'_>,
         moments: &mut Moments,
         left: &mut u32,
     ) -> Poll<Result<u64, Lost>> {
         let worker = &shared.worker;
+        let begun = moments.first_write.unwrap_or_default();
         let fault = |fault| Lost(fault, Stage::Read);
         let mut heads = shared.heads.borrow_mut();
         let mut buffer = worker.buffer.borrow_mut();
@@ -247,8 +258,9 @@ impl Line {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(fault(Fault::ClosedEarly))),
                     Poll::Ready(Ok(n)) => n,
                     Poll::Ready(Err(e)) => return Poll::Ready(Err(fault(socket_fault(&e)))),
-                    Poll::Pending => return limit.poll(cx).map(|cut| Err(cut_short(cut))),
+                    Poll::Pending => return self.waits(shared, limit, cx, begun).map(Err),
                 };
+                self.heard = true;
                 if self.replies.discarded(n as u64) {
                     let now = worker.clock.now();
                     if self.complete(shared, moments, left, now) {
@@ -272,9 +284,10 @@ impl Line {
                 }
                 Poll::Ready(Ok(n)) => n,
                 Poll::Ready(Err(e)) => return Poll::Ready(Err(fault(socket_fault(&e)))),
-                Poll::Pending => return limit.poll(cx).map(|cut| Err(cut_short(cut))),
+                Poll::Pending => return self.waits(shared, limit, cx, begun).map(Err),
             };
             let now = worker.clock.now();
+            self.heard = true;
             let mut bytes = &buffer[..n];
             while !bytes.is_empty() {
                 moments.first_read.get_or_insert(now);
@@ -296,6 +309,42 @@ impl Line {
                     return Poll::Ready(Ok(now));
                 }
             }
+        }
+    }
+
+    /// Nothing to be read or written: ready only when it is over. A patient driver waits on for a server that lives.
+    fn waits(
+        &mut self,
+        shared: &Shared,
+        limit: &Rc<Limit>,
+        cx: &mut std::task::Context<'_>,
+        begun: u64,
+    ) -> Poll<Lost> {
+        let (worker, patient) = (&shared.worker, shared.driver.patient);
+        loop {
+            let fault = match std::task::ready!(limit.poll(cx)) {
+                Cut::Expired => {
+                    self.silent = if self.heard { 0 } else { self.silent + 1 };
+                    self.heard = false;
+                    if patient && self.silent < SILENT {
+                        self.arm(shared, worker.clock.now(), limit);
+                        continue;
+                    }
+                    Fault::ResponseTimeout
+                }
+                Cut::Aborted => {
+                    // Late already when the test was over.
+                    let late = worker.program.http.timeouts.total_ns.is_some_and(|ns| {
+                        patient && worker.clock.now().saturating_sub(begun) >= ns
+                    });
+                    if late {
+                        Fault::ResponseTimeout
+                    } else {
+                        Fault::Unfinished
+                    }
+                }
+            };
+            return Poll::Ready(Lost(fault, Stage::Read));
         }
     }
 
@@ -358,12 +407,4 @@ fn discard(
     }
     let rest = usize::try_from(rest).unwrap_or(usize::MAX);
     stream.poll_discard(cx, &mut scratch, rest)
-}
-
-fn cut_short(cut: Cut) -> Lost {
-    let fault = match cut {
-        Cut::Aborted => Fault::Unfinished,
-        Cut::Expired => Fault::ResponseTimeout,
-    };
-    Lost(fault, Stage::Read)
 }

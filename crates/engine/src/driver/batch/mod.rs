@@ -39,6 +39,11 @@ pub trait Source {
         None
     }
 
+    /// At which address a connection is opened, asked each time that one is; none: the origin's name is looked up.
+    fn address(&mut self) -> Option<SocketAddr> {
+        None
+    }
+
     /// An answer came. Called only where the batch asks for anything of it. False: no
     /// connection of this worker sends anything more.
     fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
@@ -64,14 +69,14 @@ pub struct Batch {
 pub struct BatchDriver {
     /// Whom to connect to.
     pub origin: Origin,
-    /// At which address; none: the name is looked up.
-    pub address: Option<SocketAddr>,
     /// How many connections this worker has.
     pub connections: usize,
     /// No new request begins after this.
     pub until_ns: u64,
     /// Where its samples go.
     pub label: LabelId,
+    /// An answer that takes longer than the time-out is still taken, as long as the server is not silent for several of them.
+    pub patient: bool,
     /// At a pace: where the iterations go, of which every request is one.
     pub pace: Option<(Pace, LabelId)>,
     /// What to send.
@@ -140,7 +145,7 @@ struct Turn {
 
 /// So much of a body may be thrown away at once.
 const SCRATCH: usize = 1 << 20;
-/// A connection that could not be opened or broke is opened anew after this long, doubled each time.
+/// A connection that could not be opened is tried anew after this long, doubled each time.
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
 
@@ -217,21 +222,20 @@ impl Shared {
 
     async fn connection(&self, number: usize, limit: &Rc<Limit>) {
         let mut line = Line::new(number);
-        let mut broken = 0u32;
+        let mut refused = 0u32;
         line.free_at = self.worker.clock.now();
         while let Some(due) = self.due(&mut line, limit).await {
             match line.batch(self, due, limit).await {
-                line::Ended::Answered => broken = 0,
+                line::Ended::Answered => refused = 0,
+                // The server accepted it: what it does to connections is what is measured, so it is opened anew at once.
+                line::Ended::Broken => refused = 0,
                 line::Ended::Finished => break,
-                line::Ended::Broken => {
-                    broken += 1;
-                    // The first time that a connection breaks which had worked, it is opened anew at once.
-                    if broken > 1 || !line.has_worked {
-                        let pause = BACK_OFF_NS << (broken - 1).min(DOUBLED);
-                        let until = line.free_at.saturating_add(pause);
-                        let _ = self.worker.sleep_until(until, limit).await;
-                        line.free_at = self.worker.clock.now();
-                    }
+                line::Ended::Refused => {
+                    let pause = BACK_OFF_NS << refused.min(DOUBLED);
+                    refused += 1;
+                    let until = line.free_at.saturating_add(pause);
+                    let _ = self.worker.sleep_until(until, limit).await;
+                    line.free_at = self.worker.clock.now();
                 }
             }
         }
