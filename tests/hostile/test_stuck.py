@@ -55,7 +55,7 @@ scenarios: [{{flow: [{{get: {{url: /, ifTrue: "text ~= \\"(a+)+$\\""}}}}]}}]
 def test_a_hook_that_loops_is_named_and_the_others_are_recorded(loadline) -> None:
     script = loadline.write("loop.lua", SCRIPT)
     with peers.Peer(peers.answer(ANSWER)) as peer:
-        ended = loadline("wrk", "-t2", "-c2", "-d30s", "-s", script, peer.url)
+        ended = loadline("wrk", "-t2", "-c2", "-d10s", "-s", script, peer.url)
     assert ended.returncode == 1
     assert "worker 0 was given up: it did not come back from the script's `response`" in ended.stderr
     summary = loadline.summary()
