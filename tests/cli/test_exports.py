@@ -59,11 +59,11 @@ def test_files_say_what_the_summary_says(loadline, start_lab):
 
 def test_a_file_that_cannot_be_written_costs_nothing_but_the_exit_code(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
-    exports = ("--export", "junit=no/such/folder.xml", "--export", "csv=series.csv")
+    exports = ("--export", "junit=/dev/full", "--export", "csv=series.csv")
     run = loadline("run", url, "--rate", "20/s", "--duration", "1s", *exports)
     assert run.returncode == 3
     assert [line for line in run.stderr.splitlines() if "cannot write" in line] == [
-        "loadline: cannot write no/such/folder.xml: No such file or directory (os error 2)"
+        "loadline: cannot write /dev/full: No space left on device (os error 28)"
     ]
     assert "20 issued" in run.stdout
     assert (loadline.folder / "series.csv").exists()

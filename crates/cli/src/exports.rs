@@ -2,7 +2,7 @@
 //! server's.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{self, BufWriter, Write},
     net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
@@ -107,6 +107,16 @@ impl Exports {
         Ok(())
     }
 
+    /// Says which of the files cannot be written, before the run whose figures would be lost.
+    ///
+    /// # Errors
+    /// A line about the first.
+    pub fn can_be_written(&self) -> Result<(), String> {
+        self.files
+            .iter()
+            .try_for_each(|(_, path)| can_be_written(path))
+    }
+
     /// Writes the files; false when one of them could not be written. The others are written all the same.
     pub fn write(&self, run: &Run, summary: &Summary) -> bool {
         let mut all = true;
@@ -118,6 +128,21 @@ impl Exports {
         }
         all
     }
+}
+
+/// Says why a file could not be written at the end of a run. What is there is left as it is, what is not is not made.
+///
+/// # Errors
+/// One line.
+pub fn can_be_written(path: &Path) -> Result<(), String> {
+    let tried = match path.metadata() {
+        Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Ok(known) if known.is_file() => OpenOptions::new().append(true).open(path).map(drop),
+        // Whoever names a pipe or a device knows what becomes of it; opening it may already mean something.
+        Ok(_) => Ok(()),
+        Err(_) => File::create_new(path).and_then(|_| std::fs::remove_file(path)),
+    };
+    tried.map_err(|why| format!("cannot write {}: {why}", path.display()))
 }
 
 fn write(format: Format, path: &Path, run: &Run, summary: &Summary) -> io::Result<()> {

@@ -41,6 +41,17 @@ fn main() -> ExitCode {
     if let Some(code) = wrk::command_line(std::env::args_os()) {
         return ExitCode::from(code);
     }
+    // Arguments are written into the record, which is text.
+    let not_text = std::env::args_os().enumerate().skip(1);
+    for (number, argument) in not_text {
+        if argument.to_str().is_none() {
+            let shown = argument.to_string_lossy();
+            log::error(format_args!(
+                "argument {number}, `{shown}`, is not UTF-8: write it as UTF-8"
+            ));
+            return ExitCode::from(exit::BAD_INPUT);
+        }
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),

@@ -12,7 +12,7 @@ use plan::{
 
 use crate::{
     args, aside, exit,
-    exports::Exports,
+    exports::{self, Exports},
     hosts,
     labs::{LabProcess, NotStarted},
     live, log, memory, render,
@@ -75,6 +75,15 @@ impl Stop {
     }
 }
 
+impl Stop {
+    fn could_not_run(line: impl std::fmt::Display) -> Stop {
+        Stop {
+            lines: vec![line.to_string()],
+            code: exit::COULD_NOT_RUN,
+        }
+    }
+}
+
 impl From<NotStarted> for Stop {
     fn from(error: NotStarted) -> Stop {
         let code = if error.bad_input {
@@ -112,6 +121,10 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
     let flags = Flags::read(args)?;
     let exports = args.export.iter().map(String::as_str);
     let exports = Exports::read("--export", exports).map_err(Stop::bad_input)?;
+    exports.can_be_written().map_err(Stop::could_not_run)?;
+    if let Some(json) = &args.json {
+        exports::can_be_written(json).map_err(Stop::could_not_run)?;
+    }
     let named = args
         .target
         .as_deref()

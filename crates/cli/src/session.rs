@@ -88,8 +88,9 @@ impl Refused {
 impl From<Vec<Problem>> for Refused {
     fn from(problems: Vec<Problem>) -> Refused {
         Refused {
+            // What has a place in a file is wrong there, whatever the machine.
+            bad_input: problems.iter().any(|problem| problem.at.is_some()),
             problems,
-            bad_input: false,
         }
     }
 }
@@ -113,7 +114,9 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
     let zero = Zero::in_ns(LEAD_NS);
     let started = Started {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
+        command: std::env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
         door: setup.door.to_owned(),
         workers: prepared.workers(),
         seed,

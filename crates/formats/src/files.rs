@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use plan::{At, Problem};
+
 /// A file's bytes, or why there are none.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
@@ -10,10 +12,56 @@ pub(crate) fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
-/// A file's text: bytes that are no UTF-8 become replacement characters, as in Node.js.
-pub(crate) fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// A file's text, or where it is none, from 1 and in bytes: a replacement character in a request is nobody's wish.
+pub(crate) fn text(bytes: Vec<u8>) -> Result<String, NotText> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line_start = before
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        NotText {
+            line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+            column: String::from_utf8_lossy(&before[line_start..])
+                .chars()
+                .count()
+                + 1,
+            byte: error.as_bytes()[before.len()],
+        }
+    })
+}
+
+/// Where a file is not text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotText {
+    pub line: usize,
+    /// In characters.
+    pub column: usize,
+    byte: u8,
+}
+
+impl NotText {
+    /// As a problem of this file, with its place.
+    pub fn problem(&self, file: String) -> Problem {
+        Problem {
+            at: Some(At {
+                file,
+                line: self.line,
+                column: self.column,
+            }),
+            message: self.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for NotText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "byte 0x{:02x} is not UTF-8: save the file as UTF-8",
+            self.byte
+        )
+    }
 }
 
 /// One text under its name, and nothing else.

@@ -41,6 +41,11 @@ impl Findings {
         });
     }
 
+    /// A problem that knows its own place.
+    pub fn placed(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
     pub fn problem_anywhere(&mut self, message: impl Into<String>) {
         self.problems.push(Problem::anywhere(message));
     }

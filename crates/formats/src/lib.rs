@@ -42,7 +42,11 @@ pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
     };
     let text =
         files::from_disk(path).map_err(|why| refused(format!("{}: {why}", path.display())))?;
-    let text = files::text(text);
+    let text = files::text(text).map_err(|why| LoadErrors {
+        kind: ErrorKind::Refused,
+        problems: vec![why.problem(path.display().to_string())],
+        notes: Vec::new(),
+    })?;
     match detect(path, &text).map_err(refused)? {
         Kind::Native => native::load(inputs),
         Kind::Artillery => artillery::load(inputs),

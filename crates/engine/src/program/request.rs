@@ -84,6 +84,7 @@ impl RequestStep {
             at: spec.at.clone(),
             message,
         };
+        framing(spec).map_err(problem)?;
         let captures = spec
             .captures
             .iter()
@@ -201,6 +202,43 @@ impl RequestStep {
         }
         parse_url(&text)
     }
+}
+
+/// What the headers say of the body's length must be true: else its end, or what follows it, is taken for another request.
+fn framing(spec: &Request) -> Result<(), String> {
+    for (name, value) in &spec.headers {
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err(format!(
+                "`{name}` cannot be set: bodies are sent whole, with their length; leave it out"
+            ));
+        }
+        if !name.eq_ignore_ascii_case("content-length") {
+            continue;
+        }
+        let Some(said) = value
+            .as_literal()
+            .map(|value| plan::value::text(Some(value)))
+        else {
+            return Err(format!(
+                "`{name}` cannot be templated: leave it out, the body's own length is sent"
+            ));
+        };
+        let sent = if is_fixed_body(&spec.body) {
+            let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
+            let body = body_bytes(&spec.body, &Map::new(), &mut rng, &mut Vec::new());
+            body.map_or(0, |body| body.len())
+        } else {
+            return Err(format!(
+                "`{name}: {said}` may not be the length of this body, which is another one each time: leave it out"
+            ));
+        };
+        if said.trim() != sent.to_string() {
+            return Err(format!(
+                "`{name}: {said}` is not the length of the body, {sent} bytes: leave it out"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn encode_request(
@@ -346,25 +384,30 @@ fn body_bytes(
 
 fn is_fixed(spec: &Request) -> bool {
     let fixed = |template: &Template| template.as_literal().is_some();
-    let pairs = |pairs: &[(Template, Template)]| {
-        pairs
-            .iter()
-            .all(|(name, value)| fixed(name) && fixed(value))
-    };
     fixed(&spec.url)
         && spec.headers.iter().all(|(_, value)| fixed(value))
-        && spec.query.as_deref().is_none_or(pairs)
+        && spec.query.as_deref().is_none_or(fixed_pairs)
         && spec
             .basic_auth
             .as_ref()
             .is_none_or(|(user, password)| fixed(user) && fixed(password))
-        && match &spec.body {
-            Body::None => true,
-            Body::Json(template) | Body::Text(template) => fixed(template),
-            Body::Form(form) => pairs(form),
-            // Its boundary is another one each time.
-            Body::Multipart(_) => false,
-        }
+        && is_fixed_body(&spec.body)
+}
+
+fn is_fixed_body(body: &Body) -> bool {
+    match body {
+        Body::None => true,
+        Body::Json(template) | Body::Text(template) => template.as_literal().is_some(),
+        Body::Form(form) => fixed_pairs(form),
+        // Its boundary is another one each time.
+        Body::Multipart(_) => false,
+    }
+}
+
+fn fixed_pairs(pairs: &[(Template, Template)]) -> bool {
+    pairs
+        .iter()
+        .all(|(name, value)| name.as_literal().is_some() && value.as_literal().is_some())
 }
 
 /// Every answer has its line of JSON; otherwise a step without expectations is nobody's business.

@@ -67,9 +67,8 @@ fn read_file(path: &Path, read: ReadFile<'_>, findings: &mut Findings) -> Result
             return Err(());
         }
     }
-    let text = read(path)
-        .map(files::text)
-        .map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))?;
+    let bytes = read(path).map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))?;
+    let text = files::text(bytes).map_err(|why| findings.placed(why.problem(name.clone())))?;
     let file = findings.file(name);
     match yaml::parse(file, &text, Dialect::JsYaml) {
         Ok(document) => {

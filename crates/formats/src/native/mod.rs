@@ -52,9 +52,11 @@ fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<
         }
     };
     let name = path.display().to_string();
-    let text = read(Path::new(path))
-        .map(files::text)
+    let bytes = read(Path::new(path))
         .map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))
+        .ok()?;
+    let text = files::text(bytes)
+        .map_err(|why| findings.placed(why.problem(name.clone())))
         .ok()?;
     let file = findings.file(name);
     match yaml::parse(file, &text, Dialect::Core) {

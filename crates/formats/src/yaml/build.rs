@@ -10,6 +10,7 @@ use super::{
     Data, Dialect, Document, Entry, Mark, Node, SyntaxError,
     event::{Scalar, collection_tag},
     scalar,
+    surrogates::{self, Joined},
 };
 
 /// Deeper nesting is refused: everything that walks a tree recurses.
@@ -25,15 +26,16 @@ const MAX_BYTES: usize = 64 << 20;
 /// When the text is not YAML, holds several documents, or breaks one of the bounds.
 pub(crate) fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut builder = Builder::new(file, dialect);
-    let mut parser = Parser::new_from_str(text);
+    let joined = surrogates::joined(text);
+    let mut builder = Builder::new(file, dialect, &joined);
+    let mut parser = Parser::new_from_str(&joined.text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|e| {
             let at = e.marker();
             let mark = Mark {
                 file,
                 line: at.line().max(1),
-                column: at.col() + 1,
+                column: joined.column(at.line().max(1), at.col() + 1),
             };
             SyntaxError {
                 mark,
@@ -51,8 +53,9 @@ pub(crate) fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Documen
     })
 }
 
-struct Builder {
+struct Builder<'a> {
     file: usize,
+    joined: &'a Joined<'a>,
     dialect: Dialect,
     documents: usize,
     stack: Vec<Frame>,
@@ -95,10 +98,11 @@ enum Key {
     Merge(Mark),
 }
 
-impl Builder {
-    fn new(file: usize, dialect: Dialect) -> Builder {
+impl<'a> Builder<'a> {
+    fn new(file: usize, dialect: Dialect, joined: &'a Joined<'a>) -> Builder<'a> {
         Builder {
             file,
+            joined,
             dialect,
             documents: 0,
             stack: Vec::new(),
@@ -113,7 +117,9 @@ impl Builder {
         Mark {
             file: self.file,
             line: span.start.line().max(1),
-            column: span.start.col() + 1,
+            column: self
+                .joined
+                .column(span.start.line().max(1), span.start.col() + 1),
         }
     }
 

@@ -7,6 +7,7 @@
 mod build;
 mod event;
 mod scalar;
+mod surrogates;
 #[cfg(test)]
 mod tests;
 

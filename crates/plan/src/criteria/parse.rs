@@ -165,6 +165,13 @@ fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
 
 /// The bound in the metric's own unit, or what unit it needs.
 fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
+    if let (Metric::Errors | Metric::Unsent, Quantity::Share(share)) = (metric, value)
+        && share > 1.0
+    {
+        return Err(format!(
+            "`{text}` is more than all of them: a share is at most 100%"
+        ));
+    }
     let needs = match (metric, value) {
         (Metric::Time(..) | Metric::LatenessP99, Quantity::Duration(_))
         | (Metric::Errors | Metric::Unsent, Quantity::Share(_) | Quantity::Number(_))

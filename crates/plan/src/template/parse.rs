@@ -169,13 +169,18 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
             known.join(" and ")
         )));
     };
-    // A word is a variable for JavaScript, and then no number.
+    // What is left out is up to the function; what is no whole number would be anybody's guess.
+    let argument = |text: &str| match text.trim_matches(is_js_space) {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            refused(format!(
+                "{name} takes whole numbers, `{text}` is none that can be drawn from"
+            ))
+        }),
+    };
     let arguments: Vec<Option<i64>> = match arguments.trim_matches(is_js_space) {
         "" => Vec::new(),
-        some => some
-            .split(',')
-            .map(|argument| argument.trim_matches(is_js_space).parse().ok())
-            .collect(),
+        some => some.split(',').map(argument).collect::<Result<_, _>>()?,
     };
     read(&arguments)
         .map(Piece::Call)

@@ -138,6 +138,19 @@ fn unknown_functions_are_named() {
         "{error}"
     );
     assert!(Template::parse_text("{{ $randomString(99999999999) }}").is_err());
+    for (call, word) in [
+        ("$randomNumber(nan,1e400)", "`nan`"),
+        ("$randomNumber(1,1e400)", "`1e400`"),
+        (
+            "$randomNumber(1,99999999999999999999)",
+            "`99999999999999999999`",
+        ),
+        ("$randomString(ten)", "`ten`"),
+    ] {
+        let error = Template::parse_text(&format!("a {{{{ {call} }}}}")).unwrap_err();
+        assert!(error.offset == 2 && error.message.contains(word), "{error}");
+    }
+    assert!(Template::parse_text("{{ $randomNumber(1,) }}").is_ok());
 }
 
 #[test]

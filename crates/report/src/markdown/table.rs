@@ -32,6 +32,10 @@ impl Table {
     }
 }
 
+/// Columns are aligned up to this width: the name of one row is no reason to fill all others with blanks, and beyond 65,535
+/// there is no padding at all.
+const MOST_PADDED: usize = 200;
+
 impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let columns = self.rows[0].len();
@@ -41,7 +45,7 @@ impl std::fmt::Display for Table {
                 .map(|cell| cell.chars().count())
                 .max()
                 .unwrap_or(0)
-                .max(3)
+                .clamp(3, MOST_PADDED)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for (n, row) in self.rows.iter().enumerate() {

@@ -35,7 +35,13 @@ impl Translator<'_> {
         }
         let source = path.text();
         let rows = match (self.read)(Path::new(&source)) {
-            Ok(bytes) => table.read(&files::text(bytes)).map(|read| read.rows),
+            Ok(bytes) => match files::text(bytes) {
+                Ok(text) => table.read(&text).map(|read| read.rows),
+                Err(why) => {
+                    self.findings.placed(why.problem(source));
+                    return None;
+                }
+            },
             Err(why) => Err(why),
         };
         if rows.as_ref().is_ok_and(Vec::is_empty) {

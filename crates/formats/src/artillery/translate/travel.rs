@@ -49,7 +49,9 @@ impl Translator<'_> {
         if text.contains(BEGIN) {
             return Some(text);
         }
-        match (self.read)(&self.folder.join(&text)).map(crate::files::text) {
+        let read = (self.read)(&self.folder.join(&text));
+        let read = read.and_then(|bytes| crate::files::text(bytes).map_err(|why| why.to_string()));
+        match read {
             Ok(content) if content.contains(BEGIN) => Some(content),
             Ok(_) => {
                 let message = format!("`tls.{key}`: {text} holds no PEM text");

@@ -83,6 +83,11 @@ impl Translator<'_> {
         }
         entries(root, "plan", model::PLAN, self.findings);
         self.version(root);
+        if let Some(name) = &self.inputs.environment {
+            self.findings.problem_anywhere(format!(
+                "`-e {name}` chooses an environment of an Artillery script, and a native plan has none: leave it out"
+            ));
+        }
         let path = self.inputs.files.first().cloned().unwrap_or_default();
         let file_name = path
             .file_name()

@@ -181,8 +181,16 @@ impl Translator<'_> {
             header,
             memory: self.inputs.memory,
         };
-        let read =
-            (self.read)(&folder.join(&source)).and_then(|bytes| table.read(&files::text(bytes)));
+        let path = folder.join(&source);
+        let read = match (self.read)(&path).map(files::text) {
+            Ok(Ok(text)) => table.read(&text),
+            Ok(Err(why)) => {
+                self.findings
+                    .placed(why.problem(path.display().to_string()));
+                return None;
+            }
+            Err(why) => Err(why),
+        };
         let rows = read
             .map_err(|why| self.findings.problem(file.mark, format!("{source}: {why}")))
             .ok()?;
@@ -194,9 +202,19 @@ impl Translator<'_> {
             .get("as")
             .and_then(|name| read::text(name, "as", self.findings));
         let order = self.order(node.get("order"));
+        let fields = columns.unwrap_or(rows.header);
+        let twice = (1..fields.len()).find(|i| fields[..*i].contains(&fields[*i]));
+        if let Some(twice) = twice {
+            let place = node.get("columns").unwrap_or(file);
+            let text = format!(
+                "{source} has two columns `{}`: give each its own name",
+                fields[twice]
+            );
+            self.findings.problem(place.mark, text);
+        }
         Some(Payload {
             source,
-            fields: columns.unwrap_or(rows.header),
+            fields,
             rows: rows.rows.into(),
             order,
             all_as,

@@ -1,0 +1,114 @@
+"""Input that no request should be made of: bytes that are no text, lengths that lie, files that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import conftest
+import peers
+import pytest
+
+PLAN = "loadline: 1\ntarget: TARGET\nload: {rate: 2/s, duration: 1s}\n"
+
+
+@pytest.fixture
+def server():
+    """Answers, and counts who comes."""
+    with peers.Peer(peers.ok(b"{}")) as peer:
+        yield peer
+
+
+def refused(loadline, server, text: str | bytes, *flags: object, name: str = "p.yml") -> str:
+    text = text if isinstance(text, bytes) else text.encode()
+    path = loadline.folder / name
+    path.write_bytes(text.replace(b"TARGET", server.url.encode()))
+    run = loadline("run", path, *flags)
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert not server.open, "something was sent"
+    assert "panicked" not in run.stderr
+    return run.stderr
+
+
+def test_files_that_are_not_utf8_are_refused_where_they_stop_being_text(loadline, server):
+    said = refused(loadline, server, PLAN.encode() + b"steps:\n  - get: /caf\xe9\n")
+    assert "p.yml:5:14: byte 0xe9 is not UTF-8" in said
+    said = refused(loadline, server, b"config: {target: 'TARGET'}\nscenarios: [{flow: [{get: {url: /\xff}}]}]\n")
+    assert "p.yml:2:34: byte 0xff is not UTF-8" in said
+    (loadline.folder / "t.csv").write_bytes(b"name\n\xc3\xa9t\xc3\xa9,\n\xe9t\xe9\n")
+    said = refused(loadline, server, PLAN + "csv: {file: t.csv}\nsteps: [{get: '/{{ name }}'}]\n")
+    assert "t.csv:3:1: byte 0xe9 is not UTF-8" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "flags", "word"),
+    [
+        ("steps: [{post: {url: /, body: abcdefg, headers: {Content-Length: '2'}}}]", [], "is not the length of the body, 7 bytes"),
+        ("steps: [{post: {url: '/{{ $uuid }}', body: abcdefg, headers: {content-length: '2'}}}]", [], "length of the body, 7 bytes"),
+        ("steps: [{post: {url: /, body: abcdefg, headers: {Transfer-Encoding: chunked}}}]", [], "`Transfer-Encoding` cannot be set"),
+        ("steps: [{post: {url: /, body: '{{ $uuid }}', headers: {Content-Length: '2'}}}]", [], "another one each time"),
+        ("steps: [{get: '/{{ $randomNumber(nan,1e400) }}'}]", [], "`nan`"),
+        ("criteria: ['errors < 101%']\nsteps: [{get: /}]", [], "a share is at most 100%"),
+        ("csv: {file: twice.csv}\nsteps: [{get: '/{{ a }}'}]", [], "two columns `a`"),
+        ("steps: [{get: /}]", ["-e", "staging"], "a native plan has none"),
+    ],
+)
+def test_what_is_refused_before_the_first_request(loadline, server, more, flags, word):
+    loadline.write("twice.csv", "a,b,a\n1,2,3\n")
+    assert word in refused(loadline, server, PLAN + more + "\n", *flags)
+
+
+def test_a_length_that_is_true_is_sent(loadline, server):
+    path = loadline.write(
+        "p.yml", PLAN.replace("TARGET", server.url) + "steps: [{post: {url: /, body: abc, headers: {Content-Length: '3'}}}]\n"
+    )
+    run = loadline("run", path, "--once", "--trace")
+    assert conftest.exits(run, 0), run.stderr
+    assert "< 200" in run.stdout
+
+
+def test_escapes_of_json_are_json(loadline, server):
+    text = '{"loadline": 1, "target": "TARGET", "load": {"rate": "1/s", "duration": "1s"}, '
+    text += '"steps": [{"post": {"url": "/", "body": "\\ud83d\\ude00 \\u00e9"}}]}'
+    run = loadline("run", loadline.write("p.json", text.replace("TARGET", server.url)), "--once", "--trace")
+    assert conftest.exits(run, 0), run.stderr
+    assert "> 😀 é" in run.stdout
+    said = refused_place(loadline, '{"loadline": 1, "name": "\\ud83d\\ude00", "nonsense": 1}')
+    assert "p.json:1:41:" in said, said
+
+
+def refused_place(loadline, text: str) -> str:
+    return loadline("run", loadline.write("p.json", text)).stderr
+
+
+def test_an_argument_that_is_not_utf8(loadline):
+    for arguments in (["run", b"http://127.0.0.1:1/\xff"], ["report", b"\xff"], [b"\xff"]):
+        run = subprocess.run([conftest.LOADLINE, *arguments], cwd=loadline.folder, capture_output=True, timeout=30)
+        assert run.returncode == 2
+        assert run.stderr.count(b"\n") == 1
+        assert b"is not UTF-8" in run.stderr
+
+
+@pytest.mark.parametrize("flags", [["--json", "no/such/out.json"], ["--json", "."], ["--export", "csv=no/such/out.csv"]])
+def test_what_cannot_be_written_is_told_first(loadline, server, flags):
+    run = loadline("run", server.url, "--duration", "1s", *flags)
+    assert run.returncode != 0
+    assert "cannot write" in run.stderr
+    assert not server.open
+    assert not os.path.exists(loadline.folder / "no")
+
+
+def test_what_can_be_written_is_not_touched_before(loadline, server):
+    loadline.write("old.json", "old")
+    run = loadline("run", server.url, "--once", "--json", "old.json", "--rate", "1/s")
+    assert run.returncode == 2
+    assert (loadline.folder / "old.json").read_text() == "old"
+
+
+def test_a_name_of_any_length(loadline, server):
+    plan = PLAN.replace("TARGET", server.url) + "steps: [{get: {url: /, name: NAME}}]\n"
+    run = loadline("run", loadline.write("p.yml", plan.replace("NAME", "n" * 65536)))
+    assert conftest.exits(run, 0), run.stderr[-2000:]
+    again = loadline("report", "last")
+    assert again.returncode == 0, again.stderr[-2000:]
+    assert (loadline.folder / ".loadline/runs/last/report.md").exists()
