@@ -98,6 +98,13 @@ def test_what_cannot_be_written_is_told_first(loadline, server, flags):
     assert not os.path.exists(loadline.folder / "no")
 
 
+def test_behind_another_tools_door_too(loadline, server):
+    run = loadline("wrk", "-d1", "-c1", "-t1", server.url, env={"LOADLINE_EXPORT": "csv=no/such/out.csv"})
+    assert run.returncode != 0
+    assert "cannot write no/such/out.csv" in run.stderr
+    assert not server.open
+
+
 def test_what_can_be_written_is_not_touched_before(loadline, server):
     loadline.write("old.json", "old")
     run = loadline("run", server.url, "--once", "--json", "old.json", "--rate", "1/s")

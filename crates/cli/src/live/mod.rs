@@ -41,10 +41,11 @@ pub struct Wanted {
 /// `LOADLINE_UI_PORT`.
 ///
 /// # Errors
-/// A line about what cannot be read.
+/// A line about what cannot be read, or could not be written at the end.
 pub fn beside_a_door() -> Result<(Exports, Wanted), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
+    exports.can_be_written()?;
     let port = match set("LOADLINE_UI_PORT") {
         None => 0,
         Some(text) => text.parse().map_err(|_| {
