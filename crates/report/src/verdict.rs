@@ -93,8 +93,8 @@ pub(crate) fn despite_the_generator(
             "stands whatever the generator did wrong".to_owned()
         } else {
             format!(
-                "what the generator did wrong could have changed it (times may be off by up to {})",
-                units::time(harm.late_ns())
+                "what the generator did wrong could have changed it: times may be off by up to {}",
+                units::time(harm.worst_ns())
             )
         };
         judged.reason = Some(match judged.reason.take() {

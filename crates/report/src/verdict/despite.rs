@@ -1,10 +1,10 @@
 //! Whether a criterion came out as it did whatever the generator did wrong: of an invalid measurement, the one thing that can still be
-//! said of a server. Every time may have been longer or shorter by as much as the generator was late or held up at the worst; what was
-//! never sent may have been slower than everything, or faster, or an error. It judges nothing anew: it asks whether the judgement
-//! stands.
+//! said of a server. Whatever bound one draws: so many of the samples met a generator that was late or held up by more than it, and may
+//! have taken any time instead; all others may be off by no more than the bound. What was never sent may have been slower than everything,
+//! or faster, or an error. It judges nothing anew: it asks whether the judgement stands.
 
 use measure::{
-    Fault, Kind, NoAnswer, Outcome,
+    Fault, Histogram, Kind, NoAnswer, Outcome,
     confidence::{self, Standing},
     label,
 };
@@ -22,10 +22,10 @@ use crate::{
     summary::{Arrivals, Sampled},
 };
 
-/// What the generator did wrong, at the worst.
+/// What the generator did wrong.
 pub(super) struct Harm {
-    /// By so much it came too late to send, or to read an answer, in nanoseconds.
-    late_ns: u64,
+    /// By how much it came too late to send, and to look around for answers.
+    late: [Histogram; 2],
     /// Arrivals that were never sent, as a share of those that were started.
     unsent: f64,
 }
@@ -33,20 +33,35 @@ pub(super) struct Harm {
 impl Harm {
     pub(super) fn of(run: &Run, arrivals: &Arrivals) -> Harm {
         let all = run.totals.label(label::ALL);
-        let worst = |kind| {
+        let of = |kind| {
             let times = all.slot.histogram(kind, Outcome::Ok);
-            times.and_then(measure::Histogram::max).unwrap_or(0)
+            times.cloned().unwrap_or_default()
         };
         let started = arrivals.started.max(1) as f64;
         Harm {
-            late_ns: worst(Kind::Lateness).max(worst(Kind::Stall)),
+            late: [of(Kind::Lateness), of(Kind::Stall)],
             unsent: arrivals.unsent.unwrap_or(0) as f64 / started,
         }
     }
 
     /// In nanoseconds, the most by which a time may be off.
-    pub(super) fn late_ns(&self) -> u64 {
-        self.late_ns
+    pub(super) fn worst_ns(&self) -> u64 {
+        let worst = self.late.iter().filter_map(Histogram::max);
+        worst.max().unwrap_or(0)
+    }
+
+    /// Bounds worth trying, each with the share of samples that may be off by more.
+    fn bounds(&self) -> Vec<(u64, f64)> {
+        const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 1.0];
+        let bounds = self
+            .late
+            .iter()
+            .flat_map(|late| QUANTILES.iter().filter_map(|q| late.quantile(*q)));
+        let beyond = |bound: u64| {
+            let share = |late: &Histogram| late.above(bound) as f64 / late.count().max(1) as f64;
+            self.late.iter().map(share).sum::<f64>().min(1.0)
+        };
+        bounds.map(|bound| (bound, beyond(bound))).collect()
     }
 }
 
@@ -89,7 +104,7 @@ fn time_stands(
     scope: &Scope<'_>,
     samples: &Sampled,
     stat: Stat,
-    bound: f64,
+    limit: f64,
     is_small: bool,
     harm: &Harm,
 ) -> bool {
@@ -100,30 +115,37 @@ fn time_stands(
     } else {
         1
     };
-    let off = harm.late_ns.saturating_mul(times.max(1));
-    // What the bound would have to be for the same judgement at the worst.
-    let bound = if is_small {
-        (bound as u64).saturating_sub(off)
-    } else {
-        (bound as u64).saturating_add(off)
+    let times = times.max(1);
+    // What the limit would have to be for the same judgement of times that are off by so much.
+    let moved = |off: u64| {
+        let off = off.saturating_mul(times);
+        if is_small {
+            (limit as u64).saturating_sub(off)
+        } else {
+            (limit as u64).saturating_add(off)
+        }
     };
     let unsent = (samples.count() as f64 * harm.unsent).ceil() as u64;
+    let worst = moved(harm.worst_ns());
     match stat {
-        Stat::Quantile(q) if q < 1.0 => {
+        Stat::Quantile(q) if q < 1.0 => harm.bounds().into_iter().any(|(off, beyond)| {
+            let limit = moved(off);
+            let touched = (samples.count() as f64 * beyond * times as f64).ceil() as u64;
             let n = samples.count() + unsent;
-            let over = samples.above(bound) + if is_small { unsent } else { 0 };
-            let inflation = scope.inflation(samples.kind(), q, bound);
-            let wanted = if is_small {
-                Standing::Below
+            let (over, wanted) = if is_small {
+                let over = samples.above(limit) + touched + unsent;
+                (over.min(n), Standing::Below)
             } else {
-                Standing::Above
+                let over = samples.above(limit).saturating_sub(touched);
+                (over, Standing::Above)
             };
+            let inflation = scope.inflation(samples.kind(), q, limit);
             confidence::standing(n, over, inflation, q) == wanted
-        }
-        Stat::Quantile(_) | Stat::Max if is_small => unsent == 0 && samples.above(bound) == 0,
-        Stat::Quantile(_) | Stat::Max => samples.above(bound) > 0,
+        }),
+        Stat::Quantile(_) | Stat::Max if is_small => unsent == 0 && samples.above(worst) == 0,
+        Stat::Quantile(_) | Stat::Max => samples.above(worst) > 0,
         Stat::Mean => {
-            let is_beyond = |mean: f64| (mean < bound as f64) == is_small;
+            let is_beyond = |mean: f64| (mean < worst as f64) == is_small;
             unsent == 0 && samples.mean_ns().is_some_and(is_beyond)
         }
     }
