@@ -164,10 +164,11 @@ def test_a_second_interrupt_gives_up_what_is_under_way(loadline):
         run = loadline.start("run", peer.url, "--rate", "20/s", "--duration", "60s")
         runs = loadline.folder / ".loadline/runs/last/counters.jsonl"
         until(lambda: runs.exists() and '"end":true' in runs.read_text(), "the first interval")
+        # Two of different kinds: of one kind the second could be lost in the first, and a third would end everything at once.
+        run.send_signal(signal.SIGINT)
         run.send_signal(signal.SIGTERM)
-        until(lambda: run.poll() is not None or run.send_signal(signal.SIGTERM), "the end of the run")
         run.communicate(timeout=20)
-    assert run.returncode == 143
+    assert run.returncode in (130, 143)
     requests = loadline.summary()["requests"]
     assert requests["issued"] == requests["none_by_class"]["unfinished"] > 0
 
