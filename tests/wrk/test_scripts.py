@@ -258,6 +258,46 @@ def test_an_error_in_delay_releases_nothing(script, peer):
     assert peer.total() == 3
 
 
+def test_a_thread_that_is_stopped_before_the_test_is_not(script, peer):
+    printed, _ = script("setup = function(t) t:stop() print(t.nonsense) end init = function() wrk.thread:stop() end", peer.url)
+    assert (printed, peer.total() > 0) == (["nonsense"], True)
+
+
+def test_a_response_that_is_replaced_sees_what_it_asks_for(script, peer):
+    """Also of the answers that were under way, or in the same batch, when it was replaced."""
+    printed, _ = script(
+        """
+        local batch
+        request = function() batch = batch or wrk.format():rep(3) return batch end
+        response = function(status)
+          response = function(status, headers, body)
+            if not seen then print(status, headers["X-Token"], body) end
+            seen = true
+          end
+        end
+        """,
+        peer.url,
+    )
+    assert printed == ['200\tt\t{"result":3}']
+
+
+def test_modules_beside_the_script_and_one_for_json(loadline, peer):
+    folder = loadline.folder / "scripts"
+    folder.mkdir()
+    (folder / "mine.lua").write_text("return { name = 'mine' }")
+    (folder / "t.lua").write_text(
+        r"""
+        local json, mine = require("json"), require("mine")
+        init = function()
+          print(mine.name, json.encode({ 1, "a\n\"", { x = true } }), json.decode([[{"a":[1.5e1,null,"\u00e4\ud83d\ude00"]}]]).a[3])
+          print(pcall(json.decode, "[1,]"))
+        end
+        """
+    )
+    run = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "scripts/t.lua", peer.url)
+    assert run.stdout.startswith('mine\t[1,"a\\n\\"",{"x":true}]\tä😀\nfalse\tjson: no value at byte 4\n'), run.stdout + run.stderr
+
+
 def test_figures_of_done(script, peer):
     printed, run = script(
         """
@@ -319,6 +359,8 @@ def test_what_is_printed_keeps_its_order_in_a_pipe(script, peer, loadline):
         ("request = function() return {} end", "incomplete request at 1:1"),
         ('request = function() return "garbage" end', "invalid HTTP method at 1:1"),
         ('request = function() return "GET / HTTP/1.1\\r\\nHost x\\r\\n\\r\\n" end', "invalid character in header at 2:5"),
+        ('wrk.method = "FOO"', "invalid HTTP method at 1:1"),
+        ('wrk.path = "x y"', "invalid URL at 1:6"),
         ("init = function() wrk.lookup('no-such-host.invalid', 'http') end", "unable to resolve no-such-host.invalid:http"),
         ("init = function() pcall(wrk.lookup, 'no-such-host.invalid', 'http') end", "unable to resolve no-such-host.invalid:http"),
     ],

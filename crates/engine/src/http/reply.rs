@@ -136,6 +136,8 @@ pub struct Replies {
     state: State,
     /// The bytes of an incomplete head.
     stash: Vec<u8>,
+    /// What is kept of the answer under way: as its first bytes came.
+    keep: Keep,
     /// The answer under way, and the last one until the next begins.
     pub reply: Reply,
 }
@@ -166,6 +168,7 @@ impl Default for Replies {
         Replies {
             state: State::Head,
             stash: Vec::new(),
+            keep: Keep::default(),
             reply: Reply::default(),
         }
     }
@@ -206,7 +209,10 @@ impl Replies {
     ) -> Result<Fed, ProtocolFault> {
         let mut used = 0;
         if let State::Head = self.state {
-            match self.head(bytes, heads, to_head, keep)? {
+            if self.reply.bytes == 0 {
+                self.keep = keep;
+            }
+            match self.head(bytes, heads, to_head, self.keep)? {
                 Step::More => {
                     self.reply.bytes += bytes.len() as u64;
                     return Ok(Fed {
@@ -227,7 +233,7 @@ impl Replies {
         let State::Body(framing) = &mut self.state else {
             return Ok(Fed { used, done: false });
         };
-        let reply = &mut self.reply;
+        let (reply, keep) = (&mut self.reply, self.keep);
         let taken = framing.take(&bytes[used..], |data| {
             if keep == Keep::Body {
                 let room = MAX_BODY.saturating_sub(reply.body.len());
@@ -294,9 +300,9 @@ impl Replies {
 
     /// How many bytes of a body nobody wants are still to come, where that is known and enough to be worth a call.
     #[must_use]
-    pub fn unwanted(&self, keep: Keep) -> Option<u64> {
+    pub fn unwanted(&self) -> Option<u64> {
         match self.state {
-            State::Body(Framing::Length(left)) if keep < Keep::Body && left >= DISCARD => {
+            State::Body(Framing::Length(left)) if self.keep < Keep::Body && left >= DISCARD => {
                 Some(left)
             }
             _ => None,
@@ -423,10 +429,21 @@ mod tests {
         replies
             .feed(head, &mut heads, false, Keep::Head)
             .expect("HTTP");
-        assert_eq!(replies.unwanted(Keep::Head), Some(100_000));
-        assert_eq!(replies.unwanted(Keep::Body), None);
+        assert_eq!(replies.unwanted(), Some(100_000));
         assert!(!replies.discarded(99_999) && replies.discarded(1));
         assert_eq!(replies.reply.bytes, head.len() as u64 + 100_000);
         assert_eq!(heads.first_read(), Some(head.len() + 64));
+        // What is kept of an answer was decided when it began.
+        replies.begin();
+        for keep in [Keep::Body, Keep::Nothing] {
+            let half = if keep == Keep::Body {
+                &head[..20]
+            } else {
+                &head[20..]
+            };
+            replies.feed(half, &mut heads, false, keep).expect("HTTP");
+        }
+        assert_eq!(replies.unwanted(), None);
+        assert_eq!(replies.reply.head, head);
     }
 }

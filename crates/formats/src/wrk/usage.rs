@@ -70,6 +70,11 @@ pub(super) fn text(persona: Persona) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
+    text.push_str("\n  Loadline's own:\n");
+    if persona == Persona::Wrk {
+        text.push_str("    -R, --rate        <N>  Requests per second, as wrk2 does it\n");
+    }
+    text.push_str("        --json        <F>  Write the exact figures to a file\n");
     text.push_str("\n  Counts may end in a unit: k, M, G (2k is 2000)\n  Times may end in a unit: s, m, h (seconds without one)\n");
     text
 }
@@ -99,10 +104,11 @@ mod tests {
 
     #[test]
     fn the_options_stand_in_the_order_of_the_originals() {
-        let wrk = "-c --connections -d --duration -t --threads -s --script -H --header --latency --timeout -v --version";
+        let wrk = "-c --connections -d --duration -t --threads -s --script -H --header --latency --timeout -v --version \
+                   -R --rate --json";
         assert_eq!(options(&text(Persona::Wrk)).join(" "), wrk);
         let wrk2 = "-c --connections -d --duration -t --threads -s --script -H --header -L --latency -U --u_latency --timeout \
-                    -B --batch_latency -v --version -R --rate";
+                    -B --batch_latency -v --version -R --rate --json";
         assert_eq!(options(&text(Persona::Wrk2)).join(" "), wrk2);
     }
 }

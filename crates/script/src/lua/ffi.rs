@@ -7,6 +7,7 @@
 )]
 
 use std::{
+    borrow::Cow,
     ffi::{CStr, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -48,6 +49,9 @@ impl Value {
 
 /// A function of ours that scripts may call. It is told which state calls.
 pub type Function = Box<dyn Fn(&State, Vec<Value>) -> Result<Vec<Value>, String> + Send>;
+
+/// A header's name, and its value, which is not borrowed where several lines make it up.
+pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 
 /// A value kept inside a state.
 #[derive(Debug, Clone, Copy)]
@@ -223,7 +227,7 @@ impl State {
         &self,
         name: Kept,
         number: u16,
-        table: Option<&mut dyn Iterator<Item = (&'a [u8], &'a [u8])>>,
+        table: Option<&mut dyn Iterator<Item = Header<'a>>>,
         text: Option<&[u8]>,
     ) -> Result<(), String> {
         // SAFETY: as in `call`.
@@ -237,7 +241,7 @@ impl State {
                 sys::lua_newtable(self.0);
                 for (name, value) in table {
                     self.push_bytes(name);
-                    self.push_bytes(value);
+                    self.push_bytes(&value);
                     sys::lua_rawset(self.0, -3);
                 }
                 count += 1;

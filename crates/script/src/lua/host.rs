@@ -4,6 +4,8 @@
 use std::{
     ffi::CStr,
     net::{SocketAddr, TcpStream, ToSocketAddrs},
+    os::unix::ffi::OsStrExt,
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, Ordering},
@@ -200,11 +202,26 @@ pub(super) fn given(given: &Given) -> Value {
         text("service", given.port.as_deref().unwrap_or(&given.scheme)),
         text("path", &given.path),
         (Value::text("headers"), Value::Table(headers.collect())),
-        text("path_more", PATH_MORE),
+        (Value::text("path_more"), Value::Text(path_more(given))),
+        text("json", JSON),
         text("cpath_more", &cpath_more()),
     ];
     pairs.extend(given.port.as_deref().map(|port| text("port", port)));
     Value::Table(pairs)
+}
+
+const JSON: &str = include_str!("json.lua");
+
+/// Where a script's own modules lie: beside it; then Debian's.
+fn path_more(given: &Given) -> Vec<u8> {
+    let mut path = Vec::new();
+    let folder = given.script.as_deref().and_then(Path::parent);
+    if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+        let folder = folder.as_os_str().as_bytes();
+        path = [b";", folder, b"/?.lua;", folder, b"/?/init.lua"].concat();
+    }
+    path.extend_from_slice(PATH_MORE.as_bytes());
+    path
 }
 
 /// Where Debian keeps modules in Lua.

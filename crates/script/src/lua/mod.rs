@@ -236,6 +236,10 @@ impl Script {
             *lock(slot) = Some(machine);
             prepared?;
         }
+        // Who was stopped before the test began is not: the original's threads begin with a loop that runs.
+        for thread in &self.shared.threads {
+            thread.stopped.store(false, Ordering::Relaxed);
+        }
         Ok(self.hooks)
     }
 

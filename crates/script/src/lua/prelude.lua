@@ -36,7 +36,8 @@ local function thread(number)
         local known = host.address(number)
         return known and address(known)
       end
-      return methods[name]
+      -- An unknown field is answered with its own name, as in the original.
+      return methods[name] or name
     end,
     __newindex = function(_, name, value)
       if name ~= "addr" then
@@ -143,6 +144,10 @@ end
 _G.wrk = wrk
 package.loaded.wrk = wrk
 package.path = package.path .. host.given.path_more
+-- Asked last: a module of the script's own comes first.
+table.insert(package.loaders, function(name)
+  return name == "json" and function() return assert(loadstring(host.given.json, "=json"))() end or nil
+end)
 package.cpath = package.cpath .. host.given.cpath_more
 
 -- A distribution for done(). An unknown field is answered with its own name, as in the original.

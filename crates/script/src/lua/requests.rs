@@ -54,7 +54,16 @@ pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
         if request.starts_with(b"HEAD ") {
             found.heads.push(found.count);
         }
-        let end = match body(request) {
+        let body = body(request);
+        let has_length = |line: &[u8]| value_of(line, b"content-length:").is_some();
+        if matches!(body, Body::Chunked) && request.split(|b| *b == b'\n').any(has_length) {
+            return Err(flaw(
+                bytes,
+                head_end - 1,
+                "unexpected content-length header",
+            ));
+        }
+        let end = match body {
             Body::Length(length) => head_end.checked_add(length),
             Body::Chunked => chunks(&bytes[head_end..]).map(|n| head_end + n),
         };
@@ -158,6 +167,7 @@ fn chunks(bytes: &[u8]) -> Option<usize> {
 fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
     let mut at = begin;
     let mut first = true;
+    let mut lengths = 0;
     loop {
         let line_end = memchr::memchr(b'\n', &bytes[at..]).map(|n| at + n);
         let line = &bytes[at..line_end.unwrap_or(bytes.len())];
@@ -165,7 +175,7 @@ fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
         let wrong = if first {
             check_request_line(line, line_end.is_some())
         } else {
-            check_header(line, line_end.is_some())
+            check_header(line, line_end.is_some(), &mut lengths)
         };
         if let Some((offset, reason)) = wrong {
             return Err(flaw(bytes, at + offset, reason));
@@ -183,35 +193,153 @@ fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
 
 type Wrong = Option<(usize, &'static str)>;
 
+/// The methods that the original's parser knows.
+const METHODS: [&str; 33] = [
+    "DELETE",
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "CONNECT",
+    "OPTIONS",
+    "TRACE",
+    "COPY",
+    "LOCK",
+    "MKCOL",
+    "MOVE",
+    "PROPFIND",
+    "PROPPATCH",
+    "SEARCH",
+    "UNLOCK",
+    "BIND",
+    "REBIND",
+    "UNBIND",
+    "ACL",
+    "REPORT",
+    "MKACTIVITY",
+    "CHECKOUT",
+    "MERGE",
+    "M-SEARCH",
+    "NOTIFY",
+    "SUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PATCH",
+    "PURGE",
+    "MKCALENDAR",
+    "LINK",
+    "UNLINK",
+];
+
 fn check_request_line(line: &[u8], whole: bool) -> Wrong {
-    let method = line
-        .iter()
-        .take_while(|b| b.is_ascii_uppercase() || **b == b'-')
-        .count();
-    let behind = line.get(method);
-    if behind.is_some_and(|b| *b != b' ') || (method == 0 && whole) {
-        return Some((0, "invalid HTTP method"));
+    let method = memchr::memchr(b' ', line).unwrap_or(line.len());
+    let known = METHODS.iter().any(|m| m.as_bytes() == &line[..method]);
+    let begins = |n: usize| METHODS.iter().any(|m| m.as_bytes().starts_with(&line[..n]));
+    if !known && (whole || method < line.len() || !begins(method)) {
+        // The first byte with which it can no longer become one of them.
+        let fits = (0..=method).rev().find(|n| begins(*n)).unwrap_or(0);
+        return Some((fits, "invalid HTTP method"));
     }
-    let Some(target) = line.get(method + 1..) else {
-        return whole.then_some((method, "invalid HTTP method"));
-    };
-    let Some(space) = memchr::memrchr(b' ', target) else {
-        return whole.then_some((line.len(), "invalid HTTP version"));
-    };
-    let version = method + 1 + space + 1;
-    let known = line[version..].strip_prefix(b"HTTP/");
-    let is_version = known
-        .is_some_and(|v| matches!(v, [a, b'.', b] if a.is_ascii_digit() && b.is_ascii_digit()));
-    (whole && !is_version).then_some((version, "invalid HTTP version"))
+    let rest = &line[method..];
+    let blanks = rest.iter().take_while(|b| **b == b' ').count();
+    let target = &rest[blanks..];
+    let at = method + blanks;
+    let length = memchr::memchr(b' ', target).unwrap_or(target.len());
+    let cut = !whole && length == target.len();
+    if let Some(offset) = flaw_of_url(&target[..length], &line[..method] == b"CONNECT", cut) {
+        return Some((at + offset, "invalid URL"));
+    }
+    let behind = &target[length..];
+    let blanks = behind.iter().take_while(|b| **b == b' ').count();
+    // Without a version it is a request of HTTP 0.9, which the original lets pass.
+    let wrong = check_version(&behind[blanks..], whole && blanks > 0);
+    wrong.map(|(offset, reason)| (at + length + blanks + offset, reason))
 }
 
-fn check_header(line: &[u8], whole: bool) -> Wrong {
+/// Where a request's target stops being one; none: it is a path, a whole URL or, behind CONNECT, a host.
+fn flaw_of_url(target: &[u8], is_connect: bool, cut: bool) -> Option<usize> {
+    let end = (!cut).then_some(target.len());
+    let path = match target.first() {
+        None => return end,
+        _ if is_connect => 0,
+        Some(b'/' | b'*') => 0,
+        Some(b) if b.is_ascii_alphabetic() => {
+            let scheme = target
+                .iter()
+                .take_while(|b| b.is_ascii_alphabetic())
+                .count();
+            let marks = b"://";
+            for (n, mark) in marks.iter().enumerate() {
+                match target.get(scheme + n) {
+                    None => return end,
+                    Some(b) if b != mark => return Some(scheme + n),
+                    Some(_) => {}
+                }
+            }
+            if target.len() == scheme + marks.len() {
+                return end;
+            }
+            scheme + marks.len()
+        }
+        Some(_) => return Some(0),
+    };
+    let strange = |b: &u8| !b.is_ascii_graphic();
+    target[path..].iter().position(strange).map(|n| path + n)
+}
+
+fn check_version(version: &[u8], whole: bool) -> Wrong {
+    let name = b"HTTP/";
+    let same = version.iter().zip(name).take_while(|(a, b)| a == b).count();
+    if same < name.len() {
+        let wrong = same < version.len() || whole;
+        let reason = if same == 0 {
+            "invalid constant string"
+        } else {
+            "strict mode assertion failed"
+        };
+        return wrong.then_some((same, reason));
+    }
+    let digits = |b: &u8| b.is_ascii_digit();
+    let wanted: [&dyn Fn(&u8) -> bool; 3] = [&digits, &|b| *b == b'.', &digits];
+    for (n, fits) in wanted.iter().enumerate() {
+        match version.get(name.len() + n) {
+            Some(b) if fits(b) => {}
+            None if !whole => return None,
+            _ => return Some((name.len() + n, "invalid HTTP version")),
+        }
+    }
+    let end = name.len() + wanted.len();
+    (version.len() > end).then_some((end, "invalid HTTP version"))
+}
+
+fn check_header(line: &[u8], whole: bool, lengths: &mut u32) -> Wrong {
     let token = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
     let name = line.iter().take_while(|b| token(b)).count();
     let folded = matches!(line.first(), Some(b' ' | b'\t'));
     let fits = line.is_empty() || folded || (name > 0 && line.get(name) == Some(&b':'));
     let cut = !whole && name == line.len();
-    (!fits && !cut).then_some((name, "invalid character in header"))
+    if !fits && !cut {
+        return Some((name, "invalid character in header"));
+    }
+    if !line[..name].eq_ignore_ascii_case(b"content-length") || cut {
+        return None;
+    }
+    let value = &line[name + 1..];
+    let begin = value
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .count();
+    *lengths += 1;
+    if *lengths > 1 {
+        return Some((name + 1 + begin, "unexpected content-length header"));
+    }
+    let value = value[begin..].trim_ascii_end();
+    let strange = value.iter().position(|b| !b.is_ascii_digit());
+    strange.map(|n| {
+        (
+            name + 1 + begin + n,
+            "invalid character in content-length header",
+        )
+    })
 }
 
 #[cfg(test)]
@@ -263,7 +391,28 @@ mod tests {
             ),
             (
                 "GET / HTTX/1.1\r\nHost: x\r\n\r\n",
-                "invalid HTTP version at 1:7",
+                "strict mode assertion failed at 1:10",
+            ),
+            ("GETT / HTTP/1.1\r\n\r\n", "invalid HTTP method at 1:4"),
+            (
+                "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "unexpected content-length header at 4:2",
+            ),
+            ("G T / HTTP/1.1\r\n\r\n", "invalid HTTP method at 1:2"),
+            ("FOO / HTTP/1.1\r\n\r\n", "invalid HTTP method at 1:1"),
+            ("GET x y HTTP/1.1\r\n\r\n", "invalid URL at 1:6"),
+            ("GET nope HTTP/1.1\r\n\r\n", "invalid URL at 1:9"),
+            ("GET  HTTP/1.1\r\n\r\n", "invalid URL at 1:10"),
+            ("GET /a\tb HTTP/1.1\r\n\r\n", "invalid URL at 1:7"),
+            ("GET /\u{fc} HTTP/1.1\r\n\r\n", "invalid URL at 1:6"),
+            ("GET / HTTP/12.1\r\n\r\n", "invalid HTTP version at 1:13"),
+            (
+                "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                "invalid character in content-length header at 2:17",
+            ),
+            (
+                "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+                "unexpected content-length header at 3:17",
             ),
             (
                 "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab",

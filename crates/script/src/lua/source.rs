@@ -2,6 +2,7 @@
 //! parameters can see.
 
 use std::{
+    borrow::Cow,
     net::SocketAddr,
     sync::{Arc, atomic::Ordering},
 };
@@ -13,7 +14,7 @@ use engine::{
 
 use super::{
     Hooks, Machine,
-    ffi::Value,
+    ffi::{Header, Value},
     host::{Shared, lock},
     requests::{self, Requests},
 };
@@ -215,6 +216,10 @@ impl Source for LuaSource {
         }
         !self.is_stopped()
     }
+
+    fn keep(&mut self) -> Keep {
+        self.wanted()
+    }
 }
 
 impl Drop for LuaSource {
@@ -226,12 +231,24 @@ impl Drop for LuaSource {
     }
 }
 
-/// The header lines of a head, names as they were sent.
-fn headers_of(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let lines = head.split(|b| *b == b'\n').skip(1);
-    lines.filter_map(|line| {
-        let colon = memchr::memchr(b':', line)?;
-        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+/// The header lines of a head, names as they were sent; a line that is folded is one.
+fn headers_of(head: &[u8]) -> impl Iterator<Item = Header<'_>> {
+    let mut lines = head.split(|b| *b == b'\n').skip(1).peekable();
+    std::iter::from_fn(move || {
+        loop {
+            let line = lines.next()?;
+            let Some(colon) = memchr::memchr(b':', line) else {
+                continue;
+            };
+            let mut value = Cow::Borrowed(line[colon + 1..].trim_ascii());
+            while let Some(more) = lines.next_if(|line| matches!(line.first(), Some(b' ' | b'\t')))
+            {
+                let value = value.to_mut();
+                value.push(b' ');
+                value.extend_from_slice(more.trim_ascii());
+            }
+            return Some((&line[..colon], value));
+        }
     })
 }
 
@@ -241,9 +258,15 @@ mod tests {
 
     #[test]
     fn headers_keep_their_case_and_lose_their_blanks() {
-        let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-b:  two words \r\nEmpty:\r\n\r\n";
-        let found: Vec<(&[u8], &[u8])> = headers_of(head).collect();
-        let wanted: [(&[u8], &[u8]); 3] = [(b"X-A", b"1"), (b"x-b", b"two words"), (b"Empty", b"")];
+        let head =
+            b"HTTP/1.1 200 OK\r\nX-A: 1\r\n a:b\r\n\t c\r\nx-b:  two words \r\nEmpty:\r\n\r\n";
+        let found: Vec<_> = headers_of(head).collect();
+        let found: Vec<(&[u8], &[u8])> = found.iter().map(|(n, v)| (*n, &**v)).collect();
+        let wanted: [(&[u8], &[u8]); 3] = [
+            (b"X-A", b"1 a:b c"),
+            (b"x-b", b"two words"),
+            (b"Empty", b""),
+        ];
         assert_eq!(found, wanted);
     }
 }

@@ -86,6 +86,7 @@ impl Line {
             limit.disarm();
             return Ended::Finished;
         }
+        shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
         let begun = worker.clock.now();
         shared.books.begin(due.intended, begun, answers);
@@ -251,7 +252,7 @@ impl Line {
             let Some(stream) = &mut self.stream else {
                 return Poll::Ready(Err(fault(Fault::Other)));
             };
-            if let Some(rest) = self.replies.unwanted(self.batch.keep)
+            if let Some(rest) = self.replies.unwanted()
                 && let Some(thrown) = discard(stream, shared, cx, rest)
             {
                 let n = match thrown {
@@ -271,7 +272,9 @@ impl Line {
                 continue;
             }
             // Behind a head that announces a long body only the head is read; the body goes unseen.
-            let short = heads.first_read().filter(|_| self.batch.keep < Keep::Body);
+            let short = heads
+                .first_read()
+                .filter(|_| shared.keep.get() < Keep::Body);
             let room = short.map_or(buffer.len(), |n| n.min(buffer.len()));
             let n = match stream.poll_read(cx, &mut buffer[..room]) {
                 Poll::Ready(Ok(0)) => {
@@ -294,7 +297,7 @@ impl Line {
                 let to_head = self.to_head(*left);
                 let fed = self
                     .replies
-                    .feed(bytes, &mut heads, to_head, self.batch.keep);
+                    .feed(bytes, &mut heads, to_head, shared.keep.get());
                 let fed = match fed {
                     Ok(fed) => fed,
                     Err(why) => return Poll::Ready(Err(fault(Fault::Protocol(why)))),
@@ -368,12 +371,13 @@ impl Line {
         *left -= 1;
         let reply = &self.replies.reply;
         shared.books.answered(moments, reply, now, *left == 0);
-        if self.batch.keep > Keep::Nothing {
+        if shared.keep.get() > Keep::Nothing {
             let more = shared
                 .driver
                 .source
                 .borrow_mut()
                 .answered(self.number, reply);
+            shared.keep.set(shared.driver.source.borrow_mut().keep());
             if !more {
                 shared.done.set(true);
                 shared.worker.end_arrivals(now);

@@ -44,6 +44,12 @@ pub trait Source {
         None
     }
 
+    /// What somebody will look at of answers of which nothing has been read yet. Asked behind [`Source::answered`], which may
+    /// have changed it.
+    fn keep(&mut self) -> Keep {
+        Keep::Body
+    }
+
     /// An answer came. Called only where the batch asks for anything of it. False: no
     /// connection of this worker sends anything more.
     fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
@@ -130,6 +136,8 @@ struct Shared {
     scratch: RefCell<Vec<u8>>,
     /// By connection.
     turns: RefCell<Vec<Turn>>,
+    /// What of answers somebody looks at, by now.
+    keep: Cell<Keep>,
     /// The source wants no more of any connection.
     done: Cell<bool>,
 }
@@ -163,6 +171,7 @@ impl Shared {
             heads: RefCell::default(),
             scratch: RefCell::default(),
             turns: RefCell::new(turns),
+            keep: Cell::default(),
             done: Cell::new(false),
         }
     }
