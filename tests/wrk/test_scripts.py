@@ -422,3 +422,15 @@ def test_natively(loadline, peer):
     refused = loadline("run", "bad.lua", "--target", peer.url, "--duration", "1s")
     assert (refused.returncode, peer.total()) == (2, before)
     assert refused.stderr.startswith("loadline: the script does not load: bad.lua:1: ")
+
+
+def test_natively_with_headers_and_arguments(loadline, peer):
+    loadline.write("t.lua", 'init = function(a) print("init", a[0] ~= nil, a[1], a[2]) end')
+    run = loadline("run", "t.lua", "--target", peer.url, "--duration", "1s", "-H", "X-A: 1", "--", "one", "-x")
+    assert "init\ttrue\tone\t-x" in run.stdout, run.stdout + run.stderr
+    assert all("X-A: 1" in headers for _, headers, _ in peer.seen)
+    assert peer.total() > 0
+    for what, flags in [("t.lua", ["-H", "nonsense", "--target", peer.url]), (peer.url, ["-H", "X-A: 1"])]:
+        refused = loadline("run", what, *flags)
+        assert refused.returncode == 2
+        assert "-H" in refused.stderr

@@ -220,6 +220,12 @@ fn set_aside(plan: &mut Plan) {
 
 /// Flags that say two different things, of which one would have to be ignored.
 fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
+    let for_scripts = !(args.header.is_empty() && args.arguments.is_empty());
+    if for_scripts && !wrk::native::is_script(&args.what) {
+        return Err(Stop::bad_input(
+            "-H and what stands behind -- are for scripts (.lua): a plan has its headers in `headers:`",
+        ));
+    }
     if args.what.contains("://") && args.target.is_some() {
         return Err(Stop::bad_input(
             "--target beside a URL: the URL is the target, leave one of them out",

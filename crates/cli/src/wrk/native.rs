@@ -55,6 +55,15 @@ pub fn command(
             "{connections} connections cannot be shared equally by {threads} workers: make --connections a multiple of --workers"
         ));
     }
+    let mut headers = Vec::new();
+    for text in &args.header {
+        let Some((name, value)) = text.split_once(':').filter(|(name, _)| !name.is_empty()) else {
+            return Err(format!("-H `{text}` is no header: write 'Name: value'"));
+        };
+        headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+    let mut arguments = vec![url.to_owned()];
+    arguments.extend_from_slice(&args.arguments);
     Ok(Command {
         persona: if args.rate.is_some() {
             Persona::Wrk2
@@ -67,14 +76,14 @@ pub fn command(
         connections,
         duration_ns: duration_ns.unwrap_or(10 * SECOND),
         script: Some(script),
-        headers: Vec::new(),
+        headers,
         latency: true,
         uncorrected: false,
         batch_latency: false,
         timeout_ns: 10 * SECOND,
         rate: args.rate.is_some().then_some(1),
         json: None,
-        arguments: vec![url.to_owned()],
+        arguments,
     })
 }
 
