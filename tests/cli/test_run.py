@@ -222,3 +222,19 @@ def test_flags_that_contradict_each_other_and_loads_without_arrivals(loadline):
         run = loadline("run", url, *flags)
         assert run.returncode == 2, run.stderr
         assert word in run.stderr
+
+
+@pytest.mark.parametrize("paced", [False, True])
+def test_the_ledger_of_a_fast_run_adds_up_when_it_is_interrupted(loadline, start_lab, paced):
+    url = f"{start_lab('sum').url}/api/sum"
+    native = ("run", url, "--rate", "4000/s", "--duration", "60s")
+    run = loadline.start(*(("wrk", "-R4000", "-t1", "-c20", "-d60s", url) if paced else native))
+    counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
+    until(lambda: counters.exists() and counters.read_text().count('"end":true') >= 2, "two intervals")
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=30)
+    arrivals = loadline.summary()["arrivals"]
+    assert arrivals["adds_up"], (arrivals, err)
+    assert arrivals["until_stop"]
+    assert arrivals["planned"] >= arrivals["started"] > 1000
+    assert "does not add up" not in err

@@ -42,7 +42,7 @@ def test_users_that_wait_are_bounded_and_a_drain_ends(loadline) -> None:
     assert any("memory budget was used up by users that wait" in note for note in summary["notes"]), summary["notes"]
     assert peak < 150
     # Two seconds of load and one of drain; what is beyond is for the report.
-    assert took < 10, ended.stderr
+    assert took < 25, ended.stderr
 
 
 def test_what_servers_send_is_bounded_and_no_fault_of_theirs(loadline) -> None:

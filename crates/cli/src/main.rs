@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             log::error(format_args!(
                 "argument {number}, `{shown}`, is not UTF-8: write it as UTF-8"
             ));
-            return ExitCode::from(exit::BAD_INPUT);
+            return wrong_command_line();
         }
     }
     let args = match args::Args::try_parse() {
@@ -75,15 +75,24 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Help goes to standard output and is no failure; a wrong command line is bad input, for which Artillery has a code of its own.
+/// Help goes to standard output and is no failure.
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
+    if error.use_stderr() {
+        wrong_command_line()
+    } else {
+        ExitCode::from(exit::PASS)
+    }
+}
+
+/// A wrong command line is bad input; behind Artillery's door it has Artillery's code.
+fn wrong_command_line() -> ExitCode {
     let is_artillery = std::env::args_os()
         .nth(1)
         .is_some_and(|word| word == "artillery");
-    ExitCode::from(match (error.use_stderr(), is_artillery) {
-        (false, _) => exit::PASS,
-        (true, true) => exit::FAIL,
-        (true, false) => exit::BAD_INPUT,
+    ExitCode::from(if is_artillery {
+        exit::FAIL
+    } else {
+        exit::BAD_INPUT
     })
 }

@@ -196,10 +196,11 @@ fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> End
     let signal = stop.signal();
     let mut reason = None;
     if let Some(at_ns) = stop.noticed_at() {
-        let name = match (stop.reason(), signal) {
-            (Some(reason), _) => reason,
-            (None, Some(15)) => "SIGTERM",
-            (None, Some(1)) => "SIGHUP",
+        // Who came first ended it; a button asks as a signal does, and has a name of its own.
+        let name = match (stop.reason(), signal, &error) {
+            (Some(reason), None, _) | (Some(reason), _, None) => reason,
+            (_, Some(15), _) => "SIGTERM",
+            (_, Some(1), _) => "SIGHUP",
             _ => "SIGINT",
         };
         reason = Some(name.to_owned());

@@ -81,9 +81,10 @@ impl Held {
         true
     }
 
-    /// Holds so many bytes more.
-    pub fn add(&self, bytes: u64) -> bool {
-        self.hold(self.bytes.get().saturating_add(bytes))
+    /// Holds so many bytes instead of others that it held; false where there are not so many left.
+    pub fn replace(&self, before: u64, now: u64) -> bool {
+        let others = self.bytes.get().saturating_sub(before);
+        self.hold(others.saturating_add(now))
     }
 }
 
@@ -125,7 +126,8 @@ mod tests {
         let memory = Rc::new(Memory::of(100));
         let held = Held::nothing(&memory);
         assert!(held.hold(60));
-        assert!(held.add(40));
+        assert!(held.replace(0, 40));
+        assert!(held.replace(40, 40), "in place of what was there");
         assert!(!memory.take(1));
         assert!(!held.hold(101), "more than there is");
         assert!(held.hold(10));

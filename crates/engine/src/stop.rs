@@ -1,7 +1,7 @@
 //! How a run is told to end: first no new arrivals and a drain, then at once. Signals and stop rules both come here.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
@@ -114,56 +114,84 @@ impl StopHandle {
         self.0.at.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Listens for SIGINT, SIGTERM and SIGHUP on a thread of its own, for as long as the process lives: the first one drains,
-    /// the second one aborts, and from the third one on `last` is called with its number.
+    /// Has SIGINT, SIGTERM and SIGHUP come to this handle from now on, and to no other: the first one drains, the second one aborts, and
+    /// from the third one on `last` is called with its number.
     ///
     /// # Errors
     /// When the handlers cannot be installed.
     pub fn on_signals(&self, last: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()?;
-        let guard = runtime.enter();
-        let mut numbers = vec![INTERRUPT, TERMINATE];
-        if !is_ignored(HANG_UP) {
-            numbers.push(HANG_UP);
+        let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+        let listens_already = listener.is_some();
+        *listener = Some(Listener {
+            handle: self.clone(),
+            last: Box::new(last),
+            came: 0,
+        });
+        if listens_already {
+            return Ok(());
         }
-        let listen = |n: u8| Ok((n, signal(SignalKind::from_raw(n.into()))?));
-        let mut signals = numbers
-            .into_iter()
-            .map(listen)
-            .collect::<std::io::Result<Vec<_>>>()?;
-        drop(guard);
-        let handle = self.clone();
-        std::thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || {
-                runtime.block_on(async move {
-                    for count in 1u64.. {
-                        let number = std::future::poll_fn(|cx| {
-                            let mut listening = signals.iter_mut();
-                            let came = listening.find_map(|(number, signal)| {
-                                signal.poll_recv(cx).is_ready().then_some(*number)
-                            });
-                            came.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
-                        })
-                        .await;
-                        if count > 2 {
-                            last(number);
-                        }
-                        let _ = handle.0.signal.compare_exchange(
-                            0,
-                            number,
-                            Ordering::Relaxed,
-                            Ordering::Relaxed,
-                        );
-                        handle.stop();
-                    }
-                });
-            })?;
-        Ok(())
+        listen().inspect_err(|_| *listener = None)
     }
+}
+
+/// Whom signals are for. One at a time: of what came before the load, and of what comes behind it, nobody waits any more.
+static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
+
+struct Listener {
+    handle: StopHandle,
+    last: Box<dyn Fn(u8) + Send>,
+    came: u64,
+}
+
+impl Listener {
+    fn hear(&mut self, number: u8) {
+        self.came += 1;
+        if self.came > 2 {
+            (self.last)(number);
+        }
+        let signal = &self.handle.0.signal;
+        let _ = signal.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+        self.handle.stop();
+    }
+}
+
+/// Listens on a thread of its own, for as long as the process lives.
+fn listen() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let guard = runtime.enter();
+    let mut numbers = vec![INTERRUPT, TERMINATE];
+    if !is_ignored(HANG_UP) {
+        numbers.push(HANG_UP);
+    }
+    let listen = |n: u8| Ok((n, signal(SignalKind::from_raw(n.into()))?));
+    let mut signals = numbers
+        .into_iter()
+        .map(listen)
+        .collect::<std::io::Result<Vec<_>>>()?;
+    drop(guard);
+    let thread = std::thread::Builder::new().name("signals".into());
+    thread.spawn(move || {
+        runtime.block_on(async move {
+            loop {
+                let number = std::future::poll_fn(|cx| {
+                    let mut listening = signals.iter_mut();
+                    let came = listening.find_map(|(number, signal)| {
+                        signal.poll_recv(cx).is_ready().then_some(*number)
+                    });
+                    came.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
+                })
+                .await;
+                let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(listener) = listener.as_mut() {
+                    listener.hear(number);
+                }
+            }
+        });
+    })?;
+    Ok(())
 }
 
 /// Whether whoever started the process had it ignore a signal, as `nohup` does: then it stays so.

@@ -138,30 +138,32 @@ impl Windows {
 /// part there are no halves to speak of.
 #[must_use]
 pub fn is_far(parts: &[Times], q: f64, bound: u64) -> bool {
+    let halves = halves(parts);
+    let sides: Vec<Option<Standing>> = halves.iter().map(|half| side(half, q, bound)).collect();
+    sides.len() == 2 && sides[0].is_some() && sides[0] == sides[1]
+}
+
+/// The same of all samples together.
+#[must_use]
+pub fn lies_far(samples: &Times, q: f64, bound: u64) -> bool {
+    side(samples, q, bound).is_some()
+}
+
+/// On which side of a bound samples lie, if far from it.
+fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
     /// Of a percentile above this, what lies beyond is a rare thing.
     const COMMON: f64 = 0.9;
-    let halves = halves(parts);
-    if halves.len() < 2 {
-        return false;
+    let is_common = q <= COMMON;
+    let (answered, unanswered) = (&samples.answered, samples.unanswered.count());
+    let none_above = unanswered == 0 && answered.max().is_none_or(|max| max <= bound);
+    let none_below = answered.min().is_none_or(|min| min > bound);
+    match samples.quantile(q) {
+        Figure::Ns(x) if x <= bound / FAR => (is_common || none_above).then_some(Standing::Below),
+        Figure::Ns(x) if x / FAR < bound => None,
+        Figure::Empty => None,
+        Figure::Ns(_) | Figure::NoAnswer(_) => (is_common || none_below).then_some(Standing::Above),
     }
-    let none_above = |half: &Times| {
-        half.unanswered.count() == 0 && half.answered.max().is_none_or(|max| max <= bound)
-    };
-    let none_below = |half: &Times| half.answered.min().is_none_or(|min| min > bound);
-    let below = |half: &Times| {
-        let x = half.quantile(q);
-        matches!(x, Figure::Ns(x) if x <= bound / FAR) && (q <= COMMON || none_above(half))
-    };
-    let above = |half: &Times| {
-        let is_above = match half.quantile(q) {
-            Figure::Ns(x) => x / FAR >= bound,
-            Figure::NoAnswer(_) => true,
-            Figure::Empty => false,
-        };
-        is_above && (q <= COMMON || none_below(half))
-    };
-    halves.iter().all(below) || halves.iter().all(above)
 }
 
 /// Consecutive parts in two halves of about as many samples.

@@ -14,13 +14,13 @@ use crate::template::Scope;
 pub const MAX_INDEX: usize = 65_535;
 
 /// A parsed path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Path {
     text: String,
     parts: Vec<Part>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Part {
     key: String,
     index: Option<usize>,

@@ -20,6 +20,7 @@ use crate::{
     units,
 };
 use measured::Measured;
+use measurement::LATE_NS;
 pub use measurement::Measurement;
 
 /// How a criterion came out.
@@ -79,23 +80,22 @@ pub(crate) fn despite_the_generator(
     if measurement.verdict != "INVALID" {
         return;
     }
-    let harm = despite::Harm::of(run, arrivals);
+    let off_ns = despite::worst_ns(run);
     for judged in judged {
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
-        if judged.judgement == Judgement::Inconclusive {
-            continue;
-        }
-        let stands = despite::stands(run, &criterion, judged.judgement, elapsed_ns, &harm);
-        judged.stands = Some(stands);
-        let told = if stands {
-            "stands whatever the generator did wrong".to_owned()
-        } else {
-            format!(
-                "what the generator did wrong could have changed it: times may be off by up to {}",
-                units::time(harm.worst_ns())
-            )
+        judged.stands = despite::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
+        let told = match judged.stands {
+            None => continue,
+            Some(true) => "stands whatever the generator did wrong".to_owned(),
+            Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
+                format!(
+                    "what the generator did wrong could have changed it: requests may be off by up to {}",
+                    units::time(off_ns)
+                )
+            }
+            Some(false) => "what the generator did wrong could have changed it".to_owned(),
         };
         judged.reason = Some(match judged.reason.take() {
             Some(reason) => format!("{reason}; {told}"),

@@ -38,14 +38,13 @@ function strip(page: Page): HTMLElement {
     ),
     h("p", { class: "sentence" }, verdict.sentence),
     figures.length > 0 ? h("dl", { class: "deciding" }, ...figures) : null,
-    measurement ? trust(measurement) : null,
+    measurement ? trust(measurement, run.model === "closed") : null,
   );
 }
 
 /** What the measurement's verdict stands on. */
-function trust(m: Measurement): HTMLElement {
-  const effect =
-    m.lateness_p99_ns === null ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
+function trust(m: Measurement, closed: boolean): HTMLElement {
+  const effect = closed ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
   const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
   if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent${late(m)}`);
   const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));

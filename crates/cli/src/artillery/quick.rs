@@ -14,7 +14,7 @@ pub fn script(args: &ArtilleryQuick) -> Result<String, u8> {
             log::error(format_args!(
                 "{flag} was a flag of Artillery 1: write `phases` with `duration` and `arrivalRate` in a script, or use -c and -n"
             ));
-            return Err(exit::BAD_INPUT);
+            return Err(exit::FAIL);
         }
     }
     let target = args.target.as_str();

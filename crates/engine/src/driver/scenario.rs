@@ -60,8 +60,9 @@ impl ScenarioDriver {
                 let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
                 let cut_short = slept.await.is_err();
                 now = worker.clock.now();
-                // What came due in the same moment as the end was planned, and nothing kept it.
-                if cut_short && now < arrival.intended_ns {
+                // What was due before the end was planned, and nothing kept it.
+                let end = worker.recorder.borrow().arrivals_end_ns();
+                if cut_short && end.is_none_or(|end| arrival.intended_ns >= end) {
                     break;
                 }
             } else if worker.arrivals_end.is_aborted() {

@@ -212,16 +212,20 @@ fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
 /// Stands for what only the run can tell.
 const HOLE: &str = "\u{1}";
 
-/// The host of an absolute URL of which everything up to its path is known.
+/// The host of an absolute URL, if the test says it; user, password and port may be holes. What a hole holds cannot lead elsewhere: the
+/// host that comes of it is looked at again when it is asked.
 fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     let text = text.trim_start();
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let authority = &rest[..end];
-    if authority.contains(hole) || scheme.contains(hole) {
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let port = host.rfind(':').filter(|at| !host[*at..].contains(']'));
+    let host = port.map_or(host, |at| &host[..at]);
+    if host.contains(hole) || scheme.contains(hole) {
         return None;
     }
-    let target = url::parse(&format!("{scheme}://{authority}/"))?;
+    let target = url::parse(&format!("{scheme}://{host}/"))?;
     Some(target.origin.host)
 }
 
@@ -295,11 +299,24 @@ mod tests {
             "http://{{ one }}:81/",
             "http://{{ captured }}/",
             "{{ captured }}",
+            "http://ports.test:{{ port }}/",
+            "http://{{ user }}:{{ word }}@users.test/",
+            "http://[::1]:{{ port }}/",
+            "http://open.test{{ rest }}",
         ]);
         let hosts = Hosts::of(&plan, &Allow::default());
         assert_eq!(
             hosts.known(),
-            ["target.test", "abs.test", "const.test", "a.test", "b.test"]
+            [
+                "target.test",
+                "abs.test",
+                "const.test",
+                "a.test",
+                "b.test",
+                "ports.test",
+                "users.test",
+                "::1"
+            ]
         );
         assert_eq!(hosts.ruling("abs.test"), Ruling::Allowed);
         assert_eq!(hosts.ruling("evil.test"), Ruling::Refused);

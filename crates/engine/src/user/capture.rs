@@ -237,7 +237,7 @@ impl User<'_> {
         }
         for (path, value) in found {
             let weight = value.as_ref().map_or(0, memory::weight);
-            if weight > 0 && !self.held.add(weight) {
+            if !self.hold(path, weight) {
                 seen.out_of_memory = true;
                 return Ok(());
             }
@@ -253,6 +253,19 @@ impl User<'_> {
             self.vars.store(path, value);
         }
         Ok(())
+    }
+
+    /// Holds memory for what a variable is about to be, in place of what was held for it; false where there is not enough.
+    fn hold(&mut self, path: &plan::path::Path, weight: u64) -> bool {
+        if weight == 0 && self.weights.is_empty() {
+            return true;
+        }
+        let before = self.weights.get(path).copied().unwrap_or(0);
+        if !self.held.replace(before, weight) {
+            return false;
+        }
+        self.weights.insert(path.clone(), weight);
+        true
     }
 
     fn find(&mut self, from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {

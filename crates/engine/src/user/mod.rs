@@ -8,7 +8,7 @@ mod judge;
 mod request;
 mod vars;
 
-use std::rc::Rc;
+use std::{collections::HashMap, rc::Rc};
 
 use measure::{
     Fault,
@@ -92,6 +92,8 @@ struct User<'a> {
     loops: Vec<Round>,
     /// The memory that its variables take; shared with the branches of a fork.
     held: Rc<Held>,
+    /// Of it, what is held for each captured variable.
+    weights: HashMap<plan::path::Path, u64>,
     /// When the next request is intended.
     due: Intended,
 }
@@ -184,6 +186,7 @@ impl<'a> User<'a> {
             jar: Jar::new(worker.program.http.cookies),
             loops: Vec::new(),
             held: Rc::new(Held::nothing(&worker.memory)),
+            weights: HashMap::new(),
             due: start.intended,
         }
     }

@@ -396,6 +396,7 @@ impl User<'_> {
             .open(&request.target.origin, &self.keeps.limit)
             .await;
         let now = worker.clock.now();
+        worker.look(now);
         let mut recorder = worker.recorder.borrow_mut();
         let opened = opened.map_err(|fault| match fault {
             // Which of the limits passed is known here, not to the connector.

@@ -134,12 +134,12 @@ fn quoted_value(text: &str, from: usize) -> Option<(usize, usize)> {
         .next()
         .filter(|c| "\"'".contains(*c))?;
     let begin = from + escapes + 1;
+    let before = |at: usize| {
+        let bytes = text[begin..at].bytes().rev();
+        bytes.take_while(|byte| *byte == b'\\').count()
+    };
     let closes = |at: &usize| {
-        let before = text[begin..*at]
-            .bytes()
-            .rev()
-            .take_while(|byte| *byte == b'\\')
-            .count();
+        let before = before(*at);
         before <= escapes || (escapes == 0 && before % 2 == 0)
     };
     let end = text[begin..]
@@ -147,7 +147,7 @@ fn quoted_value(text: &str, from: usize) -> Option<(usize, usize)> {
         .map(|(at, _)| begin + at)
         .find(closes);
     Some(end.map_or((begin, text.len()), |end| {
-        (begin, end - escapes.min(end - begin))
+        (begin, end - escapes.min(before(end)))
     }))
 }
 

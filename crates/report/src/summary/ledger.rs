@@ -71,7 +71,13 @@ pub(crate) fn arrivals(run: &Run) -> Arrivals {
     let (started, skipped) = (total(|run| run.started), total(|run| run.skipped));
     let until_stop = !run.is_whole();
     let planned = run.manifest.load.planned.map(|planned| {
-        if until_stop {
+        if run.manifest.state == State::Running || run.cut.is_some() {
+            // Where a record merely ends, what came due in its last interval may have been started behind that.
+            let open = run.totals.rows.values().next_back();
+            let open = open.map_or(0, |row| row.run.due);
+            let missing = total(|run| run.due).saturating_sub(started + skipped);
+            started + skipped + missing.saturating_sub(open)
+        } else if until_stop {
             total(|run| run.due)
         } else {
             planned

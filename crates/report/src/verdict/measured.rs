@@ -151,6 +151,27 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// All requests of the phases that are asked for.
+    pub(super) fn all_requests(&self) -> Part {
+        self.run.totals.sum(|id, phase| {
+            let phases = self.phases.as_ref();
+            id == label::ALL && phases.is_none_or(|phases| phases.contains(&phase))
+        })
+    }
+
+    /// Whether it is of some labels only; iterations of all scenarios are of all.
+    pub(super) fn is_of_labels(&self) -> bool {
+        self.labels.as_ref().is_some_and(|labels| {
+            let iterations = self.run.labels_of(Group::Iteration);
+            !iterations.map(|label| label.id).eq(labels.iter().copied())
+        })
+    }
+
+    /// A number by the length of the phases that are asked for.
+    pub(super) fn per_second(&self, n: u64) -> f64 {
+        per_second(n, self.length_ns())
+    }
+
     fn time(&self, span: Span, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
         let samples = Sampled::of(&self.part(), kind_of(span));
         match stat {
@@ -330,7 +351,11 @@ impl Scope<'_> {
     /// By how much its samples hang together, for judging the quantile `q` against a bound. Taken from all requests, of the phases that
     /// are asked for: a label alone is too little.
     pub(super) fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
-        if confidence::is_far(&self.parts_over_time(kind), q, bound) {
+        // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
+        let own = Sampled::of(&self.part(), kind).into_times();
+        if confidence::lies_far(&own, q, bound)
+            && confidence::is_far(&self.parts_over_time(kind), q, bound)
+        {
             return 1.0;
         }
         let totals = &self.run.totals;

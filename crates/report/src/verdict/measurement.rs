@@ -62,7 +62,7 @@ const UNSENT_SHARE: f64 = 0.005;
 const BUSY: f64 = 0.85;
 /// A worker of a closed loop that waits for a CPU for more of its time than this measures its neighbours too.
 const CROWDED: f64 = 0.25;
-/// More steal than this is worth naming.
+/// More steal, or throttling, than this is worth naming.
 const STEAL: f64 = 0.02;
 /// Fewer sightings of a request under way than this, and chance alone puts the two figures a per cent or more apart.
 const SEEN: u64 = 10_000;
@@ -163,6 +163,7 @@ fn effects(
     for (fault, name) in [
         (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
         (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
+        (Fault::OutOfMemory, "no room left in the generator's memory"),
     ] {
         let faults = counters.faults.0.iter().filter(|(f, _)| *f == fault);
         let n = faults.map(|(_, n)| n).sum::<u64>();
@@ -197,7 +198,8 @@ fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
 /// A share that is close to one keeps the digits that tell it from one.
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        p if (99.0..100.0).contains(&p) => format!("{p:.2} %"),
+        // Never rounded up to all of it.
+        p if (99.0..100.0).contains(&p) => format!("{:.2} %", (p * 100.0).floor() / 100.0),
         p if p >= 10.0 => format!("{p:.0} %"),
         _ => units::share(share),
     }
@@ -269,7 +271,7 @@ fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
     let stall = rows.iter().map(|row| row.run.stall_ns).max().unwrap_or(0);
     let cause = if busiest(rows.iter().copied()) > BUSY {
         "generator CPU-bound".to_owned()
-    } else if throttled > 0.0 {
+    } else if throttled > STEAL {
         format!(
             "generator throttled by its control group ({} of the time)",
             units::share(throttled)

@@ -167,3 +167,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_text_is_too_strange() {
+    let redactor = Redactor::default();
+    let shown = |text: &str| redactor.text(text);
+    for text in [
+        r#"token=\"é""#,
+        r#"bad {\"token\":\"é"}"#,
+        r#"{"msg":"bad {\"token\":\"é"}"#,
+        r#"password=\\"ü\"""#,
+        "token='",
+        r"secret=\",
+    ] {
+        assert!(!shown(text).contains(['é', 'ü']), "{text}");
+    }
+}

@@ -178,6 +178,7 @@ impl Line {
             .await?;
         self.open = Some(OpenCount::new(&worker.open));
         let now = worker.clock.now();
+        worker.look(now);
         let mut recorder = worker.recorder.borrow_mut();
         recorder.run.opened += 1;
         let mut time = |kind, ns| {

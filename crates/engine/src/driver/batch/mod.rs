@@ -279,11 +279,14 @@ impl Shared {
         };
         let taken = self.turns.borrow()[line.number].taken;
         let intended = pace.intended(line.number, taken);
-        if intended >= self.driver.until_ns {
+        if intended >= self.driver.until_ns || self.is_behind_the_end(intended) {
             return None;
         }
         let taken_up = if free_at < intended {
             worker.sleep_until(intended, limit).await.ok()?;
+            if self.is_behind_the_end(intended) {
+                return None;
+            }
             worker.clock.now()
         } else {
             // It was due while the last answer was still awaited: from that moment on it has waited for its connection.
@@ -293,6 +296,12 @@ impl Shared {
             intended: Intended::scheduled(intended),
             taken_up,
         })
+    }
+
+    /// Whether the run was told to end before a moment: what is due from then on was never planned.
+    fn is_behind_the_end(&self, intended_ns: u64) -> bool {
+        let end = self.worker.recorder.borrow().arrivals_end_ns();
+        end.is_some_and(|end| intended_ns >= end)
     }
 
     /// What was due and will not be sent: planned all the same, so it is counted as given up rather than forgotten.
