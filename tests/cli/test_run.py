@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 import peers
+import pytest
 from conftest import Loadline, exits, until
 
 
