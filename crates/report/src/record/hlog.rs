@@ -201,6 +201,32 @@ mod tests {
     }
 
     #[test]
+    fn no_flipped_byte_is_taken_for_a_figure() {
+        let log = log_of(&frame(&[1_000, 2_000, 2_000, 5_500_000, 3_600_000_000_000]));
+        let line = log.lines().find(|line| line.starts_with("Tag=")).unwrap();
+        let encoded = line.rsplit(',').next().unwrap();
+        let exact = (5, 3_600_005_505_000, 1_000, 3_600_000_000_000);
+        let cells = |encoded: &str| {
+            let histogram = Decoder::new().decode(encoded, exact)?;
+            Some(histogram.cells().collect::<Vec<_>>())
+        };
+        let whole = cells(encoded).unwrap();
+        for at in 0..encoded.len() {
+            for bit in [1, 2, 4, 0x20] {
+                let mut flipped = encoded.as_bytes().to_vec();
+                flipped[at] ^= bit;
+                let found = String::from_utf8(flipped)
+                    .ok()
+                    .and_then(|text| cells(&text));
+                assert!(
+                    found.is_none() || found.as_ref() == Some(&whole),
+                    "byte {at}, bit {bit}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn other_tools_can_read_it() {
         let log = log_of(&frame(&[1_000, 2_000, 2_000, 3_600_000_000_000]));
         let entries: Vec<LogEntry> = IntervalLogIterator::new(log.as_bytes())
