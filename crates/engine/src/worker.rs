@@ -226,7 +226,8 @@ impl Worker {
         limit: &Limit,
     ) -> Result<(), crate::deadlines::Cut> {
         let at_ns = if mutant::is(Mutant::MillisecondTimers) {
-            (at_ns / 1_000_000 + 1) * 1_000_000
+            // Rounded up, and a tick more: with one alone every second arrival would be due already, and the median a toss-up.
+            (at_ns / 1_000_000 + 2) * 1_000_000
         } else {
             at_ns
         };
