@@ -9,6 +9,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import certificates as made
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,12 @@ class Loadline:
 @pytest.fixture
 def loadline(tmp_path: Path) -> Loadline:
     return Loadline(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory) -> Path:
+    """Certificates for servers of TLS, made once."""
+    return made.make(tmp_path_factory.mktemp("certificates"))
 
 
 class Lab:

@@ -1,15 +1,12 @@
 """Through whom and under which certificates requests travel: TLS and its faults by Node's names, proxies."""
 
 import json
-import shutil
 import socket
-import ssl
-import subprocess
 import threading
 
 import peers
 import pytest
-from needs import need
+from certificates import serve
 
 SCRIPT = """
 config: {{ target: {url}, phases: [ {{ duration: 1, arrivalCount: 1 }} ], tls: {tls} }}
@@ -17,70 +14,10 @@ scenarios: [ {{ flow: [ {{ get: {{ url: /a }} }} ] }} ]
 """
 
 
-# Only a whole authority can date a certificate back.
-CA = """
-[ca]
-default_ca = here
-[here]
-database = index.txt
-serial = serial
-new_certs_dir = .
-default_md = sha256
-policy = any
-copy_extensions = copy
-[any]
-commonName = supplied
-"""
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    """An authority, a server of its for 127.0.0.1 and one for elsewhere, one that signed itself, and a client."""
-    need("openssl")
-    folder = tmp_path_factory.mktemp("certificates")
-
-    def openssl(*args: str) -> None:
-        subprocess.run(["openssl", *args], cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-
-    def certificate(name: str, *args: str, subject: str | None = None) -> None:
-        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key"]
-        openssl("req", "-x509", *key, "-out", f"{name}.pem", "-subj", f"/CN={subject or name}", *args)
-
-    def extension(text: str) -> list[str]:
-        return ["-addext", text]
-
-    certificate("authority")
-    signed = ["-CA", "authority.pem", "-CAkey", "authority.key", *extension("basicConstraints=critical,CA:FALSE")]
-    here = extension("subjectAltName=IP:127.0.0.1,DNS:right.test")
-    certificate("server", *signed, *here)
-    certificate("elsewhere", *signed, *extension("subjectAltName=DNS:elsewhere.test"))
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "old.key", "-out", "old.csr", "-subj", "/CN=old", *here)
-    for name, text in {"ca.cnf": CA, "index.txt": "", "serial": "01"}.items():
-        (folder / name).write_text(text)
-    authority = ["-config", "ca.cnf", "-cert", "authority.pem", "-keyfile", "authority.key"]
-    past = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"]
-    openssl("ca", "-batch", "-notext", *authority, *past, "-in", "old.csr", "-out", "old.pem")
-    certificate("alone", *here)
-    certificate("client", *signed)
-    chain = (folder / "server.pem").read_text() + (folder / "authority.pem").read_text()
-    (folder / "chain.pem").write_text(chain)
-    shutil.copy(folder / "server.key", folder / "chain.key")
-    return folder
-
-
-def serve(certificates, name: str, client_ca: bool = False) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates / f"{name}.pem", certificates / f"{name}.key")
-    if client_ca:
-        context.load_verify_locations(certificates / "authority.pem")
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
-
-
-def run(loadline, certificates, name: str, tls: str = "{}", client_ca: bool = False, host: str = "127.0.0.1", flags=()):
+def run(loadline, certificates, name: str, tls: str = "{}", client_ca: bool = False, host: str = "127.0.0.1", flags=(), env=None):
     with peers.Recorder(tls=serve(certificates, name, client_ca)) as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url.replace("127.0.0.1", host), tls=tls))
-        done = loadline("artillery", "run", script, "-o", "out.json", *flags)
+        done = loadline("artillery", "run", script, "-o", "out.json", *flags, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     counters = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
     return [key.removeprefix("errors.") for key in counters if key.startswith("errors.")], peer
@@ -105,6 +42,24 @@ def test_certificates(loadline, certificates, name, tls, error):
     errors, peer = run(loadline, certificates, name, tls)
     assert errors == ([error] if error else [])
     assert peer.lines == ([] if error else ["GET /a"])
+
+
+def test_extra_authorities(loadline, certificates):
+    """Node trusts them beside those it has; a test's own `ca` stands for all of them."""
+
+    def extra(file: str) -> dict[str, str]:
+        return {"NODE_EXTRA_CA_CERTS": str(certificates / file)}
+
+    errors, peer = run(loadline, certificates, "server", env=extra("authority.pem"))
+    assert (errors, peer.lines) == ([], ["GET /a"])
+    alone = f"{{ ca: {certificates / 'alone.pem'} }}"
+    assert run(loadline, certificates, "server", alone, env=extra("authority.pem"))[0] == ["UNABLE_TO_VERIFY_LEAF_SIGNATURE"]
+    with peers.Recorder() as plain:
+        script = loadline.write("s.yml", SCRIPT.format(url=plain.url, tls="{}"))
+        done = loadline("artillery", "run", script, env=extra("gone.pem"))
+    assert done.returncode == 0
+    assert plain.lines == ["GET /a"]
+    assert f"warning: NODE_EXTRA_CA_CERTS: ignoring extra certificates from `{certificates}/gone.pem`" in done.stderr
 
 
 def test_insecure(loadline, certificates):

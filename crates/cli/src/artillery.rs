@@ -27,7 +27,7 @@ use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
     aside, exit, hosts, live, log, memory, native, render,
     session::{self, Ended, Observer, Setup},
-    terminal,
+    terminal, trust,
 };
 
 mod about;
@@ -150,6 +150,8 @@ impl Manner<'_> {
             Err(errors) => return refused(&errors),
         };
         plan.notes.iter().for_each(tell_note);
+        trust::as_node(&mut plan);
+        trust::can_be_read(&plan);
         let hosts = match hosts::beside_a_door(&plan) {
             Ok(hosts) => hosts,
             Err(problems) => {

@@ -18,7 +18,7 @@ use crate::{
     live, log, memory, render,
     session::{self, Setup},
     terminal::Progress,
-    wrk,
+    trust, wrk,
 };
 
 /// Runs `loadline run`.
@@ -436,6 +436,7 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
         tell_where(&ready.plan);
     }
     tell_notes(&ready.plan);
+    trust::can_be_read(&ready.plan);
     let mut progress = Progress::new();
     let mut observer = wrk::Silent {
         shown_by: &mut progress,

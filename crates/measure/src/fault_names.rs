@@ -7,7 +7,8 @@ use crate::{
     outcome::{ProtocolFault, TlsFault},
 };
 
-const ALL: [Fault; 35] = [
+/// All but those of TLS.
+const ALL: [Fault; 30] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
     Fault::ConnectTimeout,
@@ -18,19 +19,14 @@ const ALL: [Fault; 35] = [
     Fault::Unreachable,
     Fault::DnsNotFound,
     Fault::DnsAgain,
-    Fault::Tls(TlsFault::UnknownIssuer),
-    Fault::Tls(TlsFault::SelfSigned),
-    Fault::Tls(TlsFault::SelfSignedInChain),
-    Fault::Tls(TlsFault::Expired),
-    Fault::Tls(TlsFault::NotYetValid),
-    Fault::Tls(TlsFault::WrongName),
-    Fault::Tls(TlsFault::Other),
     Fault::Protocol(ProtocolFault::StatusLine),
     Fault::Protocol(ProtocolFault::Header),
     Fault::Protocol(ProtocolFault::HeadTooLarge),
     Fault::Protocol(ProtocolFault::ContentLength),
     Fault::Protocol(ProtocolFault::ChunkSize),
     Fault::Protocol(ProtocolFault::Trailing),
+    Fault::Protocol(ProtocolFault::Http2),
+    Fault::Protocol(ProtocolFault::Tls),
     Fault::TooManyRedirects,
     Fault::BadEncoding,
     Fault::BodyTooLarge,
@@ -46,9 +42,9 @@ const ALL: [Fault; 35] = [
 ];
 
 impl Fault {
-    /// All, in the order in which they are declared.
+    /// All.
     pub fn all() -> impl Iterator<Item = Fault> {
-        ALL.into_iter()
+        ALL.into_iter().chain(TlsFault::all().map(Fault::Tls))
     }
 
     /// The name in the record.
@@ -65,19 +61,15 @@ impl Fault {
             Fault::Unreachable => "unreachable",
             Fault::DnsNotFound => "dns_not_found",
             Fault::DnsAgain => "dns_again",
-            Fault::Tls(TlsFault::UnknownIssuer) => "tls_unknown_issuer",
-            Fault::Tls(TlsFault::SelfSigned) => "tls_self_signed",
-            Fault::Tls(TlsFault::SelfSignedInChain) => "tls_self_signed_in_chain",
-            Fault::Tls(TlsFault::Expired) => "tls_expired",
-            Fault::Tls(TlsFault::NotYetValid) => "tls_not_yet_valid",
-            Fault::Tls(TlsFault::WrongName) => "tls_wrong_name",
-            Fault::Tls(TlsFault::Other) => "tls_other",
+            Fault::Tls(fault) => fault.name(),
             Fault::Protocol(ProtocolFault::StatusLine) => "http_status_line",
             Fault::Protocol(ProtocolFault::Header) => "http_header",
             Fault::Protocol(ProtocolFault::HeadTooLarge) => "http_head_too_large",
             Fault::Protocol(ProtocolFault::ContentLength) => "http_content_length",
             Fault::Protocol(ProtocolFault::ChunkSize) => "http_chunk_size",
             Fault::Protocol(ProtocolFault::Trailing) => "http_trailing",
+            Fault::Protocol(ProtocolFault::Http2) => "http_2_only",
+            Fault::Protocol(ProtocolFault::Tls) => "http_tls",
             Fault::TooManyRedirects => "too_many_redirects",
             Fault::BadEncoding => "bad_encoding",
             Fault::BodyTooLarge => "body_too_large",
@@ -96,7 +88,7 @@ impl Fault {
     /// The fault of a name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<Fault> {
-        ALL.into_iter().find(|fault| fault.name() == name)
+        Fault::all().find(|fault| fault.name() == name)
     }
 }
 

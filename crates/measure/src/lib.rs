@@ -20,6 +20,7 @@ pub mod sample;
 pub mod sketch;
 pub mod slot;
 pub mod summary;
+mod tls_fault;
 
 pub use histogram::Histogram;
 pub use interval::Interval;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::tls_fault::{Alert, TlsFault};
+
 /// A kind of time that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -185,7 +187,7 @@ pub enum Fault {
     DnsNotFound,
     /// The resolver did not answer.
     DnsAgain,
-    /// The TLS handshake failed; the certificate's fault by name, or another.
+    /// TLS could not be spoken: why, by name.
     Tls(TlsFault),
     /// What came back is not HTTP: what the parser says.
     Protocol(ProtocolFault),
@@ -215,25 +217,6 @@ pub enum Fault {
     Unfinished,
 }
 
-/// Faults of a TLS handshake that users look for by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TlsFault {
-    /// Signed by nobody we know.
-    UnknownIssuer,
-    /// Signed by itself.
-    SelfSigned,
-    /// Signed by somebody unknown who signed himself.
-    SelfSignedInChain,
-    /// Past its end.
-    Expired,
-    /// Before its beginning.
-    NotYetValid,
-    /// For another name.
-    WrongName,
-    /// Anything else.
-    Other,
-}
-
 /// Faults of an answer as HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProtocolFault {
@@ -249,6 +232,10 @@ pub enum ProtocolFault {
     ChunkSize,
     /// Bytes where none may be.
     Trailing,
+    /// Frames of HTTP/2 instead of an answer.
+    Http2,
+    /// An alert of TLS instead of an answer.
+    Tls,
 }
 
 impl Fault {
@@ -291,19 +278,15 @@ impl Fault {
             Fault::Unreachable => "host unreachable",
             Fault::DnsNotFound => "host name not found",
             Fault::DnsAgain => "name resolution failed",
-            Fault::Tls(TlsFault::UnknownIssuer) => "TLS: unknown issuer",
-            Fault::Tls(TlsFault::SelfSigned) => "TLS: self-signed certificate",
-            Fault::Tls(TlsFault::SelfSignedInChain) => "TLS: self-signed certificate in the chain",
-            Fault::Tls(TlsFault::Expired) => "TLS: certificate expired",
-            Fault::Tls(TlsFault::NotYetValid) => "TLS: certificate not valid yet",
-            Fault::Tls(TlsFault::WrongName) => "TLS: certificate for another name",
-            Fault::Tls(TlsFault::Other) => "TLS handshake failed",
+            Fault::Tls(fault) => fault.text(),
             Fault::Protocol(ProtocolFault::StatusLine) => "not HTTP: bad status line",
             Fault::Protocol(ProtocolFault::Header) => "not HTTP: bad header",
             Fault::Protocol(ProtocolFault::HeadTooLarge) => "not HTTP: head too large",
             Fault::Protocol(ProtocolFault::ContentLength) => "not HTTP: bad Content-Length",
             Fault::Protocol(ProtocolFault::ChunkSize) => "not HTTP: bad chunk size",
             Fault::Protocol(ProtocolFault::Trailing) => "not HTTP: bytes behind the answer",
+            Fault::Protocol(ProtocolFault::Tls) => "not HTTP: the port speaks TLS (https)",
+            Fault::Protocol(ProtocolFault::Http2) => "not HTTP/1.1: the server speaks HTTP/2 only",
             Fault::TooManyRedirects => "too many redirects",
             Fault::BadEncoding => "content encoding is broken",
             Fault::BodyTooLarge => "body larger than 64 MiB, of which something is wanted",

@@ -266,6 +266,9 @@ pub struct Tls {
     /// Trusted instead of the machine's authorities: certificates in PEM.
     #[serde(skip)]
     pub authorities: Option<String>,
+    /// Trusted beside the machine's authorities, where those are trusted: certificates in PEM.
+    #[serde(skip)]
+    pub more_authorities: Option<String>,
     /// Shown to servers that ask: certificates and their key, both in PEM.
     #[serde(skip)]
     pub identity: Option<(String, String)>,

@@ -216,20 +216,40 @@ fn read_head(
     match parse(bytes, &mut usual, want, to_head, answer) {
         Err(httparse::Error::TooManyHeaders) => {
             let mut most = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
-            parse(bytes, &mut most, want, to_head, answer).map_err(fault)?
+            parse(bytes, &mut most, want, to_head, answer).map_err(|e| fault(e, bytes))?
         }
-        other => other.map_err(fault)?,
+        other => other.map_err(|e| fault(e, bytes))?,
     }
 }
 
-fn fault(error: httparse::Error) -> ProtocolFault {
+#[cold]
+fn fault(error: httparse::Error, bytes: &[u8]) -> ProtocolFault {
     match error {
+        _ if is_http2(bytes) => ProtocolFault::Http2,
+        _ if is_tls_alert(bytes) => ProtocolFault::Tls,
         httparse::Error::Status | httparse::Error::Version | httparse::Error::Token => {
             ProtocolFault::StatusLine
         }
         httparse::Error::TooManyHeaders => ProtocolFault::HeadTooLarge,
         _ => ProtocolFault::Header,
     }
+}
+
+/// A server that speaks HTTP/2 begins with its settings, or with the end of what it never understood.
+fn is_http2(bytes: &[u8]) -> bool {
+    const SETTINGS: u8 = 4;
+    const GOAWAY: u8 = 7;
+    // Length (24 bits), type, flags, stream (of both: 0).
+    match bytes {
+        [0, _, _, SETTINGS | GOAWAY, 0, stream @ ..] => stream.iter().take(4).all(|b| *b == 0),
+        _ => false,
+    }
+}
+
+/// What a server of TLS says to a request in clear.
+fn is_tls_alert(bytes: &[u8]) -> bool {
+    const ALERT: u8 = 21;
+    matches!(bytes, [ALERT, 3, 0..=4, ..])
 }
 
 type Parsed = Result<Option<Head>, ProtocolFault>;

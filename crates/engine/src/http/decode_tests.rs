@@ -99,6 +99,18 @@ fn garbage_is_named() {
     let fault = |bytes: &[u8]| whole("GET", bytes).expect_err("garbage");
     assert_eq!(fault(b"SSH-2.0-OpenSSH_9.2\r\n"), ProtocolFault::StatusLine);
     assert_eq!(fault(b"HTTP/3.7 200 OK\r\n\r\n"), ProtocolFault::StatusLine);
+    let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64";
+    assert_eq!(fault(settings), ProtocolFault::Http2);
+    assert_eq!(fault(&settings[..5]), ProtocolFault::Http2);
+    assert_eq!(
+        fault(b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0"),
+        ProtocolFault::Http2
+    );
+    assert_eq!(
+        fault(b"\0\0\x06\x04\0\0\0\0\x01"),
+        ProtocolFault::StatusLine
+    );
+    assert_eq!(fault(b"\x15\x03\x03\0\x02\x02\x28"), ProtocolFault::Tls);
     assert_eq!(
         fault(b"HTTP/1.1 000 X\r\nContent-Length: 0\r\n\r\n"),
         ProtocolFault::StatusLine

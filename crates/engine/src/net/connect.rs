@@ -10,7 +10,7 @@ use std::{
     task::Poll,
 };
 
-use measure::Fault;
+use measure::{Fault, outcome::TlsFault};
 use plan::{Http, Proxies};
 use rustix::io::Errno;
 use tokio::net::TcpSocket;
@@ -213,9 +213,8 @@ impl Connector {
             Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
             Err(e) => Err(
                 super::tls::fault(&e).unwrap_or_else(|| match socket_fault(&e) {
-                    Fault::ClosedEarly | Fault::Other => {
-                        Fault::Tls(measure::outcome::TlsFault::Other)
-                    }
+                    Fault::ClosedEarly => Fault::Tls(TlsFault::Closed),
+                    Fault::Other => Fault::Tls(TlsFault::Other),
                     fault => fault,
                 }),
             ),

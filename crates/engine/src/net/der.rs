@@ -1,4 +1,4 @@
-//! As much of a certificate's encoding (DER) as tells whether its issuer is its own subject.
+//! As much of a certificate's encoding (DER) as tells whether its issuer is its own subject, and from when to when it is valid.
 
 /// Whether a certificate names itself as its issuer; false for what is no certificate.
 #[must_use]
@@ -6,8 +6,28 @@ pub fn is_self_issued(certificate: &[u8]) -> bool {
     names(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
 
+/// From when to when a certificate is valid, in seconds since 1970.
+#[must_use]
+pub fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
+    let times = parts(certificate)?.validity;
+    let (from_tag, from, rest) = element(times)?;
+    let (to_tag, to, _) = element(rest)?;
+    Some((time(from_tag, from)?, time(to_tag, to)?))
+}
+
 /// Issuer and subject, as they are encoded.
 fn names(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
+    let parts = parts(certificate)?;
+    Some((parts.issuer, parts.subject))
+}
+
+struct Parts<'a> {
+    issuer: &'a [u8],
+    validity: &'a [u8],
+    subject: &'a [u8],
+}
+
+fn parts(certificate: &[u8]) -> Option<Parts<'_>> {
     const VERSION: u8 = 0xa0;
     let (_, certificate, _) = element(certificate)?;
     let (_, mut rest, _) = element(certificate)?;
@@ -17,9 +37,53 @@ fn names(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     let (_, _, rest) = element(rest)?; // serial number
     let (_, _, rest) = element(rest)?; // signature algorithm
     let (_, issuer, rest) = element(rest)?;
-    let (_, _, rest) = element(rest)?; // validity
+    let (_, validity, rest) = element(rest)?;
     let (_, subject, _) = element(rest)?;
-    Some((issuer, subject))
+    Some(Parts {
+        issuer,
+        validity,
+        subject,
+    })
+}
+
+/// A moment as certificates write it: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` from then on (RFC 5280, 4.1.2.5).
+fn time(tag: u8, text: &[u8]) -> Option<i64> {
+    const UTC: u8 = 0x17;
+    const GENERALIZED: u8 = 0x18;
+    let digits = text.strip_suffix(b"Z")?;
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0, |n, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| n * 10 + i64::from(digit - b'0'))
+        })
+    };
+    let (year, rest) = match (tag, digits.len()) {
+        (UTC, 12) => {
+            let (year, rest) = digits.split_at(2);
+            let year = number(year)?;
+            (if year < 50 { 2000 + year } else { 1900 + year }, rest)
+        }
+        (GENERALIZED, 14) => {
+            let (year, rest) = digits.split_at(4);
+            (number(year)?, rest)
+        }
+        _ => return None,
+    };
+    let part = |i: usize| number(&rest[2 * i..2 * i + 2]);
+    let (month, day) = (part(0)?, part(1)?);
+    if !(1..=12).contains(&month) {
+        return None;
+    }
+    Some(days(year, month, day) * 86_400 + part(2)? * 3_600 + part(3)? * 60 + part(4)?)
+}
+
+/// Days from 1970-01-01. Years are taken to begin in March, so that the leap day is the last of them.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + in_year
+        - 719_468
 }
 
 /// Tag and content of the first element, and what is behind it.
@@ -55,12 +119,13 @@ mod tests {
     }
 
     fn certificate(issuer: &[u8], subject: &[u8]) -> Vec<u8> {
+        let times = [wrap(0x17, b"991231235959Z"), wrap(0x18, b"20500301000000Z")];
         let parts = [
             wrap(0xa0, &[2, 1, 2]),
             wrap(2, &[1]),
             wrap(0x30, &[6, 1, 1]),
             wrap(0x30, issuer),
-            wrap(0x30, &[]),
+            wrap(0x30, &times.concat()),
             wrap(0x30, subject),
         ];
         wrap(0x30, &wrap(0x30, &parts.concat()))
@@ -73,10 +138,22 @@ mod tests {
         assert!(!is_self_issued(b"no certificate"));
     }
 
+    #[test]
+    fn when_it_is_valid() {
+        let valid = validity(&certificate(b"me", b"me"));
+        assert_eq!(valid, Some((946_684_799, 2_529_705_600)));
+        assert_eq!(time(0x17, b"700101000000Z"), Some(0));
+        assert_eq!(time(0x18, b"20000229120000Z"), Some(951_825_600));
+        assert_eq!(time(0x17, b"20000229120000Z"), None);
+        assert_eq!(time(0x17, b"701301000000Z"), None);
+        assert_eq!(time(0x17, b"70010100000xZ"), None);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_harmless(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = is_self_issued(&bytes);
+            let _ = (is_self_issued(&bytes), validity(&bytes));
+            let _ = time(0x17, &bytes);
         }
     }
 }

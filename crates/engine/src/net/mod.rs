@@ -8,6 +8,7 @@ pub mod pool;
 mod proxy;
 pub mod stream;
 pub mod tls;
+mod tls_fault;
 
 pub use pool::{Conn, Pool};
 pub use stream::Stream;

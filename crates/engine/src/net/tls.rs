@@ -1,10 +1,10 @@
-//! TLS on rustls: one client configuration per run, with the machine's authorities, with others, or without verification; and
-//! the names of what goes wrong.
+//! TLS on rustls: one client configuration per run, with the machine's authorities, with others, or without
+//! verification.
 
 use std::sync::Arc;
 
-use measure::{Fault, outcome::TlsFault};
-use plan::Http;
+use measure::outcome::TlsFault;
+use plan::{Http, Tls};
 use tokio_rustls::rustls::{
     self, CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore,
     SignatureScheme,
@@ -18,7 +18,8 @@ use tokio_rustls::rustls::{
     server::ParsedCertificate,
 };
 
-use super::der;
+pub use super::tls_fault::fault;
+use super::{der, tls_fault::SelfSigned};
 
 /// The client configuration.
 ///
@@ -30,14 +31,14 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
         .with_safe_default_protocol_versions()
         .map_err(|e| format!("TLS cannot be set up: {e}"))?;
     let verifier: Arc<dyn ServerCertVerifier> = if http.verify_tls {
-        Arc::new(Naming::new(http.tls.authorities.as_deref(), provider)?)
+        Arc::new(Naming::new(&http.tls, provider)?)
     } else {
         Arc::new(Anyone(provider))
     };
     let builder = builder
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let config = match &http.tls.identity {
+    let mut config = match &http.tls.identity {
         None => builder.with_no_client_auth(),
         Some((certificates, key)) => {
             let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
@@ -47,7 +48,17 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
                 .map_err(|e| format!("the client certificate cannot be used: {e}"))?
         }
     };
+    // Who speaks HTTP/2 only says so at once, instead of answering with something that nobody can read.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// Whether a text holds certificates in PEM, and nothing but what can be read.
+///
+/// # Errors
+/// Why not.
+pub fn check_certificates(pem: &str) -> Result<(), String> {
+    certificates_of(pem).map(drop)
 }
 
 fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
@@ -59,74 +70,60 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// What a failed handshake is counted as.
-#[must_use]
-pub fn fault(error: &std::io::Error) -> Option<Fault> {
-    use CertificateError::{
-        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet,
-        NotValidYetContext, Other, UnknownIssuer,
-    };
-    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
-    let rustls::Error::InvalidCertificate(certificate) = inner else {
-        return Some(Fault::Tls(TlsFault::Other));
-    };
-    Some(Fault::Tls(match certificate {
-        UnknownIssuer => TlsFault::UnknownIssuer,
-        Expired | ExpiredContext { .. } => TlsFault::Expired,
-        NotValidYet | NotValidYetContext { .. } => TlsFault::NotYetValid,
-        NotValidForName | NotValidForNameContext { .. } => TlsFault::WrongName,
-        Other(OtherError(other)) => other
-            .downcast_ref::<SelfSigned>()
-            .map_or(TlsFault::Other, |who| who.0),
-        _ => TlsFault::Other,
-    }))
-}
-
-/// A certificate that signed itself stands where a known authority should.
-#[derive(Debug)]
-struct SelfSigned(TlsFault);
-
-impl std::fmt::Display for SelfSigned {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("self-signed certificate")
-    }
-}
-
-impl std::error::Error for SelfSigned {}
-
 /// Verifies as usual, trusts a certificate that is itself among the authorities (as OpenSSL does), and tells self-signed
 /// certificates from those of unknown issuers.
 #[derive(Debug)]
 struct Naming {
     /// None where there are no authorities at all: then nobody is known.
     usual: Option<Arc<WebPkiServerVerifier>>,
-    /// Authorities that the test names itself.
+    /// Certificates that are trusted whether they are authorities or not.
     own: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Naming {
-    fn new(authorities: Option<&str>, provider: Arc<CryptoProvider>) -> Result<Naming, String> {
-        let own = authorities.map(certificates_of).transpose()?;
-        let mut roots = RootCertStore::empty();
-        match &own {
-            Some(own) => {
-                // One that is no authority can still be the server's own certificate.
-                roots.add_parsable_certificates(own.iter().cloned());
-            }
+    fn new(tls: &Tls, provider: Arc<CryptoProvider>) -> Result<Naming, String> {
+        let own = match &tls.authorities {
+            Some(authorities) => certificates_of(authorities)?,
             None => {
-                // A root that rustls cannot use is of no use; the others still are.
-                let found = rustls_native_certs::load_native_certs();
-                roots.add_parsable_certificates(found.certs);
+                let mut all = rustls_native_certs::load_native_certs().certs;
+                if let Some(more) = &tls.more_authorities {
+                    all.extend(certificates_of(more)?);
+                }
+                all
             }
-        }
+        };
+        let mut roots = RootCertStore::empty();
+        // A root that rustls cannot use is of no use; the others still are. One that is no authority can still be the server's own
+        // certificate.
+        roots.add_parsable_certificates(own.iter().cloned());
         let builder =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
         Ok(Naming {
             usual: builder.build().ok(),
-            own: own.unwrap_or_default(),
+            own,
             provider,
         })
+    }
+
+    /// A certificate that is trusted as it is, whoever signed it: its name and its dates must still be right.
+    fn itself(
+        end_entity: &CertificateDer<'_>,
+        server_name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let no = rustls::Error::InvalidCertificate;
+        let (from, to) =
+            der::validity(end_entity).ok_or_else(|| no(CertificateError::BadEncoding))?;
+        let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        if now < from {
+            return Err(no(CertificateError::NotValidYet));
+        }
+        if now > to {
+            return Err(no(CertificateError::Expired));
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+        Ok(ServerCertVerified::assertion())
     }
 
     fn named(
@@ -166,8 +163,7 @@ impl ServerCertVerifier for Naming {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         if self.own.iter().any(|own| own == end_entity) {
-            verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-            return Ok(ServerCertVerified::assertion());
+            return Naming::itself(end_entity, server_name, now);
         }
         let unknown = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
         let verified = self.usual.as_ref().map_or(Err(unknown), |usual| {

@@ -357,13 +357,16 @@ pub fn error_name(fault: Fault) -> &'static str {
         Fault::Tls(TlsFault::Expired) => "CERT_HAS_EXPIRED",
         Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
         Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
-        Fault::Tls(TlsFault::Other) => "EPROTO",
+        Fault::Tls(TlsFault::Closed) => "ECONNRESET",
+        Fault::Tls(_) => "EPROTO",
         Fault::Protocol(ProtocolFault::StatusLine) => "HPE_INVALID_CONSTANT",
         Fault::Protocol(ProtocolFault::Header) => "HPE_INVALID_HEADER_TOKEN",
         Fault::Protocol(ProtocolFault::HeadTooLarge) => "HPE_HEADER_OVERFLOW",
         Fault::Protocol(ProtocolFault::ContentLength) => "HPE_INVALID_CONTENT_LENGTH",
         Fault::Protocol(ProtocolFault::ChunkSize) => "HPE_INVALID_CHUNK_SIZE",
-        Fault::Protocol(ProtocolFault::Trailing) => "HPE_INVALID_CONSTANT",
+        Fault::Protocol(ProtocolFault::Trailing | ProtocolFault::Http2 | ProtocolFault::Tls) => {
+            "HPE_INVALID_CONSTANT"
+        }
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
         // Artillery keeps whatever comes; nothing of its own has this name.
         Fault::BodyTooLarge => "EMSGSIZE",

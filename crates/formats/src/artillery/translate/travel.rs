@@ -19,6 +19,7 @@ impl Translator<'_> {
         };
         Tls {
             authorities,
+            more_authorities: None,
             identity,
             server_name: node
                 .get("servername")

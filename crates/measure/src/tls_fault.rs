@@ -1,0 +1,213 @@
+//! What ends a TLS connection, by name: what is wrong with the certificate, what the server said, what it did instead of TLS.
+//!
+//! The names are part of the record's format: a name, once given, stays. The texts are for people and may change.
+
+/// Faults of TLS that users look for by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TlsFault {
+    /// Signed by nobody we know.
+    UnknownIssuer,
+    /// Signed by itself.
+    SelfSigned,
+    /// Signed by somebody unknown who signed himself.
+    SelfSignedInChain,
+    /// Past its end.
+    Expired,
+    /// Before its beginning.
+    NotYetValid,
+    /// For another name.
+    WrongName,
+    /// Malformed, revoked, or made for another purpose.
+    BadCertificate,
+    /// What came back is not TLS: a port that speaks in clear.
+    Plain,
+    /// No version in common.
+    Version,
+    /// No cipher or other feature in common.
+    Incompatible,
+    /// The server has no HTTP/1.1 to offer.
+    Http2Only,
+    /// The server closed the connection in the middle of the handshake.
+    Closed,
+    /// The server refused, and said why.
+    Alert(Alert),
+    /// Anything else.
+    Other,
+}
+
+/// Why a server refuses: the alerts of RFC 8446 and RFC 5246 that have no fault of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(
+    missing_docs,
+    reason = "their names are the standard's, and say what they mean"
+)]
+pub enum Alert {
+    AccessDenied,
+    BadCertificate,
+    BadCertificateStatusResponse,
+    BadRecordMac,
+    CertificateExpired,
+    CertificateRequired,
+    CertificateRevoked,
+    CertificateUnknown,
+    DecodeError,
+    DecryptError,
+    HandshakeFailure,
+    IllegalParameter,
+    InappropriateFallback,
+    InsufficientSecurity,
+    InternalError,
+    MissingExtension,
+    NoRenegotiation,
+    RecordOverflow,
+    UnexpectedMessage,
+    UnknownCa,
+    UnknownPskIdentity,
+    UnrecognizedName,
+    UnsupportedCertificate,
+    UnsupportedExtension,
+    UserCanceled,
+    /// Any other.
+    Other,
+}
+
+/// Each with its name in the record and its text.
+const FAULTS: [(TlsFault, &str, &str); 13] = [
+    (
+        TlsFault::UnknownIssuer,
+        "tls_unknown_issuer",
+        "TLS: unknown issuer",
+    ),
+    (
+        TlsFault::SelfSigned,
+        "tls_self_signed",
+        "TLS: self-signed certificate",
+    ),
+    (
+        TlsFault::SelfSignedInChain,
+        "tls_self_signed_in_chain",
+        "TLS: self-signed certificate in the chain",
+    ),
+    (TlsFault::Expired, "tls_expired", "TLS: certificate expired"),
+    (
+        TlsFault::NotYetValid,
+        "tls_not_yet_valid",
+        "TLS: certificate not valid yet",
+    ),
+    (
+        TlsFault::WrongName,
+        "tls_wrong_name",
+        "TLS: certificate for another name",
+    ),
+    (
+        TlsFault::BadCertificate,
+        "tls_bad_certificate",
+        "TLS: unusable certificate",
+    ),
+    (
+        TlsFault::Plain,
+        "tls_plain",
+        "TLS: the port answers in clear, without TLS",
+    ),
+    (
+        TlsFault::Version,
+        "tls_version",
+        "TLS: no version in common (ours: 1.2, 1.3)",
+    ),
+    (
+        TlsFault::Incompatible,
+        "tls_incompatible",
+        "TLS: no cipher or other feature in common",
+    ),
+    (
+        TlsFault::Http2Only,
+        "tls_http2_only",
+        "TLS: the server speaks HTTP/2 only",
+    ),
+    (
+        TlsFault::Closed,
+        "tls_closed",
+        "TLS: connection closed during the handshake",
+    ),
+    (TlsFault::Other, "tls_other", "TLS handshake failed"),
+];
+
+/// The same for alerts.
+const ALERTS: [(Alert, &str, &str); 26] = {
+    use Alert as A;
+    /// One alert, named as the standard has it.
+    macro_rules! alert {
+        ($alert:ident, $name:literal) => {
+            (
+                A::$alert,
+                concat!("tls_alert_", $name),
+                concat!("TLS: the server refused, alert ", $name),
+            )
+        };
+    }
+    [
+        alert!(AccessDenied, "access_denied"),
+        alert!(BadCertificate, "bad_certificate"),
+        alert!(
+            BadCertificateStatusResponse,
+            "bad_certificate_status_response"
+        ),
+        alert!(BadRecordMac, "bad_record_mac"),
+        alert!(CertificateExpired, "certificate_expired"),
+        alert!(CertificateRequired, "certificate_required"),
+        alert!(CertificateRevoked, "certificate_revoked"),
+        alert!(CertificateUnknown, "certificate_unknown"),
+        alert!(DecodeError, "decode_error"),
+        alert!(DecryptError, "decrypt_error"),
+        alert!(HandshakeFailure, "handshake_failure"),
+        alert!(IllegalParameter, "illegal_parameter"),
+        alert!(InappropriateFallback, "inappropriate_fallback"),
+        alert!(InsufficientSecurity, "insufficient_security"),
+        alert!(InternalError, "internal_error"),
+        alert!(MissingExtension, "missing_extension"),
+        alert!(NoRenegotiation, "no_renegotiation"),
+        alert!(RecordOverflow, "record_overflow"),
+        alert!(UnexpectedMessage, "unexpected_message"),
+        alert!(UnknownCa, "unknown_ca"),
+        alert!(UnknownPskIdentity, "unknown_psk_identity"),
+        alert!(UnrecognizedName, "unrecognized_name"),
+        alert!(UnsupportedCertificate, "unsupported_certificate"),
+        alert!(UnsupportedExtension, "unsupported_extension"),
+        alert!(UserCanceled, "user_canceled"),
+        alert!(Other, "unknown"),
+    ]
+};
+
+impl TlsFault {
+    /// All.
+    pub fn all() -> impl Iterator<Item = TlsFault> {
+        let alerts = ALERTS.iter().map(|(alert, ..)| TlsFault::Alert(*alert));
+        FAULTS.iter().map(|(fault, ..)| *fault).chain(alerts)
+    }
+
+    /// The name in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// In a few words, for people.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        let found = match self {
+            TlsFault::Alert(alert) => ALERTS
+                .iter()
+                .find(|(known, ..)| *known == alert)
+                .map(|(_, name, text)| (*name, *text)),
+            fault => FAULTS
+                .iter()
+                .find(|(known, ..)| *known == fault)
+                .map(|(_, name, text)| (*name, *text)),
+        };
+        found.unwrap_or(("tls_other", "TLS handshake failed"))
+    }
+}
