@@ -13,7 +13,7 @@ use report::{
 };
 
 use super::{
-    machine::{OnCore, Witness},
+    machine::{OnCore, Seen, Witness},
     truth::Truth,
 };
 use crate::labs::LabProcess;
@@ -81,8 +81,20 @@ pub struct Results {
     pub exit: Option<i32>,
     /// Whether the machine itself was so late meanwhile that a run is rightly flagged.
     pub machine_was_late: bool,
+    /// The worst that a witness met on the generator's core, in milliseconds; 0 where none watched.
+    pub worst_wake_ms: f64,
+    /// Of each answered request, in the plan's order.
+    pub served: Vec<Served>,
     /// When each request was intended, by its id, in nanoseconds of CLOCK_MONOTONIC.
     intended: Vec<(String, u64)>,
+}
+
+/// An answered request, nanoseconds of CLOCK_MONOTONIC.
+pub struct Served {
+    /// When it was due.
+    pub intended_ns: u64,
+    /// When the server let its answer go.
+    pub released_ns: u64,
 }
 
 /// A folder of its own that goes away with it.
@@ -218,23 +230,33 @@ impl Running {
     /// One line that says what went wrong.
     pub fn finish(mut self) -> Result<Results, String> {
         let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
-        let machine_was_late = self.witness.take().is_some_and(Witness::was_late);
+        let seen = self.witness.take().map(Witness::end);
         // The server writes the rest of its log before it ends.
         drop(self.lab.take());
         let run = Run::find(&self.folder.at("runs"), "last").map_err(|e| e.to_string())?;
         let truth = Truth::read(&self.folder.at("truth.jsonl"))?;
         let zero = run.manifest.start.monotonic_ns;
-        let intended = self
+        let intended: Vec<(String, u64)> = self
             .schedule
             .shard(0, 1)
             .map(|a| (engine::user::uuid(SEED, a.number), zero + a.intended_ns))
             .collect();
+        let answered = |(id, intended): &(String, u64)| {
+            let (_, release) = truth.requests.get(id)?;
+            release.map(|released_ns| Served {
+                intended_ns: *intended,
+                released_ns,
+            })
+        };
+        let served = intended.iter().filter_map(answered).collect();
         Ok(Results {
             summary: summary::of(&run),
             run,
             truth,
             exit,
-            machine_was_late,
+            machine_was_late: seen.as_ref().is_some_and(Seen::was_late),
+            worst_wake_ms: seen.map_or(0.0, |seen| seen.worst_ms()),
+            served,
             intended,
         })
     }
@@ -244,11 +266,8 @@ impl Results {
     /// True response times - from the intended start to the server's release - of all answered requests, sorted.
     #[must_use]
     pub fn true_responses(&self) -> Vec<u64> {
-        let released = |(id, intended): &(String, u64)| {
-            let (_, release) = self.truth.requests.get(id)?;
-            release.map(|release| release.saturating_sub(*intended))
-        };
-        let mut times: Vec<u64> = self.intended.iter().filter_map(released).collect();
+        let took = |one: &Served| one.released_ns.saturating_sub(one.intended_ns);
+        let mut times: Vec<u64> = self.served.iter().map(took).collect();
         times.sort_unstable();
         times
     }

@@ -77,14 +77,32 @@ impl Witness {
         Witness { end, thread }
     }
 
-    /// Ends the watch; whether the machine was late by what would flag a run.
-    pub fn was_late(self) -> bool {
+    /// Ends the watch.
+    pub fn end(self) -> Seen {
         self.end.store(true, Ordering::Relaxed);
         // A witness that died has seen nothing.
         let mut lateness = self.thread.join().unwrap_or_default();
         lateness.sort_unstable();
-        quantile(&lateness, 0.98) > LATE_NS / 2
-            || quantile(&lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > LATE_NS
+        Seen { lateness }
+    }
+}
+
+/// What a witness saw.
+pub struct Seen {
+    /// Of each look, sorted, in nanoseconds.
+    lateness: Vec<u64>,
+}
+
+impl Seen {
+    /// Whether the machine was late by what would flag a run.
+    pub fn was_late(&self) -> bool {
+        quantile(&self.lateness, 0.98) > LATE_NS / 2
+            || quantile(&self.lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > LATE_NS
+    }
+
+    /// The latest look, in milliseconds.
+    pub fn worst_ms(&self) -> f64 {
+        self.lateness.last().map_or(0.0, |ns| *ns as f64 / 1e6)
     }
 }
 

@@ -44,6 +44,22 @@ impl Finding {
         }
     }
 
+    /// A figure that should lie between two others.
+    #[must_use]
+    pub fn between(
+        what: impl Into<String>,
+        low_ms: f64,
+        high_ms: f64,
+        measured_ms: f64,
+    ) -> Finding {
+        Finding {
+            what: what.into(),
+            expected: format!("{} to {}", ms(low_ms), ms(high_ms)),
+            measured: ms(measured_ms),
+            holds: (low_ms..=high_ms).contains(&measured_ms),
+        }
+    }
+
     /// A figure that should not be above another one.
     #[must_use]
     pub fn at_most(what: impl Into<String>, bound_ms: f64, measured_ms: f64) -> Finding {

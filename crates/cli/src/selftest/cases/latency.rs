@@ -4,7 +4,7 @@
 use super::{
     super::{
         Depth, Finding,
-        experiment::{Experiment, Results},
+        experiment::{Experiment, Results, Served},
         truth::quantile,
     },
     verdicts::validity,
@@ -18,8 +18,15 @@ const PERCENTILES: [(f64, &str); 5] = [
     (0.999, "p99.9"),
 ];
 
-/// Every percentile against the value computed from the server's own log.
-fn against_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Finding> {
+/// Every percentile against the value computed from the server's own log. What a witness saw on the generator's core may lie
+/// between the two: where the answers to a stall come all at once, one late wake-up is in all of them. A short battery has
+/// shorter stalls, and runs where others work: what it looks for is off by a hundred milliseconds and more.
+fn against_the_log(name: &str, results: &Results, depth: Depth) -> Vec<Finding> {
+    let slack_ms: f64 = if depth.microseconds { 5.0 } else { 20.0 };
+    within_of_the_log(name, results, results.worst_wake_ms.max(slack_ms))
+}
+
+fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Finding> {
     let truth = results.true_responses();
     let mut findings = vec![Finding::same(
         format!("{name}answers"),
@@ -37,7 +44,7 @@ fn against_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Finding>
             format!("{name}{percentile}"),
             wanted,
             measured,
-            0.02,
+            0.05,
             slack_ms,
         ));
     }
@@ -82,66 +89,142 @@ fn stall(depth: Depth, seconds: f64) -> Result<Vec<Finding>, String> {
         ..Experiment::default()
     };
     let results = experiment.run()?;
-    let mut findings = against_the_log("", &results, 5.0);
+    let mut findings = against_the_log("", &results, depth);
     findings.extend(closed_form("", &results, &experiment));
     Ok(findings)
 }
 
-/// Quantile(q) = S − (1−q) × D / n × (1 − λ b / c), for n stalls of length S that ended within D seconds, arrivals at rate λ,
-/// service time b and c connections: everyone who arrived in a stall waited for its end and then for the drain. Without a
-/// cap the server releases all at once, and the last factor is 1.
+/// Quantile(q) = S − (1−q) × D / n × (1 − λ / μ), for n stalls of length S that ended within D seconds, arrivals at rate λ and
+/// a backlog that is worked off at rate μ: everyone who arrived in a stall waited for its end and then for the backlog. Without
+/// a cap the server releases all at once, and the last factor is 1. What the machine did to the server outside its stalls is in
+/// the server's log, and no closed form knows of it: it moves the bounds, not the figure.
 fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Finding> {
     let zero = results.run.manifest.start.monotonic_ns;
     let end = zero + experiment.seconds * 1_000_000_000;
-    let within = |(begin, stop): &&(u64, u64)| *begin >= zero && *stop <= end;
-    let whole: Vec<f64> = results
-        .truth
-        .stalls
-        .iter()
-        .filter(within)
-        .map(|(b, e)| (e - b) as f64 / 1e6)
-        .collect();
+    let stalls = &results.truth.stalls;
+    let whole = |(begin, stop): &(u64, u64)| *begin >= zero && *stop <= end;
     // A stall that the run's end cuts off belongs to no closed form.
-    if whole.is_empty()
-        || whole.len()
-            != results
-                .truth
-                .stalls
-                .iter()
-                .filter(|(begin, _)| *begin < end)
-                .count()
+    if stalls.iter().all(|stall| !whole(stall))
+        || stalls.iter().any(|stall| !whole(stall) && stall.0 < end)
     {
         return Vec::new();
     }
-    let length = whole.iter().sum::<f64>() / whole.len() as f64;
+    let stalls: Vec<(u64, u64)> = stalls
+        .iter()
+        .filter(|stall| whole(stall))
+        .copied()
+        .collect();
+    let number = stalls.len() as f64;
+    let length = stalls
+        .iter()
+        .map(|(b, e)| (e - b) as f64 / 1e6)
+        .sum::<f64>()
+        / number;
     let duration_ms = experiment.seconds as f64 * 1e3;
-    let load = experiment.connections.map_or(0.0, |c| {
-        experiment.rate as f64 * results.service_s() / f64::from(c)
-    });
-    let formula = |q: f64| length - (1.0 - q) * duration_ms / whole.len() as f64 * (1.0 - load);
+    let backlog = experiment
+        .connections
+        .map(|_| Backlog::after(&stalls, &results.served));
+    let load = backlog
+        .as_ref()
+        .map_or(0.0, |backlog| experiment.rate as f64 / backlog.per_second);
+    let ends = backlog.as_ref().map_or_else(
+        || stalls.iter().map(|stall| stall.1).collect(),
+        |backlog| backlog.ends.clone(),
+    );
+    let hold_up = backlog.map_or(0.0, |backlog| backlog.longest_gap_ms);
+    let disturbed = Disturbed::outside(&stalls, &ends, &results.served);
+    let formula = |q: f64| length - (1.0 - q) * duration_ms / number * (1.0 - load);
+    let within = |what: String, low: f64, high: f64, measured: f64| {
+        let slack = |ms: f64| (ms * 0.05).max(5.0).max(results.worst_wake_ms);
+        let (low, high) = (low - slack(low) - hold_up, high + slack(high) + hold_up);
+        Finding::between(what, low, high, measured)
+    };
     // Uncapped, everyone in a stall waits for half of it on the average: S² / 2 per stall and second of arrivals.
-    let mean = length * length / 2.0 * whole.len() as f64 / duration_ms + results.service_s() * 1e3;
-    let of_all = Finding::near(
+    let mean = length * length / 2.0 * number / duration_ms + results.service_s() * 1e3;
+    let of_all = within(
         format!("{name}mean, closed form"),
         mean,
+        mean + disturbed.mean_ms,
         results.mean_ms(),
-        0.05,
-        5.0,
     );
     let uncapped = experiment.connections.is_none().then_some(of_all);
     let wanted = [(0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")]
         .into_iter()
         .filter(|(q, _)| formula(*q) > 10.0 && !results.response_ms(*q).is_nan());
     let percentiles = wanted.map(|(q, p)| {
-        Finding::near(
+        within(
             format!("{name}{p}, closed form"),
             formula(q),
+            formula((q + disturbed.share).min(1.0)),
             results.response_ms(q),
-            0.05,
-            5.0,
         )
     });
     percentiles.chain(uncapped).collect()
+}
+
+/// A request that waited longer than this outside a stall and its backlog met something that no closed form knows of.
+const DISTURBED_NS: u64 = 5_000_000;
+
+/// How the server worked off what had waited for the ends of its stalls, by its own log.
+struct Backlog {
+    per_second: f64,
+    /// When each was worked off.
+    ends: Vec<u64>,
+    longest_gap_ms: f64,
+}
+
+impl Backlog {
+    fn after(stalls: &[(u64, u64)], served: &[Served]) -> Backlog {
+        let mut releases: Vec<&Served> = served.iter().collect();
+        releases.sort_unstable_by_key(|one| one.released_ns);
+        let (mut ends, mut answers, mut took_ns, mut longest_gap_ns) = (Vec::new(), 0, 0, 0);
+        for (_, stop) in stalls {
+            let mut last = *stop;
+            for one in releases.iter().filter(|one| one.released_ns > *stop) {
+                if one.released_ns - one.intended_ns < DISTURBED_NS {
+                    break;
+                }
+                answers += 1;
+                longest_gap_ns = longest_gap_ns.max(one.released_ns - last);
+                last = one.released_ns;
+            }
+            took_ns += last - stop;
+            ends.push(last);
+        }
+        Backlog {
+            per_second: f64::from(answers) * 1e9 / (took_ns.max(1)) as f64,
+            ends,
+            longest_gap_ms: longest_gap_ns as f64 / 1e6,
+        }
+    }
+}
+
+/// Requests that met neither a stall nor its backlog and waited all the same.
+struct Disturbed {
+    /// Of all requests.
+    share: f64,
+    /// What they add to the mean of all.
+    mean_ms: f64,
+}
+
+impl Disturbed {
+    fn outside(stalls: &[(u64, u64)], ends: &[u64], served: &[Served]) -> Disturbed {
+        let met = |one: &Served| {
+            let mut spans = stalls.iter().zip(ends);
+            spans.any(|((begin, _), end)| one.released_ns >= *begin && one.intended_ns <= *end)
+        };
+        let waited = |one: &Served| one.released_ns.saturating_sub(one.intended_ns);
+        let disturbed: Vec<u64> = served
+            .iter()
+            .filter(|one| waited(one) > DISTURBED_NS && !met(one))
+            .map(waited)
+            .collect();
+        let all = served.len().max(1) as f64;
+        Disturbed {
+            share: disturbed.len() as f64 / all,
+            mean_ms: disturbed.iter().map(|ns| *ns as f64).sum::<f64>() / all / 1e6,
+        }
+    }
 }
 
 pub fn caps(depth: Depth) -> Result<Vec<Finding>, String> {
@@ -166,7 +249,7 @@ pub fn caps(depth: Depth) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for (running, experiment, name) in running {
         let results = running?.finish()?;
-        findings.extend(against_the_log(name, &results, 5.0));
+        findings.extend(against_the_log(name, &results, depth));
         findings.extend(closed_form(name, &results, &experiment));
         findings.push(validity(name, &results));
     }
@@ -180,14 +263,15 @@ pub fn independent_slow(depth: Depth) -> Result<Vec<Finding>, String> {
         ..Experiment::default()
     };
     let results = experiment.run()?;
-    let mut findings = against_the_log("", &results, 5.0);
-    findings.push(Finding::at_most("p50", 2.0, results.response_ms(0.5)));
+    let mut findings = against_the_log("", &results, depth);
+    // A hundredth of what the slow ones take: had they slowed down the others, it would be far above.
+    findings.push(Finding::at_most("p50", 10.0, results.response_ms(0.5)));
     findings.push(Finding::near(
         "p95, closed form",
         1000.0,
         results.response_ms(0.95),
         0.01,
-        0.0,
+        results.worst_wake_ms,
     ));
     Ok(findings)
 }
@@ -205,11 +289,11 @@ pub fn exponential(depth: Depth) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for (running, name) in running.into_iter().zip(["Poisson: ", "even: "]) {
         let results = running.finish()?;
-        findings.extend(against_the_log(
-            name,
-            &results,
-            if depth.microseconds { 0.5 } else { 5.0 },
-        ));
+        findings.extend(if depth.microseconds {
+            within_of_the_log(name, &results, 0.5)
+        } else {
+            against_the_log(name, &results, depth)
+        });
         p99.push(results.response_ms(0.99));
     }
     // In theory 9.21 against 5.78 ms. What one run shows lies around it; that the one is clearly above the other does not.
