@@ -41,7 +41,8 @@ test: build $(VENV)/tests-ready
 	cd web && npm run check && npm run test
 	$(VENV)/bin/ruff check tests bench
 	$(VENV)/bin/ruff format --check tests bench
-	$(PY) -m pytest tests -q -m 'not long'
+	$(PY) -m pytest tests -q -m 'not long and not alone' -n 3
+	$(PY) -m pytest tests -q -m 'alone and not long'
 
 test-long: build $(VENV)/tests-ready
 	$(PY) -m pytest tests -q -m long

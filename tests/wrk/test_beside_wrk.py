@@ -154,29 +154,29 @@ def test_connections_closed_after_each_answer(loadline):
     assert reports[0] == reports[1]
 
 
-def test_connections_dropped_after_some_answers_or_none(loadline):
+@pytest.mark.alone
+@pytest.mark.parametrize("answers", [0, 3])
+def test_connections_dropped_after_some_answers_or_none(loadline, answers):
     """No back-off: so many connections as the original opens, up to what a busy machine takes from either."""
 
-    def drops(answers):
-        def serve(connection):
-            for _ in range(answers):
-                if not connection.recv(65536):
-                    return
-                connection.sendall(recording.ANSWER)
-            connection.recv(65536)
-            connection.close()
+    def drops(connection):
+        for _ in range(answers):
+            if not connection.recv(65536):
+                return
+            connection.sendall(recording.ANSWER)
+        connection.recv(65536)
+        connection.close()
 
-        return serve
+    def errors(*command):
+        with peers.Peer(drops) as peer:
+            done = subprocess.run(
+                [*command, "-t1", "-c2", "-d1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
+            )
+        return int(re.search(r"read (\d+)", done.stdout)[1])
 
-    for answers in (0, 3):
-        errors = []
-        for command in (["wrk"], [LOADLINE, "wrk"]):
-            with peers.Peer(drops(answers)) as peer:
-                done = subprocess.run(
-                    [*command, "-t1", "-c2", "-d1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
-                )
-            errors.append(int(re.search(r"read (\d+)", done.stdout)[1]))
-        assert errors[1] > errors[0] / 5, errors
+    # Whoever backs off does so every time; a busy machine takes from the one or from the other.
+    pairs = [(errors("wrk"), errors(LOADLINE, "wrk")) for _ in range(3)]
+    assert any(ours > theirs / 5 for theirs, ours in pairs), pairs
 
 
 def test_late_answers_are_taken_and_counted_as_time_outs(loadline):

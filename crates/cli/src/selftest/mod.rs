@@ -71,6 +71,16 @@ impl Finding {
         }
     }
 
+    /// The same, where the machine itself was late: then it says nothing.
+    #[must_use]
+    pub fn excused(mut self, machine_was_late: bool) -> Finding {
+        if machine_was_late && !self.holds {
+            self.measured.push_str(" (the machine itself was late)");
+            self.holds = true;
+        }
+        self
+    }
+
     /// Two texts that should be the same.
     #[must_use]
     pub fn same(

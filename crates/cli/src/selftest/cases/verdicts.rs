@@ -171,17 +171,6 @@ fn reasons(results: &Results) -> String {
 
 /// That a run on a healthy machine is VALID.
 pub fn validity(name: &str, results: &Results) -> Finding {
-    let measured = verdict(results);
-    let excused = measured != "VALID" && results.machine_was_late;
-    let excuse = if excused {
-        " (the machine itself was late)"
-    } else {
-        ""
-    };
-    Finding {
-        what: format!("{name}measurement"),
-        expected: "VALID".into(),
-        holds: measured == "VALID" || excused,
-        measured: format!("{measured}{excuse}"),
-    }
+    Finding::same(format!("{name}measurement"), "VALID", verdict(results))
+        .excused(results.machine_was_late)
 }
