@@ -9,8 +9,8 @@ use plan::{
     scenario::{Body, Capture, Loop, Over, PartContent, Source},
     secret::MIN_LENGTH,
     template::Piece,
-    value,
 };
+use query::value;
 use serde_json::Value;
 
 use crate::Inputs;
@@ -152,7 +152,7 @@ impl Secrets {
         let mut words = from.split(|c: char| !c.is_alphanumeric() && !"_-$".contains(c));
         if self.is_secret(store) || self.is_secret(&from) || words.any(|word| self.is_secret(word))
         {
-            let path = plan::path::Path::parse(store);
+            let path = query::path::Path::parse(store);
             self.variables.insert(path.root().to_owned());
         }
     }
@@ -162,7 +162,7 @@ impl Secrets {
         let Some(Over::Variable(path)) = &inner.over else {
             return;
         };
-        let path = plan::path::Path::parse(path);
+        let path = query::path::Path::parse(path);
         if self.is_secret(path.text()) || self.variables.contains(path.root()) {
             self.variables.insert(inner.element_as.clone());
         }

@@ -1,6 +1,6 @@
 //! Tables: CSV text into rows of values, with the cast that csv-parse has and JavaScript's idea of a number.
 
-use plan::value;
+use query::value;
 use serde_json::Value;
 
 /// How a table's text becomes rows.

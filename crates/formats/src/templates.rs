@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use plan::{
     Template,
-    path::Path,
     template::{Fakery, unread_braces},
 };
+use query::path::Path;
 use serde_json::{Map, Value};
 
 use crate::{

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use crate::{jmespath::JmesPath, template::Template};
+use crate::template::Template;
+use query::jmespath::JmesPath;
 
 /// One thing that an answer is expected to be.
 #[derive(Debug, Clone, Serialize)]

@@ -6,19 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod criteria;
-mod cursor;
 mod draw;
 pub mod endpoints;
 pub mod expect;
-pub mod filtrex;
-pub mod jmespath;
-pub mod jsonpath;
 pub mod load;
-pub mod markup;
 pub mod mutant;
-pub mod path;
 pub mod plugins;
-pub mod regexp;
 pub mod rng;
 pub mod scenario;
 pub mod schedule;
@@ -26,14 +19,12 @@ pub mod secret;
 pub mod template;
 pub mod units;
 mod validate;
-pub mod value;
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
 pub use criteria::{Criterion, StopRule};
-pub use cursor::Misread;
 pub use draw::Draw;
 pub use load::{Arrivals, FirstArrival, Load, Phase, Shape};
 pub use scenario::{Request, Scenario, Step};

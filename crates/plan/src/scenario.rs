@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{At, expect::Expectation, filtrex::Expression, template::Template};
+use crate::{At, expect::Expectation, template::Template};
+use query::filtrex::Expression;
 
 /// A named, weighted list of steps.
 #[derive(Debug, Clone, Serialize)]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::value;
+use query::value;
 
 /// Names that contain one of these, in any case, hold secrets.
 const WORDS: [&str; 8] = [

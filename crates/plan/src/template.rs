@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{path::Path, rng::Rng, value};
+use crate::rng::Rng;
+use query::{Scope, path::Path, value};
 
 mod fake;
 mod function;
@@ -17,23 +18,6 @@ mod parse;
 pub use fake::Fakery;
 pub use function::Function;
 pub use parse::{TemplateError, unread_braces};
-
-/// Where a running template finds its variables.
-pub trait Scope {
-    /// The value of a top-level variable; none when it is undefined.
-    fn get(&self, name: &str) -> Option<&Value>;
-
-    /// Hears that an expression could not be given a value: what, and why.
-    fn gave_up(&self, what: String) {
-        drop(what);
-    }
-}
-
-impl Scope for Map<String, Value> {
-    fn get(&self, name: &str) -> Option<&Value> {
-        Map::get(self, name)
-    }
-}
 
 /// A value with things to expand in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::rng::Rng;
+use crate::Chance;
 
 mod expression;
 mod parse;
@@ -92,7 +92,7 @@ impl JsonPath {
     /// What a capture stores: one of the results at random, or (`pick` off) all of them as a list, which for a path that
     /// can only find one thing is that thing. None if nothing was found, or the document is no mapping or list.
     #[must_use]
-    pub fn extract(&self, document: &Value, pick: bool, rng: &mut Rng) -> Option<Value> {
+    pub fn extract(&self, document: &Value, pick: bool, rng: &mut dyn Chance) -> Option<Value> {
         if !matches!(document, Value::Object(_) | Value::Array(_)) {
             return None;
         }

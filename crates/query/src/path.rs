@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::template::Scope;
+use crate::Scope;
 
 /// The highest list index that [`Path::set`] fills up to; more is a slip, not a list.
 pub const MAX_INDEX: usize = 65_535;

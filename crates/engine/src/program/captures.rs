@@ -1,11 +1,13 @@
 //! What is looked for in an answer, compiled: captures and checks. It reads no answers.
 
 use plan::{
+    scenario::{Capture, Check, Group, Index, Source},
+    template::Template,
+};
+use query::{
     jsonpath::JsonPath,
     markup::{Selector, XPath},
     regexp::Regexp,
-    scenario::{Capture, Check, Group, Index, Source},
-    template::Template,
 };
 use serde_json::Value;
 
@@ -15,7 +17,7 @@ pub struct Capturing {
     /// From where.
     pub from: CaptureFrom,
     /// The variable.
-    pub store: Option<plan::path::Path>,
+    pub store: Option<query::path::Path>,
     /// Whether its failure fails the iteration.
     pub strict: bool,
     /// What the value must equal.
@@ -89,7 +91,7 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
             CaptureFrom::Regexp(Box::new(regex), group.clone())
         }
     };
-    let store = capture.store.as_deref().map(plan::path::Path::parse);
+    let store = capture.store.as_deref().map(query::path::Path::parse);
     Ok(Capturing {
         from,
         store,

@@ -7,8 +7,8 @@ use plan::{
     At, Plan, Problem, Request, Variable,
     rng::{Purpose, Rng},
     scenario::Step,
-    template::Scope,
 };
+use query::Scope;
 use serde_json::Value;
 
 use crate::http::url;

@@ -3,8 +3,8 @@
 use plan::{
     rng::Rng,
     scenario::{Part, PartContent},
-    template::Scope,
 };
+use query::Scope;
 
 /// A boundary that no body holds by chance.
 pub fn boundary(rng: &mut Rng) -> String {

@@ -6,8 +6,9 @@ use plan::{
     expect::Expectation,
     rng::{Purpose, Rng},
     scenario::{Body, Check, Request, Source},
-    template::{Scope, Template},
+    template::Template,
 };
+use query::Scope;
 use serde_json::{Map, Value};
 
 use super::{
@@ -217,7 +218,7 @@ fn framing(spec: &Request) -> Result<(), String> {
         }
         let Some(said) = value
             .as_literal()
-            .map(|value| plan::value::text(Some(value)))
+            .map(|value| query::value::text(Some(value)))
         else {
             return Err(format!(
                 "`{name}` cannot be templated: leave it out, the body's own length is sent"
@@ -335,8 +336,8 @@ fn push_pairs(out: &mut String, pairs: &[(Template, Template)], scope: &dyn Scop
             None => {}
             Some(Value::Array(values)) => values
                 .iter()
-                .for_each(|v| url::push_pair(out, &name, &plan::value::text(Some(v)))),
-            Some(value) => url::push_pair(out, &name, &plan::value::text(Some(&value))),
+                .for_each(|v| url::push_pair(out, &name, &query::value::text(Some(v)))),
+            Some(value) => url::push_pair(out, &name, &query::value::text(Some(&value))),
         }
     }
 }

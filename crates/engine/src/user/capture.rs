@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use measure::Failure;
 use plan::{
-    jsonpath::JsonPath,
-    markup::{Found, Selector, Tree, XPath},
     scenario::{Check, Group, Index},
     template::Template,
+};
+use query::{
+    jsonpath::JsonPath,
+    markup::{Found, Selector, Tree, XPath},
 };
 use serde_json::Value;
 
@@ -256,7 +258,7 @@ impl User<'_> {
     }
 
     /// Holds memory for what a variable is about to be, in place of what was held for it; false where there is not enough.
-    fn hold(&mut self, path: &plan::path::Path, weight: u64) -> bool {
+    fn hold(&mut self, path: &query::path::Path, weight: u64) -> bool {
         if weight == 0 && self.weights.is_empty() {
             return true;
         }
@@ -319,7 +321,7 @@ impl User<'_> {
                         Some(Value::String(texts.swap_remove(at)))
                     }
                     Found::Text(text) => Some(Value::String(text)),
-                    Found::Number(n) => plan::value::number(n).map(Value::Number),
+                    Found::Number(n) => query::value::number(n).map(Value::Number),
                     Found::Bool(yes) => Some(Value::Bool(yes)),
                 }
             }

@@ -10,8 +10,8 @@ use plan::{
     expect::Expectation,
     plugins::{Expect, OnFailure},
     template::Template,
-    value::string_of,
 };
+use query::value::string_of;
 
 mod checks;
 

@@ -18,9 +18,10 @@ use measure::{
 use plan::{
     rng::{Purpose, Rng},
     scenario::{Jitter, LoopCount, LoopRange, Over, ThinkTime},
-    template::{Scope, Template},
+    template::Template,
     units,
 };
+use query::Scope;
 use serde_json::Value;
 
 use crate::{
@@ -93,7 +94,7 @@ struct User<'a> {
     /// The memory that its variables take; shared with the branches of a fork.
     held: Rc<Held>,
     /// Of it, what is held for each captured variable.
-    weights: HashMap<plan::path::Path, u64>,
+    weights: HashMap<query::path::Path, u64>,
     /// When the next request is intended.
     due: Intended,
 }
@@ -256,7 +257,7 @@ impl<'a> User<'a> {
                 let value = template.eval(&self.vars, &mut self.rng);
                 think_ns(value.as_ref()).ok_or_else(|| {
                     End::Named(
-                        format!("Invalid think time: {}", plan::value::text(value.as_ref())),
+                        format!("Invalid think time: {}", query::value::text(value.as_ref())),
                         Fault::Declared,
                     )
                 })?

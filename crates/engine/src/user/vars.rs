@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use plan::{
     RowOrder,
     rng::{Purpose, Rng},
-    template::Scope,
 };
+use query::Scope;
 use serde_json::{Map, Value};
 
 use crate::program::Program;
@@ -91,7 +91,7 @@ impl<'a> Vars<'a> {
     }
 
     /// Sets a variable by path. A constant that is changed inside becomes the user's own first.
-    pub fn store(&mut self, path: &plan::path::Path, value: Value) {
+    pub fn store(&mut self, path: &query::path::Path, value: Value) {
         let root = path.root();
         if path.rest().next().is_some()
             && !self.own.contains_key(root)
@@ -117,7 +117,7 @@ impl<'a> Vars<'a> {
     }
 
     /// Makes a variable undefined. A part of one, and a constant, become empty text: there is no hole to leave in them.
-    pub fn unset(&mut self, path: &plan::path::Path) {
+    pub fn unset(&mut self, path: &query::path::Path) {
         let root = path.root();
         if path.rest().next().is_some() || self.constants.contains_key(root) {
             self.store(path, Value::String(String::new()));
@@ -128,7 +128,7 @@ impl<'a> Vars<'a> {
 
     /// The list that a variable holds, if it holds one.
     pub fn list(&self, path: &str) -> Option<Vec<Value>> {
-        let path = plan::path::Path::parse(path);
+        let path = query::path::Path::parse(path);
         match path.get(self)?.into_owned() {
             Value::Array(list) => Some(list),
             _ => None,

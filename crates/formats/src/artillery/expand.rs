@@ -5,11 +5,10 @@
 
 use plan::{
     Template,
-    path::Path,
     rng::{Purpose, Rng},
     template::Piece,
-    value,
 };
+use query::{path::Path, value};
 use serde_json::{Map, Value};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::value;
+use query::value;
 use serde_json::Value;
 
 use super::merge::{Lists, merge};

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use plan::value;
+use query::value;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::{

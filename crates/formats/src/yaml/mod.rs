@@ -11,7 +11,7 @@ mod surrogates;
 #[cfg(test)]
 mod tests;
 
-use plan::value;
+use query::value;
 use serde_json::{Map, Value};
 
 pub(crate) use build::parse;

@@ -2,7 +2,7 @@
 //!
 //! Dates, which js-yaml would build, stay text.
 
-use plan::value;
+use query::value;
 use serde_json::Value;
 
 use super::Dialect;

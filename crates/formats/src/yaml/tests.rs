@@ -34,7 +34,7 @@ fn plain_scalars_as_js_yaml_reads_them() {
     for pair in pairs.as_array().unwrap() {
         let text = format!("- {}", pair[0].as_str().unwrap());
         let mut expected = json!([pair[1]]);
-        plan::value::normalise(&mut expected);
+        query::value::normalise(&mut expected);
         assert_eq!(read(&text, Dialect::JsYaml), Ok(expected), "{text}");
     }
     assert!(read("- 1e400", Dialect::JsYaml).is_err());
@@ -180,7 +180,7 @@ proptest! {
     #[test]
     fn json_is_yaml(text in "[ -~é]{0,10}", n in any::<i32>(), f in -1e9..1e9f64) {
         let mut value = json!({"text": text, "list": [n, f, true, null, {}], "map": {"inner": []}});
-        plan::value::normalise(&mut value);
+        query::value::normalise(&mut value);
         prop_assert_eq!(read(&value.to_string(), Dialect::JsYaml), Ok(value.clone()));
         prop_assert_eq!(read(&serde_json::to_string_pretty(&value).unwrap(), Dialect::Core), Ok(value));
     }

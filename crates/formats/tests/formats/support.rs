@@ -40,7 +40,7 @@ pub fn header(request: &Request, name: &str) -> Option<String> {
 pub fn shown(template: &plan::Template) -> String {
     use plan::{Template, template::Piece};
     match template {
-        Template::Literal(value) => plan::value::text(Some(value)),
+        Template::Literal(value) => query::value::text(Some(value)),
         Template::Variable(path) => format!("{{{{{}}}}}", path.text()),
         Template::Text(pieces) => pieces
             .iter()

@@ -7,7 +7,8 @@ use std::convert::Infallible;
 use fake::rand::TryRng;
 use serde::{Serialize, Serializer};
 
-use crate::{rng::Rng, value};
+use crate::rng::Rng;
+use query::value;
 
 mod functions;
 

@@ -7,7 +7,7 @@ use super::{
     Fakery, Piece, Template,
     function::{FUNCTIONS, Function},
 };
-use crate::{path::Path, value::is_js_space};
+use query::{path::Path, value::is_js_space};
 
 /// A call that cannot be made. The offset counts bytes from the start of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]

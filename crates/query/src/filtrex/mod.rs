@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::Map;
 
-use crate::{Misread, regexp::Regexp, rng::Rng, template::Scope};
+use crate::{Chance, Misread, Scope, regexp::Regexp};
 use operand::Operand;
 pub use parse::Names;
 
@@ -96,8 +96,20 @@ const FUNCTIONS: [(&str, Function); 9] = [
 /// When it cannot be read, or names a figure that there is not.
 pub fn holds(text: &str, figures: parse::Figures<'_>) -> Result<bool, Misread> {
     let expression = Expression::parse(text, Names::Figures(figures))?;
-    let mut rng = Rng::keyed(0, crate::rng::Purpose::User, 0, 0);
-    Ok(expression.is_true(&Map::new(), &mut rng))
+    Ok(expression.is_true(&Map::new(), &mut Middle))
+}
+
+/// Figures are judged alike each time: their conditions leave nothing to chance.
+struct Middle;
+
+impl Chance for Middle {
+    fn unit(&mut self) -> f64 {
+        0.5
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        n / 2
+    }
 }
 
 impl Expression {
@@ -119,7 +131,7 @@ impl Expression {
     }
 
     /// Whether the value is one that JavaScript takes for true.
-    pub fn is_true(&self, scope: &dyn Scope, rng: &mut Rng) -> bool {
+    pub fn is_true(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.value(scope, rng).is_truthy()
     }
 
@@ -161,7 +173,7 @@ impl Node {
         }
     }
 
-    fn value<'v>(&'v self, scope: &'v dyn Scope, rng: &mut Rng) -> Operand<'v> {
+    fn value<'v>(&'v self, scope: &'v dyn Scope, rng: &mut dyn Chance) -> Operand<'v> {
         match self {
             Node::Number(n) => Operand::Number(*n),
             Node::Text(text) => Operand::Text(Cow::Borrowed(text)),
@@ -258,7 +270,7 @@ fn binary<'v>(
     }
 }
 
-fn call(function: Function, numbers: &[f64], rng: &mut Rng) -> f64 {
+fn call(function: Function, numbers: &[f64], rng: &mut dyn Chance) -> f64 {
     let first = numbers.first().copied().unwrap_or(f64::NAN);
     let extreme = |start: f64, pick: fn(f64, f64) -> f64| {
         // As JavaScript's: one that is no number makes the result none.

@@ -2,7 +2,7 @@ use proptest::proptest;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::rng::{Purpose, Rng};
+use crate::chance::Dealt;
 
 fn figures(text: &str) -> Option<(usize, f64)> {
     let names = [
@@ -31,7 +31,7 @@ fn variables() -> Map<String, Value> {
 fn value(text: &str) -> Value {
     let vars = variables();
     let expression = Expression::parse(text, Names::Variables).unwrap();
-    let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
+    let mut rng = Dealt(0);
     match expression.root.value(&vars, &mut rng) {
         Operand::Number(n) => {
             crate::value::number(n).map_or_else(|| json!(n.to_string()), Value::Number)
@@ -144,7 +144,7 @@ fn what_filtrex_refuses_is_refused_with_its_place() {
         let chain = |times: usize| format!("1{}", more.repeat(times));
         assert!(Expression::parse(&chain(100_000), Names::Variables).is_err());
         let longest = Expression::parse(&chain(250), Names::Variables).unwrap();
-        assert!(longest.is_true(&Map::new(), &mut Rng::keyed(0, Purpose::User, 0, 0)));
+        assert!(longest.is_true(&Map::new(), &mut Dealt(0)));
     }
 }
 
@@ -179,7 +179,7 @@ proptest! {
     fn no_text_panics(text in "(x|a|s|http.requests|and|or|not|in|of|max|\"[a-z]\"|[0-9.]|[-+*/%^<>=!?:(), ])*|\\PC*") {
         let _ = holds(&text, &figures);
         if let Ok(expression) = Expression::parse(&text, Names::Variables) {
-            expression.is_true(&variables(), &mut Rng::keyed(0, Purpose::User, 0, 0));
+            expression.is_true(&variables(), &mut Dealt(0));
         }
     }
 }

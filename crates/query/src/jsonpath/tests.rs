@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::rng::{Purpose, Rng};
+use crate::chance::Dealt;
 
 fn document() -> Value {
     json!({
@@ -35,11 +35,9 @@ fn finds_what_the_original_finds() {
     for vector in vectors.as_array().unwrap() {
         let path = vector[0].as_str().unwrap();
         assert_eq!(find(path), vector[1], "{path}");
-        let raw = JsonPath::parse(path).unwrap().extract(
-            &document,
-            false,
-            &mut Rng::keyed(1, Purpose::User, 0, 0),
-        );
+        let raw = JsonPath::parse(path)
+            .unwrap()
+            .extract(&document, false, &mut Dealt(1));
         assert_eq!(raw.unwrap_or(Value::Null), vector[2], "{path} without wrap");
     }
 }
@@ -60,7 +58,7 @@ fn kinder_than_the_original() {
 #[test]
 fn captures_pick_one() {
     let path = JsonPath::parse("$.list[*].id").unwrap();
-    let mut rng = Rng::keyed(1, Purpose::User, 0, 0);
+    let mut rng = Dealt(1);
     let picked: std::collections::BTreeSet<i64> = (0..200)
         .filter_map(|_| path.extract(&document(), true, &mut rng)?.as_i64())
         .collect();

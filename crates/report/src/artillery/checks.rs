@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use plan::{
-    filtrex,
-    plugins::{Ensure, Plugins},
-};
+use plan::plugins::{Ensure, Plugins};
+use query::filtrex;
 
 use super::{
     metrics::{Metric, Metrics, statistics},

@@ -2,10 +2,8 @@
 //! JSON. It is printed as it is, secrets included, because that is what the script asked for; nothing of it is recorded.
 
 use measure::judged::{Exchange, Judged};
-use plan::{
-    plugins::Print,
-    value::{self, string_of},
-};
+use plan::plugins::Print;
+use query::value::{self, string_of};
 use serde_json::{Map, Value, json};
 
 /// The text for one answer; empty where nothing is to be said.

@@ -142,7 +142,7 @@ fn collect_columns(plan: &Plan, names: &Names, found: &mut Vec<String>) {
                     .iter()
                     .filter_map(|row| row.get(column))
                     .take(MAX_COLUMN_VALUES);
-                found.extend(cells.map(|cell| plan::value::text(Some(cell))));
+                found.extend(cells.map(|cell| query::value::text(Some(cell))));
             }
         }
     }

@@ -2,8 +2,8 @@
 //! user would have to expand has been expanded before.
 
 use measure::judged::Finding;
-use plan::{
-    expect::JmesWord,
+use plan::expect::JmesWord;
+use query::{
     jmespath::JmesPath,
     path,
     regexp::Regexp,

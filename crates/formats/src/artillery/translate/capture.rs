@@ -2,10 +2,12 @@
 
 use plan::{
     Template,
+    scenario::{Capture, Group, Index, Source},
+};
+use query::{
     jsonpath::JsonPath,
     markup::{Selector, XPath},
     path::{MAX_INDEX, Path},
-    scenario::{Capture, Group, Index, Source},
     value,
 };
 use regress::Regex;

@@ -3,9 +3,9 @@
 use plan::{
     Template,
     expect::{CHECKS, Expectation, JmesWord},
-    jmespath::JmesPath,
     plugins::{Expect, OnFailure, Print},
 };
+use query::jmespath::JmesPath;
 use serde_json::Value;
 
 use super::Translator;

@@ -1,6 +1,6 @@
 //! What may keep a request from being sent: `ifTrue` and `probability`; and how far it follows redirects.
 
-use plan::{
+use query::{
     filtrex::{Expression, Names},
     path::Path,
 };

@@ -162,7 +162,7 @@ impl Translator<'_> {
 fn to_number(node: &Node) -> f64 {
     match node.as_scalar() {
         Some(Value::Number(n)) => n.as_f64().unwrap_or(f64::NAN),
-        Some(Value::String(text)) => plan::value::number_of(text),
+        Some(Value::String(text)) => query::value::number_of(text),
         Some(Value::Bool(yes)) => f64::from(u8::from(*yes)),
         Some(Value::Null) => 0.0,
         _ => f64::NAN,

@@ -4,8 +4,8 @@
 use plan::{
     Arrivals, FirstArrival, Load, Phase, Rate, Shape,
     units::{self, parse_ms_grammar},
-    value,
 };
+use query::value;
 
 use super::{Translator, nanoseconds, no_load, to_number};
 use crate::{ErrorKind, artillery::keys::Level, nearest::hint, yaml::Node};

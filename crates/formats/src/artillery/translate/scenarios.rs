@@ -1,6 +1,7 @@
 //! `scenarios`: names, weights, and which one `--scenario-name` chooses.
 
-use plan::{Scenario, Template, Variable, value};
+use plan::{Scenario, Template, Variable};
+use query::value;
 use regress::Regex;
 use serde_json::{Map, Value};
 

@@ -4,8 +4,8 @@ use plan::{
     Step, Template,
     scenario::{Loop, LoopCount, LoopRange, Over, Parallel, Think, ThinkTime},
     units::parse_ms_grammar,
-    value,
 };
+use query::value;
 use serde_json::{Value, json};
 
 use super::{Translator, nanoseconds, to_number};
@@ -220,7 +220,7 @@ impl Translator<'_> {
         } else {
             self.templates
                 .uses
-                .push((plan::path::Path::parse(name), node.mark));
+                .push((query::path::Path::parse(name), node.mark));
         }
         Some(Over::Variable(name.to_owned()))
     }

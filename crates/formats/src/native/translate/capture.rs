@@ -2,9 +2,11 @@
 
 use plan::{
     Request, Template,
+    scenario::{Capture, Check, Group, Source},
+};
+use query::{
     jsonpath::JsonPath,
     path::{MAX_INDEX, Path},
-    scenario::{Capture, Check, Group, Source},
 };
 use regress::Regex;
 use serde_json::Value;

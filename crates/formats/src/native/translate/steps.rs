@@ -2,10 +2,10 @@
 
 use plan::{
     Step, Template,
-    path::Path,
     scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Think, ThinkTime},
     units::Quantity,
 };
+use query::path::Path;
 
 use super::{Translator, model};
 use crate::{

@@ -55,7 +55,7 @@ impl Translator<'_> {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(map)) => {
                 for (name, mut value) in map {
-                    plan::value::normalise(&mut value);
+                    query::value::normalise(&mut value);
                     variables.retain(|(known, _)| *known != name);
                     variables.push((name, Variable::Constant(value)));
                 }

@@ -139,7 +139,7 @@ fn transcripts() {
     assert!(matches!(think.time, ThinkTime::Fixed(SECOND)));
     assert_eq!(
         log.variables()
-            .map(plan::path::Path::text)
+            .map(query::path::Path::text)
             .collect::<Vec<_>>(),
         ["$uuid"]
     );

@@ -146,7 +146,7 @@ fn bodies() {
         matches!(body("json: {}").0.body, Body::Json(Template::Literal(value)) if value == json!({}))
     );
     assert!(
-        matches!(body("json: [1.0, 2.5]").0.body, Body::Json(Template::Literal(value)) if plan::value::json(&value) == "[1,2.5]")
+        matches!(body("json: [1.0, 2.5]").0.body, Body::Json(Template::Literal(value)) if query::value::json(&value) == "[1,2.5]")
     );
     let (request, told) = body("json: 0");
     assert!(matches!(request.body, Body::None) && header(&request, "content-type").is_none());

@@ -1,0 +1,31 @@
+//! Random numbers, for the languages that ask for some. Where they come from, and that a run's can be repeated, is the caller's
+//! affair.
+
+/// A source of random numbers.
+pub trait Chance {
+    /// Uniform in [0, 1).
+    fn unit(&mut self) -> f64;
+
+    /// Uniform in 0..n; 0 for n = 0.
+    fn below(&mut self, n: u64) -> u64;
+}
+
+/// Numbers that are the same each time and look like chance, for tests.
+#[cfg(test)]
+#[derive(Clone)]
+pub(crate) struct Dealt(pub u64);
+
+#[cfg(test)]
+impl Chance for Dealt {
+    fn unit(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        (self.unit() * n as f64) as u64
+    }
+}
