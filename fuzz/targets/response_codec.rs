@@ -1,7 +1,7 @@
 //! Any bytes, in any split, through the answer decoder: no panic, and the split changes nothing.
 #![no_main]
 
-use engine::http::{Answer, Decoder, Want};
+use engine::http::{Answer, Decoder, Want, content::{self, Reader}};
 use libfuzzer_sys::fuzz_target;
 
 const ALL: Want = Want { headers: true, body: true, routing: true, timing: true };
@@ -29,5 +29,7 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
         assert_eq!(one.body, two.body);
         assert_eq!(one.headers, two.headers);
     }
-    let _ = engine::http::content::decoded(&one, engine::http::decode::MAX_BODY);
+    for reader in [Reader::Plain, Reader::Artillery] {
+        let _ = content::decoded(&one, engine::http::decode::MAX_BODY, reader);
+    }
 });

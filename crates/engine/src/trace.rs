@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use measure::Fault;
 
-use crate::http::{Answer, Origin, content};
+use crate::http::{
+    Answer, Origin,
+    content::{self, Reader},
+};
 
 const MOST: usize = 2048;
 
@@ -35,7 +38,7 @@ pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
         for (name, value) in &answer.headers {
             let _ = writeln!(out, "< {name}: {value}");
         }
-        let body = content::decoded(answer, crate::http::decode::MAX_BODY)
+        let body = content::decoded(answer, crate::http::decode::MAX_BODY, Reader::Plain)
             .unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
         push_body(&mut out, '<', &body);
     }

@@ -4,17 +4,20 @@
 
 use crate::{
     Fault,
-    outcome::{ProtocolFault, TlsFault},
+    outcome::{KeptEnd, ProtocolFault, TlsFault},
 };
 
 /// All but those of TLS.
-const ALL: [Fault; 30] = [
+const ALL: [Fault; 33] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
     Fault::ConnectTimeout,
     Fault::Reset,
     Fault::BrokenPipe,
     Fault::ClosedEarly,
+    Fault::Kept(KeptEnd::Reset),
+    Fault::Kept(KeptEnd::BrokenPipe),
+    Fault::Kept(KeptEnd::Closed),
     Fault::Refused,
     Fault::Unreachable,
     Fault::DnsNotFound,
@@ -57,6 +60,9 @@ impl Fault {
             Fault::Reset => "reset",
             Fault::BrokenPipe => "broken_pipe",
             Fault::ClosedEarly => "closed_early",
+            Fault::Kept(KeptEnd::Reset) => "kept_reset",
+            Fault::Kept(KeptEnd::BrokenPipe) => "kept_broken_pipe",
+            Fault::Kept(KeptEnd::Closed) => "kept_closed",
             Fault::Refused => "refused",
             Fault::Unreachable => "unreachable",
             Fault::DnsNotFound => "dns_not_found",

@@ -179,6 +179,8 @@ pub enum Fault {
     BrokenPipe,
     /// The peer closed before the answer was complete.
     ClosedEarly,
+    /// A connection that had answered before ended without a byte of this answer.
+    Kept(KeptEnd),
     /// Connection refused.
     Refused,
     /// No route.
@@ -217,6 +219,18 @@ pub enum Fault {
     Unfinished,
 }
 
+/// How a connection that was kept from an earlier request ended: most servers close idle ones after a while, and whoever writes at
+/// that moment is not to blame, nor is the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeptEnd {
+    /// By a reset.
+    Reset,
+    /// It was found closed while writing.
+    BrokenPipe,
+    /// It was closed.
+    Closed,
+}
+
 /// Faults of an answer as HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProtocolFault {
@@ -246,7 +260,11 @@ impl Fault {
             Fault::ResponseTimeout | Fault::IdleTimeout | Fault::ConnectTimeout => {
                 NoAnswer::Timeout
             }
-            Fault::Reset | Fault::BrokenPipe | Fault::ClosedEarly | Fault::Other => NoAnswer::Reset,
+            Fault::Reset
+            | Fault::BrokenPipe
+            | Fault::ClosedEarly
+            | Fault::Kept(_)
+            | Fault::Other => NoAnswer::Reset,
             Fault::Refused | Fault::Unreachable | Fault::Proxy => NoAnswer::Refused,
             Fault::DnsNotFound | Fault::DnsAgain => NoAnswer::Dns,
             Fault::Tls(_) => NoAnswer::Tls,
@@ -264,6 +282,17 @@ impl Fault {
         }
     }
 
+    /// The same fault, if it came on a connection that had answered before, and before the first byte of this answer.
+    #[must_use]
+    pub fn on_kept(self) -> Fault {
+        match self {
+            Fault::Reset => Fault::Kept(KeptEnd::Reset),
+            Fault::BrokenPipe => Fault::Kept(KeptEnd::BrokenPipe),
+            Fault::ClosedEarly => Fault::Kept(KeptEnd::Closed),
+            other => other,
+        }
+    }
+
     /// In a few words, for people.
     #[must_use]
     pub fn text(self) -> &'static str {
@@ -274,6 +303,9 @@ impl Fault {
             Fault::Reset => "connection reset",
             Fault::BrokenPipe => "connection closed while writing",
             Fault::ClosedEarly => "connection closed before the answer was complete",
+            Fault::Kept(KeptEnd::Reset) => "kept connection reset before its next answer",
+            Fault::Kept(KeptEnd::BrokenPipe) => "kept connection found closed while writing",
+            Fault::Kept(KeptEnd::Closed) => "kept connection closed before its next answer",
             Fault::Refused => "connection refused",
             Fault::Unreachable => "host unreachable",
             Fault::DnsNotFound => "host name not found",
@@ -312,6 +344,10 @@ pub enum Failure {
     Check(&'static str),
     /// A strict capture or match.
     Capture,
+    /// The body is wanted and cannot be unpacked.
+    Encoding,
+    /// It redirects once more than is followed.
+    RedirectLimit,
 }
 
 impl std::fmt::Display for Failure {
@@ -320,6 +356,8 @@ impl std::fmt::Display for Failure {
             Failure::Status(code) => write!(f, "status {code}"),
             Failure::Check(kind) => write!(f, "check {kind}"),
             Failure::Capture => f.write_str("capture or match"),
+            Failure::Encoding => f.write_str("content encoding"),
+            Failure::RedirectLimit => f.write_str("redirect limit"),
         }
     }
 }

@@ -1,18 +1,27 @@
 //! Content encodings: a body that somebody reads is decoded here, on demand and never otherwise.
 
-use std::io::Read;
+use std::{borrow::Cow, io::Read};
 
 use super::decode::Answer;
 
-/// The body as its author meant it: unpacked from gzip, deflate or brotli where the head says so.
+/// Who reads a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody who wants to know what it says.
+    Plain,
+    /// Somebody who reads what Artillery's client reads: it unpacks three encodings and takes any other as it comes.
+    Artillery,
+}
+
+/// The body as its author meant it: unpacked from gzip, deflate, brotli or zstd where the head says so.
 ///
 /// # Errors
 /// When the encoding is unknown, the bytes do not fit it, or there are more of them than `most`.
-pub fn decoded(answer: &Answer, most: usize) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable> {
+pub fn decoded(answer: &Answer, most: usize, reader: Reader) -> Result<Cow<'_, [u8]>, Unreadable> {
     if answer.body_cut {
         return Err(Unreadable::TooLarge);
     }
-    let mut body = std::borrow::Cow::Borrowed(answer.body.as_slice());
+    let body = Cow::Borrowed(answer.body.as_slice());
     let Some(encodings) = &answer.encoding else {
         return Ok(body);
     };
@@ -20,52 +29,102 @@ pub fn decoded(answer: &Answer, most: usize) -> Result<std::borrow::Cow<'_, [u8]
     if body.is_empty() {
         return Ok(body);
     }
-    // Listed in the order in which they were applied.
-    for encoding in encodings.rsplit(',').map(str::trim) {
-        body = match encoding.to_ascii_lowercase().as_str() {
-            "" | "identity" => body,
-            "gzip" | "x-gzip" => {
-                read(flate2::read::MultiGzDecoder::new(body.as_ref()), most)?.into()
-            }
-            "deflate" => inflate(&body, most)?.into(),
-            "br" => read(
-                brotli_decompressor::Decompressor::new(body.as_ref(), 4096),
-                most,
-            )?
-            .into(),
-            _ => return Err(Unreadable::BadEncoding),
+    let encodings = encodings.to_ascii_lowercase();
+    if reader == Reader::Artillery {
+        return match encodings.as_str() {
+            "gzip" | "deflate" | "br" => unpacked(body, &encodings, most),
+            _ => Ok(body),
         };
     }
-    Ok(body)
+    // Listed in the order in which they were applied.
+    let mut listed = encodings.rsplit(',').map(str::trim);
+    listed.try_fold(body, |body, encoding| unpacked(body, encoding, most))
+}
+
+fn unpacked<'b>(
+    body: Cow<'b, [u8]>,
+    encoding: &str,
+    most: usize,
+) -> Result<Cow<'b, [u8]>, Unreadable> {
+    let unpacked = match encoding {
+        "" | "identity" => return Ok(body),
+        "gzip" | "x-gzip" => gunzip(&body, most),
+        "deflate" => inflate(&body, most),
+        "br" => read_all(
+            brotli_decompressor::Decompressor::new(body.as_ref(), 4096),
+            most,
+        ),
+        "zstd" => super::zstd::decoded(&body, most),
+        unknown => return Err(Unreadable::Unknown(shown(unknown))),
+    };
+    unpacked.map(Cow::Owned).map_err(|why| match why {
+        Trouble::Broken => Unreadable::Broken(shown(encoding)),
+        Trouble::TooLarge => Unreadable::TooLarge,
+    })
+}
+
+/// As much of a name as is worth showing.
+fn shown(encoding: &str) -> String {
+    encoding.chars().take(40).collect()
 }
 
 /// Why a body cannot be looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It does not fit its content encoding.
-    BadEncoding,
+    /// It is in an encoding that nobody here can read: its name.
+    Unknown(String),
+    /// It does not fit its content encoding: its name.
+    Broken(String),
     /// It is larger than may be kept.
     TooLarge,
 }
 
+/// Why something cannot be unpacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    Broken,
+    TooLarge,
+}
+
+/// One member after the other. Zeros behind the last one are padding, as they are to zlib's own tools; whatever else stands there
+/// must be a member.
+fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
+    let mut out = Vec::new();
+    loop {
+        let mut member = flate2::bufread::GzDecoder::new(rest);
+        read(&mut member, most, &mut out)?;
+        rest = member.into_inner();
+        if matches!(rest.first(), None | Some(0)) {
+            return Ok(out);
+        }
+    }
+}
+
 /// "deflate" means the zlib format, but servers that send raw deflate are common enough that every client takes both.
-fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, Unreadable> {
-    read(flate2::read::ZlibDecoder::new(body), most).or_else(|why| match why {
-        Unreadable::BadEncoding => read(flate2::read::DeflateDecoder::new(body), most),
-        Unreadable::TooLarge => Err(why),
+fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
+    read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|why| match why {
+        Trouble::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),
+        Trouble::TooLarge => Err(why),
     })
 }
 
-fn read(decoder: impl Read, most: usize) -> Result<Vec<u8>, Unreadable> {
+fn read_all(decoder: impl Read, most: usize) -> Result<Vec<u8>, Trouble> {
     let mut out = Vec::new();
-    decoder
-        .take(most as u64 + 1)
-        .read_to_end(&mut out)
-        .map_err(|_| Unreadable::BadEncoding)?;
-    if out.len() > most {
-        return Err(Unreadable::TooLarge);
-    }
+    read(decoder, most, &mut out)?;
     Ok(out)
+}
+
+/// Appends what there is, so that there are at most so many bytes in all.
+pub(super) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    let room = most.saturating_sub(out.len()) as u64;
+    decoder
+        .take(room + 1)
+        .read_to_end(out)
+        .map_err(|_| Trouble::Broken)?;
+    if out.len() > most {
+        return Err(Trouble::TooLarge);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -74,18 +133,55 @@ mod tests {
 
     use super::*;
 
-    fn decoded(answer: &Answer) -> Result<std::borrow::Cow<'_, [u8]>, Unreadable> {
-        super::decoded(answer, 1 << 20)
+    fn decoded(answer: &Answer) -> Result<Cow<'_, [u8]>, Unreadable> {
+        super::decoded(answer, 1 << 20, Reader::Plain)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(bytes).expect("in memory");
+        gzip.finish().expect("in memory")
+    }
+
+    #[test]
+    fn zeros_behind_gzip_are_padding() {
+        let of = |parts: &[&[u8]]| answer("gzip", parts.concat());
+        let (a, b) = (gzip(b"abc"), gzip(b"def"));
+        let broken = Err(Unreadable::Broken("gzip".into()));
+        let readable: [(&[&[u8]], &[u8]); 4] = [
+            (&[&a, &[0; 10]], b"abc"),
+            (&[&a, &b], b"abcdef"),
+            (&[&a, &b, &[0]], b"abcdef"),
+            (&[&a, &[0, 0], b"garbage"], b"abc"),
+        ];
+        for (parts, text) in readable {
+            assert_eq!(decoded(&of(parts)).as_deref(), Ok(text));
+        }
+        let cut = &a[..a.len() - 8];
+        for parts in [&[&a[..], b"garbage"], &[cut, b""], &[cut, &[0; 8]]] {
+            assert_eq!(decoded(&of(parts)), broken);
+        }
+    }
+
+    #[test]
+    fn what_artillery_does_not_unpack_it_takes_as_it_comes() {
+        let read = |encoding: &str, body: Vec<u8>| {
+            let answer = answer(encoding, body);
+            super::decoded(&answer, 1 << 20, Reader::Artillery).map(Cow::into_owned)
+        };
+        assert_eq!(read("zstd", b"x".to_vec()), Ok(b"x".to_vec()));
+        assert_eq!(read("gzip, br", b"x".to_vec()), Ok(b"x".to_vec()));
+        assert_eq!(read("GZIP", gzip(b"x")), Ok(b"x".to_vec()));
+        let broken = Err(Unreadable::Broken("gzip".into()));
+        assert_eq!(read("gzip", b"x".to_vec()), broken);
     }
 
     #[test]
     fn a_bomb_is_not_unpacked() {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        gzip.write_all(&vec![0; 1 << 20]).expect("in memory");
-        let bomb = answer("gzip", gzip.finish().expect("in memory"));
-        assert!(super::decoded(&bomb, 1 << 20).is_ok());
+        let bomb = answer("gzip", gzip(&vec![0; 1 << 20]));
+        assert!(super::decoded(&bomb, 1 << 20, Reader::Plain).is_ok());
         assert_eq!(
-            super::decoded(&bomb, (1 << 20) - 1),
+            super::decoded(&bomb, (1 << 20) - 1, Reader::Plain),
             Err(Unreadable::TooLarge)
         );
     }
@@ -100,11 +196,8 @@ mod tests {
 
     #[test]
     fn unpacks_what_the_head_says() {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        gzip.write_all(b"hello").expect("in memory");
-        let packed = gzip.finish().expect("in memory");
         assert_eq!(
-            decoded(&answer("gzip", packed)).as_deref(),
+            decoded(&answer("gzip", gzip(b"hello"))).as_deref(),
             Ok(&b"hello"[..])
         );
         let mut raw =
@@ -122,17 +215,15 @@ mod tests {
             decoded(&answer("gzip", Vec::new())).as_deref(),
             Ok(&b""[..])
         );
+        for encoding in ["gzip", "zstd", "br"] {
+            assert_eq!(
+                decoded(&answer(encoding, b"\xff\xff\xff".to_vec())),
+                Err(Unreadable::Broken(encoding.into()))
+            );
+        }
         assert_eq!(
-            decoded(&answer("gzip", b"no".to_vec())),
-            Err(Unreadable::BadEncoding)
-        );
-        assert_eq!(
-            decoded(&answer("zstd", b"no".to_vec())),
-            Err(Unreadable::BadEncoding)
-        );
-        assert_eq!(
-            decoded(&answer("br", b"\xff\xff\xff".to_vec())),
-            Err(Unreadable::BadEncoding)
+            decoded(&answer("compress", b"no".to_vec())),
+            Err(Unreadable::Unknown("compress".into()))
         );
     }
 }

@@ -8,6 +8,7 @@ pub mod encode;
 pub mod framing;
 pub mod reply;
 pub mod url;
+mod zstd;
 
 pub use decode::{Answer, Decoder, Want};
 pub use url::{Origin, Target};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use measure::{LabelId, Labels, label::Group};
 use plan::{
-    Draw, Load, Plan, Rules, Schedule, Variable,
+    Draw, Format, Load, Plan, Rules, Schedule, Variable,
     scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step, ThinkTime},
     template::Template,
 };
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
 pub use request::{BuildError, Built, Override, RequestStep};
 
-use crate::http::Origin;
+use crate::http::{Origin, content::Reader};
 
 /// A compiled test.
 #[derive(Debug, Clone)]
@@ -40,6 +40,8 @@ pub struct Program {
     pub http: plan::Http,
     /// What a failure is and what it ends.
     pub rules: Rules,
+    /// Who reads what answers hold.
+    pub reader: Reader,
     /// The load.
     pub load: Load,
     /// When arrivals are intended.
@@ -157,6 +159,10 @@ impl Program {
             choices,
             http: plan.http.clone(),
             rules: plan.rules,
+            reader: match plan.format {
+                Format::Artillery => Reader::Artillery,
+                _ => Reader::Plain,
+            },
             load: plan.load.clone(),
             schedule: plan.schedule(seed),
             seed,

@@ -72,6 +72,7 @@ impl Driver for AsideDriver {
 fn text(end: &End) -> String {
     match end {
         End::Fault(fault, _) => fault.text().to_owned(),
+        End::Answered(_, fault, _) => fault.text().to_owned(),
         End::Failed(failure) => format!("{failure}"),
         End::Capture => "Failed capture or match".to_owned(),
         End::Named(name, _) | End::Unsendable(name, _) | End::Unexpected(name) => name.clone(),

@@ -17,7 +17,7 @@ use super::User;
 use crate::{
     http::{
         Answer,
-        content::{self, Unreadable},
+        content::{self, Reader, Unreadable},
         decode::MAX_BODY,
     },
     memory,
@@ -60,14 +60,16 @@ pub struct Inspection<'a> {
     /// The memory that may be spent on it, and whether that was not enough.
     room: u64,
     out_of_memory: bool,
+    reader: Reader,
 }
 
 impl<'a> Inspection<'a> {
     /// Of this answer, with so much memory to spend on what it unfolds to.
-    pub fn of(answer: &'a Answer, room: u64) -> Inspection<'a> {
+    pub fn of(answer: &'a Answer, room: u64, reader: Reader) -> Inspection<'a> {
         Inspection {
             answer,
             room,
+            reader,
             out_of_memory: false,
             body: None,
             text: None,
@@ -92,7 +94,7 @@ impl<'a> Inspection<'a> {
 
     /// What keeps the body from being read at all, if anything does.
     pub fn unreadable(&mut self) -> Option<Unreadable> {
-        self.body().as_ref().err().copied()
+        self.body().as_ref().err().cloned()
     }
 
     /// The body, unpacked once.
@@ -101,12 +103,12 @@ impl<'a> Inspection<'a> {
         if self.body.is_none() {
             // Half of the room: what is unpacked is copied once, as text.
             let half = usize::try_from(self.room / 2).unwrap_or(usize::MAX);
-            let body = content::decoded(answer, MAX_BODY.min(half));
+            let body = content::decoded(answer, MAX_BODY.min(half), self.reader);
             let is_larger = matches!(body, Err(Unreadable::TooLarge));
             self.out_of_memory |= is_larger && half < MAX_BODY && !answer.body_cut;
             self.body = Some(body);
         }
-        self.body.get_or_insert(Err(Unreadable::BadEncoding))
+        self.body.get_or_insert(Err(Unreadable::TooLarge))
     }
 
     pub(super) fn text(&mut self) -> Option<&str> {

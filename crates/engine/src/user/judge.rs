@@ -30,11 +30,13 @@ impl User<'_> {
                 return (Ended::None(fault), Err(End::Named(name, fault)));
             }
             Err(end @ End::Unsendable(..)) => return (Ended::None(Fault::Declared), Err(end)),
+            Err(end @ End::Answered(failure, ..)) => return (Ended::Failed(failure), Err(end)),
             Err(other) => return (Ended::Ok, Err(other)),
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.answer);
-        let mut seen = Inspection::of(&answer, self.worker.memory.left());
+        let program = &self.worker.program;
+        let mut seen = Inspection::of(&answer, self.worker.memory.left(), program.reader);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
             // Nobody can tell what it holds: that is not the server's fault.
@@ -59,11 +61,19 @@ impl User<'_> {
         if step.want.body
             && let Some(why) = seen.unreadable()
         {
-            let fault = match why {
-                Unreadable::BadEncoding => Fault::BadEncoding,
-                Unreadable::TooLarge => Fault::BodyTooLarge,
+            let what = match why {
+                Unreadable::TooLarge => {
+                    let fault = Fault::BodyTooLarge;
+                    return (Ended::None(fault), Err(End::Fault(fault, Some(step.index))));
+                }
+                Unreadable::Unknown(encoding) => format!("encoding {encoding} is not supported"),
+                Unreadable::Broken(encoding) => format!("the body is no {encoding}"),
             };
-            return (Ended::None(fault), Err(End::Fault(fault, Some(step.index))));
+            ongoing.unexpected = Some(what);
+            let failure = status_failure(step, rules.status_fails, answer.status)
+                .unwrap_or(Failure::Encoding);
+            let end = End::Answered(failure, Fault::BadEncoding, step.index);
+            return (Ended::Failed(failure), Err(end));
         }
         let captured = self.capture(step, seen);
         // What is expected may be what was captured; and it is looked at even if that failed.
@@ -119,7 +129,8 @@ impl User<'_> {
         };
         let mut recorder = self.worker.recorder.borrow_mut();
         if status.is_some() {
-            let complete = !matches!(ended, Ended::None(_));
+            let complete =
+                !matches!(ended, Ended::None(_)) && !matches!(result, Err(End::Answered(..)));
             door_answer(&mut recorder, ongoing, self.worker, complete);
         }
         if mutant::is(Mutant::DropTimeouts) && ended == Ended::None(Fault::ResponseTimeout) {

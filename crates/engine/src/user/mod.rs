@@ -73,6 +73,8 @@ enum End {
     Fault(Fault, Option<u32>),
     /// A failed request ended it.
     Failed(measure::Failure),
+    /// There was an answer, and it failed; clients that follow and unpack themselves call that a fault, under whose name it is told.
+    Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
     /// An answer was not as expected: the error's name.
@@ -142,6 +144,11 @@ pub async fn run(worker: &Worker, keeps: &Keeps, start: Start) -> Ended {
                     (Ended::None(*fault), Some(Reason::Fault(*fault)), *step)
                 }
                 End::Failed(failure) => (Ended::Failed(*failure), None, None),
+                End::Answered(failure, fault, step) => (
+                    Ended::Failed(*failure),
+                    Some(Reason::Fault(*fault)),
+                    Some(*step),
+                ),
                 End::Capture => (
                     Ended::Failed(measure::Failure::Capture),
                     Some(Reason::Capture),

@@ -2,7 +2,7 @@
 //! put one sample into the books.
 
 use measure::{
-    Fault, Kind, Outcome,
+    Failure, Fault, Kind, Outcome,
     door::{DoorEvent, Opening},
     outcome::ProtocolFault,
     sample::Intended,
@@ -150,10 +150,7 @@ impl User<'_> {
             let Some(location) = redirect_of(step, &ongoing.answer) else {
                 return Ok(());
             };
-            let most = step.spec.max_redirects;
-            if hop >= most.unwrap_or(self.worker.program.http.max_redirects) {
-                return Err(End::Fault(Fault::TooManyRedirects, Some(step.index)));
-            }
+            self.may_follow(hop, ongoing)?;
             let base = format!("{}{}", request.target.origin.text(), request.target.path);
             let Some((next_url, next)) = url::join(&base, &location) else {
                 // The server's mistake, unlike a URL that the test makes. What it sent stays out of the name: it may be
@@ -194,6 +191,19 @@ impl User<'_> {
             request = std::borrow::Cow::Owned(built);
         }
         Ok(())
+    }
+
+    /// One redirect more is followed, after so many.
+    fn may_follow(&self, followed: u32, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+        let step = ongoing.step;
+        let most = step.spec.max_redirects;
+        let most = most.unwrap_or(self.worker.program.http.max_redirects);
+        if followed < most {
+            return Ok(());
+        }
+        ongoing.unexpected = Some(format!("{most} followed"));
+        let fault = Fault::TooManyRedirects;
+        Err(End::Answered(Failure::RedirectLimit, fault, step.index))
     }
 
     /// A URL that values of the run have made leads to where it may.
@@ -335,6 +345,7 @@ impl User<'_> {
             };
             worker.emit(Line::Trace(trace::request(&request.target.origin, bytes)));
         }
+        let read_before = ongoing.moments.bytes_in;
         let mut exchange = Exchange {
             worker,
             limit: &keeps.limit,
@@ -350,6 +361,11 @@ impl User<'_> {
                 &mut ongoing.moments,
             )
             .await;
+        let result = result.map_err(|fault| {
+            // Nothing of this answer has come: the next request of an idle connection met its end.
+            let untouched = ongoing.moments.bytes_in == read_before && conn.carried > 0;
+            if untouched { fault.on_kept() } else { fault }
+        });
         conn.carried += 1;
         if worker.common.trace {
             worker.emit(Line::Trace(trace::answer(&ongoing.answer, result.err())));

@@ -60,6 +60,55 @@ fn garbage_and_early_ends() {
 }
 
 #[test]
+fn what_ends_a_kept_connection_is_told_apart() {
+    // The first request of a connection is answered, the second one meets its end.
+    let once = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
+        true => ok("x"),
+        false => Reply::Close(Vec::new()),
+    });
+    let two = vec![request(get("/first")), request(get("/second"))];
+    let all = run(&plan(&once.url(), Load::Once, two)).total(label::ALL);
+    assert_eq!(all.counters.ok, 1);
+    let [(Fault::Kept(_), 1)] = all.counters.faults.0[..] else {
+        panic!("{:?}", all.counters.faults)
+    };
+    assert_eq!(all.counters.none[NoAnswer::Reset as usize], 1);
+    // Half of an answer is no end of an idle connection.
+    let half = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
+        true => ok("x"),
+        false => Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec()),
+    });
+    let two = vec![request(get("/first")), request(get("/second"))];
+    let all = run(&plan(&half.url(), Load::Once, two)).total(label::ALL);
+    assert_eq!(all.counters.faults.0, [(Fault::ClosedEarly, 1)]);
+}
+
+#[test]
+fn a_body_that_cannot_be_unpacked_fails_who_wants_it_and_nobody_else() {
+    let peer = Peer::start(|seen| {
+        let encoding = seen.head.split(['/', ' ']).nth(2).unwrap_or_default();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n");
+        Reply::Bytes(format!("{head}Content-Length: 5\r\n\r\nhello").into_bytes())
+    });
+    for encoding in ["gzip", "zstd", "dcb"] {
+        let path = format!("/{encoding}");
+        let plain = run(&plan(&peer.url(), Load::Once, vec![request(get(&path))]));
+        assert_eq!(plain.total(label::ALL).counters.ok, 1);
+        let mut wants = get(&path);
+        wants.checks = vec![Check::BodyContains(Template::Literal(json!("h")))];
+        let mut wanting = plan(&peer.url(), Load::Once, vec![request(wants)]);
+        let all = run(&wanting).total(label::ALL).counters;
+        assert_eq!(all.failures.0, [(Failure::Encoding, 1)], "{encoding}");
+        assert_eq!(all.codes.0, [(200, 1)]);
+        assert_eq!(all.without_answer(), 0);
+        // Artillery's client takes what it does not know as it comes.
+        wanting.format = Format::Artillery;
+        let known = u64::from(encoding == "gzip");
+        assert_eq!(run(&wanting).total(label::ALL).counters.failed, known);
+    }
+}
+
+#[test]
 fn an_answer_before_the_body_has_come_counts() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

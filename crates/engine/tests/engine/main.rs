@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use engine::{Line, Options, Prepared, Sink, StopHandle, Zero};
-use measure::{Interval, NoAnswer, Slot, label};
+use measure::{Failure, Interval, NoAnswer, Slot, label};
 use plan::{
     Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
     Template, Variable,

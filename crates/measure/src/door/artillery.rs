@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{Door, DoorEvent, DoorPart, Opening, Reason};
 use crate::{
     Fault,
-    outcome::{ProtocolFault, TlsFault},
+    outcome::{KeptEnd, ProtocolFault, TlsFault},
     sketch::Sketch,
 };
 
@@ -345,8 +345,12 @@ pub fn error_name(fault: Fault) -> &'static str {
     match fault {
         Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished => "ETIMEDOUT",
         Fault::IdleTimeout => "ERR_SOCKET_TIMEOUT",
-        Fault::Reset | Fault::ClosedEarly | Fault::Other | Fault::Declared => "ECONNRESET",
-        Fault::BrokenPipe => "EPIPE",
+        Fault::Reset
+        | Fault::ClosedEarly
+        | Fault::Kept(KeptEnd::Reset | KeptEnd::Closed)
+        | Fault::Other
+        | Fault::Declared => "ECONNRESET",
+        Fault::BrokenPipe | Fault::Kept(KeptEnd::BrokenPipe) => "EPIPE",
         Fault::Refused => "ECONNREFUSED",
         Fault::Unreachable => "EHOSTUNREACH",
         Fault::DnsNotFound => "ENOTFOUND",

@@ -221,8 +221,11 @@ impl Row {
     }
 }
 
-/// The place of a failure among those by status: `status 503` is the fifth's.
+/// The place of a failure among those by status: `status 503` is the fifth's, and a redirect too many has a status from 300 on.
 fn status_digit((reason, n): (&String, &u64)) -> Option<(usize, u64)> {
+    if reason == "redirect limit" {
+        return Some((2, *n));
+    }
     let status: u16 = reason.strip_prefix("status ")?.parse().ok()?;
     let digit = usize::from(status / 100).checked_sub(1)?;
     (digit < 5).then_some((digit, *n))

@@ -69,7 +69,8 @@ impl Line {
             first_read: None,
             bytes_out: 0,
         };
-        let connected = if self.stream.is_some() {
+        let kept = self.stream.is_some();
+        let connected = if kept {
             Ok(())
         } else {
             self.arm(shared, worker.clock.now(), limit);
@@ -109,7 +110,15 @@ impl Line {
                 worker.turn(now);
                 Ended::Answered
             }
-            Err(lost) => self.lost(shared, &moments, lost, left, limit),
+            Err(Lost(fault, stage)) => {
+                let untouched = self.replies.reply.bytes == 0;
+                let fault = if kept && untouched {
+                    fault.on_kept()
+                } else {
+                    fault
+                };
+                self.lost(shared, &moments, Lost(fault, stage), left, limit)
+            }
         }
     }
 

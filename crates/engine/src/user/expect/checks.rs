@@ -281,7 +281,11 @@ mod tests {
     }
 
     fn body(answer: &Answer) -> Body {
-        body_of(&mut Inspection::of(answer, u64::MAX))
+        body_of(&mut Inspection::of(
+            answer,
+            u64::MAX,
+            crate::http::content::Reader::Artillery,
+        ))
     }
 
     fn got(finding: &Finding) -> (bool, String) {
@@ -316,7 +320,7 @@ mod tests {
             got(&content_type(
                 wanted,
                 &body(answer),
-                &Inspection::of(answer, u64::MAX),
+                &Inspection::of(answer, u64::MAX, crate::http::content::Reader::Artillery),
             ))
         };
         assert_eq!(check("json", &json), (true, "json".into()));
@@ -378,7 +382,7 @@ mod tests {
             ],
             "",
         );
-        let seen = Inspection::of(&answer, u64::MAX);
+        let seen = Inspection::of(&answer, u64::MAX, crate::http::content::Reader::Artillery);
         assert_eq!(node_header(&seen, "set-cookie").as_deref(), Some("a=1,b=2"));
         assert_eq!(node_header(&seen, "via").as_deref(), Some("x, y"));
         assert_eq!(node_header(&seen, "server").as_deref(), Some("one"));
