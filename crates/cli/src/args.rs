@@ -125,6 +125,24 @@ pub struct Run {
     /// Accept any TLS certificate
     #[arg(short = 'k', long)]
     pub insecure: bool,
+    /// Trust these authorities (PEM), and no others
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// The certificate (PEM) for servers that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// Its key (PEM), where that is a file of its own
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// The name that servers are asked for (SNI) and must prove, instead of the URL's
+    #[arg(long, value_name = "NAME")]
+    pub server_name: Option<String>,
+    /// Connect to this address for this host and port; may be repeated
+    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    pub resolve: Vec<String>,
+    /// Connect to this Unix domain socket, whatever the host
+    #[arg(long, value_name = "SOCKET")]
+    pub unix: Option<PathBuf>,
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use engine::program::hosts::{Allow, Hosts, canonical};
-use plan::{Plan, Problem};
+use plan::{Plan, Problem, Route};
 
 /// Fixes the list of hosts for whoever works under this environment.
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
@@ -78,11 +78,42 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
 pub fn first_line(plan: &Plan) -> Option<String> {
     let hosts = Hosts::of(plan, &Allow::default());
     let (first, others) = hosts.known().split_first()?;
-    let mut line = format!("load goes to {}", place(first));
+    let route = &plan.http.route;
+    if let Some(path) = &route.unix {
+        let all = hosts.known().join(", ");
+        return Some(format!(
+            "load goes to the socket {path} (this machine), for {all}"
+        ));
+    }
+    let port = Hosts::target_port(plan);
+    let mut line = match port.and_then(|port| route.addresses(first, port)) {
+        Some(given) => format!("load goes to {}", given_place(first, given)),
+        None => format!("load goes to {}", place(first)),
+    };
     if !others.is_empty() {
+        let others: Vec<String> = others.iter().map(|host| other(host, route)).collect();
         line.push_str(&format!(", and to {}", others.join(", ")));
     }
     Some(line)
+}
+
+/// A host that the user has given addresses.
+fn given_place(host: &str, addresses: &[IpAddr]) -> String {
+    let all: Vec<String> = addresses
+        .iter()
+        .map(|address| format!("{address}, {}", whose(*address)))
+        .collect();
+    format!("{host} (as given: {})", all.join("; "))
+}
+
+/// A host beside the first: looked up only by the user's own word.
+fn other(host: &str, route: &Route) -> String {
+    let mut given = route.resolve.iter().rev();
+    let named = given.find(|one| one.host.as_deref().is_none_or(|name| name == host));
+    match named {
+        Some(one) => format!("{} at port {}", given_place(host, &one.addresses), one.port),
+        None => host.to_owned(),
+    }
 }
 
 fn place(host: &str) -> String {

@@ -22,6 +22,7 @@ mod render;
 mod selftest;
 mod session;
 mod terminal;
+mod travel;
 mod trust;
 mod watch;
 mod wrk;

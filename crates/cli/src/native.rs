@@ -18,7 +18,7 @@ use crate::{
     live, log, memory, render,
     session::{self, Setup},
     terminal::Progress,
-    trust, wrk,
+    travel, trust, wrk,
 };
 
 /// Runs `loadline run`.
@@ -153,6 +153,7 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
         }
         None => load(args, &flags, target.as_deref())?,
     };
+    travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
     for text in &args.check {
         plan.criteria
             .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
@@ -224,6 +225,11 @@ fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
     if for_scripts && !wrk::native::is_script(&args.what) {
         return Err(Stop::bad_input(
             "-H and what stands behind -- are for scripts (.lua): a plan has its headers in `headers:`",
+        ));
+    }
+    if wrk::native::is_script(&args.what) && !(args.resolve.is_empty() && args.unix.is_none()) {
+        return Err(Stop::bad_input(
+            "--resolve and --unix do not go with a script of wrk's, which looks up addresses itself (`wrk.lookup`)",
         ));
     }
     if args.what.contains("://") && args.target.is_some() {

@@ -13,6 +13,7 @@ pub mod load;
 pub mod mutant;
 pub mod plugins;
 pub mod rng;
+pub mod route;
 pub mod scenario;
 pub mod schedule;
 pub mod secret;
@@ -27,6 +28,7 @@ use serde::Serialize;
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use load::{Arrivals, FirstArrival, Load, Phase, Shape};
+pub use route::Route;
 pub use scenario::{Request, Scenario, Step};
 pub use schedule::Schedule;
 pub use secret::is_secret_name;
@@ -222,6 +224,8 @@ pub struct Http {
     pub tls: Tls,
     /// Through whom requests go; none: directly.
     pub proxies: Proxies,
+    /// Where connections lead, where that is not the place that names stand for.
+    pub route: Route,
     /// Redirects followed before a request fails.
     pub max_redirects: u32,
     /// Whether a virtual user keeps the cookies it is given.
@@ -244,6 +248,7 @@ impl Default for Http {
             verify_tls: true,
             tls: Tls::default(),
             proxies: Proxies::default(),
+            route: Route::default(),
             max_redirects: 10,
             cookie_jar: true,
             cookies: CookieRules::default(),

@@ -11,11 +11,15 @@ use std::{
 };
 
 use measure::{Fault, outcome::TlsFault};
-use plan::{Http, Proxies};
+use plan::{Http, Proxies, Route};
 use rustix::io::Errno;
-use tokio::net::TcpSocket;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpSocket, UnixStream},
+};
 use tokio_rustls::{
     TlsConnector,
+    client::TlsStream,
     rustls::{ClientConfig, pki_types::ServerName},
 };
 
@@ -44,6 +48,7 @@ pub struct Connector {
     /// The name that servers must prove, instead of the URL's.
     server_name: Option<String>,
     proxies: Proxies,
+    route: Route,
     /// Local addresses used in turn; empty: the kernel's choice.
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
@@ -87,6 +92,7 @@ impl Connector {
             tls,
             server_name: http.tls.server_name.clone(),
             proxies: http.proxies.clone(),
+            route: http.route.clone(),
             sources,
             next_source: std::cell::Cell::new(0),
             #[cfg(test)]
@@ -122,6 +128,9 @@ impl Connector {
                 tls_ns: None,
             });
         }
+        if let Some(path) = &self.route.unix {
+            return self.open_unix(path, origin, limit).await;
+        }
         let proxy = if origin.tls {
             &self.proxies.tls
         } else {
@@ -133,9 +142,14 @@ impl Connector {
         let addresses: Vec<SocketAddr> = match at {
             Some(address) => vec![address],
             None => {
-                let found = self.resolve(host, limit).await?;
                 let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
-                found.iter().map(with_port).collect()
+                match self.route.addresses(host, port) {
+                    Some(given) => given.iter().map(with_port).collect(),
+                    None => {
+                        let found = self.resolve(host, limit).await?;
+                        found.iter().map(with_port).collect()
+                    }
+                }
             }
         };
         let lookup_ns = self.clock.now().saturating_sub(asked);
@@ -160,10 +174,9 @@ impl Connector {
                         });
                     }
                     let begin = self.clock.now();
-                    let name = self.server_name.as_ref().unwrap_or(&origin.host);
-                    let stream = self.handshake(tcp, name, limit).await?;
+                    let stream = self.handshake(tcp, origin, limit).await?;
                     return Ok(Opened {
-                        stream,
+                        stream: Stream::Tls(Box::new(stream)),
                         lookup_ns,
                         connect_ns,
                         tls_ns: Some(self.clock.now().saturating_sub(begin)),
@@ -177,6 +190,31 @@ impl Connector {
             }
         }
         Err(last)
+    }
+
+    /// Opens a connection to a socket of this machine, whatever the origin.
+    async fn open_unix(&self, path: &str, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
+        let pass = self.gate.enter(limit).await.map_err(timed_out)?;
+        let begin = self.clock.now();
+        let socket = cut_short(limit, UnixStream::connect(path))
+            .await?
+            .map_err(|e| unix_fault(&e))?;
+        drop(pass);
+        let connect_ns = self.clock.now().saturating_sub(begin);
+        let begin = self.clock.now();
+        let (stream, tls_ns) = if origin.tls {
+            let tls = self.handshake(socket, origin, limit).await?;
+            let took = self.clock.now().saturating_sub(begin);
+            (Stream::TlsUnix(Box::new(tls)), Some(took))
+        } else {
+            (Stream::Unix(socket), None)
+        };
+        Ok(Opened {
+            stream,
+            lookup_ns: 0,
+            connect_ns,
+            tls_ns,
+        })
     }
 
     async fn connect(
@@ -201,16 +239,17 @@ impl Connector {
             .map_err(|e| socket_fault(&e))
     }
 
-    async fn handshake(
+    async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        tcp: tokio::net::TcpStream,
-        host: &str,
+        socket: S,
+        origin: &Origin,
         limit: &Limit,
-    ) -> Result<Stream, Fault> {
+    ) -> Result<TlsStream<S>, Fault> {
+        let host = self.server_name.as_ref().unwrap_or(&origin.host);
         let name = ServerName::try_from(host.to_owned()).map_err(|_| Fault::BadUrl)?;
-        let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp);
+        let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, socket);
         match cut_short(limit, handshake).await? {
-            Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
+            Ok(stream) => Ok(stream),
             Err(e) => Err(
                 super::tls::fault(&e).unwrap_or_else(|| match socket_fault(&e) {
                     Fault::ClosedEarly => Fault::Tls(TlsFault::Closed),
@@ -319,6 +358,15 @@ pub fn socket_fault(error: &io::Error) -> Fault {
         Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => Fault::NoPorts,
         _ if error.kind() == io::ErrorKind::UnexpectedEof => Fault::ClosedEarly,
         _ => super::tls::fault(error).unwrap_or(Fault::Other),
+    }
+}
+
+/// What an error of connecting to a socket of this machine is counted as.
+fn unix_fault(error: &io::Error) -> Fault {
+    match Errno::from_io_error(error) {
+        // Nobody is there, or more wait already than the server will have wait.
+        Some(Errno::NOENT | Errno::AGAIN) => Fault::Refused,
+        _ => socket_fault(error),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use rustix::net::RecvFlags;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
+    net::{TcpStream, UnixStream},
 };
 use tokio_rustls::client::TlsStream;
 
@@ -24,6 +24,10 @@ pub enum Stream {
     Lean(Lean),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
+    /// A socket of this machine.
+    Unix(UnixStream),
+    /// TLS over a socket of this machine.
+    TlsUnix(Box<TlsStream<UnixStream>>),
     /// A server that exists in simulated time only.
     #[cfg(test)]
     Simulated(crate::simulation::Connection),
@@ -43,6 +47,8 @@ impl Stream {
                 return lean.poll_recv(cx, room, RecvFlags::empty());
             }
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_read(cx, &mut buf),
+            Stream::Unix(unix) => Pin::new(unix).poll_read(cx, &mut buf),
+            Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_read(cx, &mut buf),
             #[cfg(test)]
             Stream::Simulated(connection) => connection.poll_read(cx, &mut buf),
         };
@@ -58,19 +64,22 @@ impl Stream {
             Stream::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
             Stream::Lean(lean) => lean.poll_write(cx, bytes),
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
+            Stream::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
+            Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
             #[cfg(test)]
             Stream::Simulated(connection) => connection.poll_write(bytes),
         }
     }
 
-    /// Hands everything written to the network. Plain TCP has nothing to flush.
+    /// Hands everything written to the network. Without TLS there is nothing to flush.
     ///
     /// # Errors
     /// As TLS reports them.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Stream::Tcp(_) | Stream::Lean(_) => Poll::Ready(Ok(())),
+            Stream::Tcp(_) | Stream::Lean(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
+            Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
             #[cfg(test)]
             Stream::Simulated(_) => Poll::Ready(Ok(())),
         }

@@ -6,15 +6,18 @@ use std::sync::Arc;
 use measure::outcome::TlsFault;
 use plan::{Http, Tls};
 use tokio_rustls::rustls::{
-    self, CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore,
-    SignatureScheme,
+    self, CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, OtherError,
+    RootCertStore, SignatureScheme,
     client::{
-        WebPkiServerVerifier,
+        WantsClientCert, WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
     crypto::CryptoProvider,
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{
+        CertificateDer, PrivateKeyDer, ServerName, UnixTime,
+        pem::{self, PemObject},
+    },
     server::ParsedCertificate,
 };
 
@@ -38,19 +41,54 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
     let builder = builder
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let mut config = match &http.tls.identity {
-        None => builder.with_no_client_auth(),
-        Some((certificates, key)) => {
-            let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
-                .map_err(|e| format!("the key of the client certificate cannot be read: {e}"))?;
-            builder
-                .with_client_auth_cert(certificates_of(certificates)?, key)
-                .map_err(|e| format!("the client certificate cannot be used: {e}"))?
-        }
-    };
+    let mut config = identified(builder, http)?;
     // Who speaks HTTP/2 only says so at once, instead of answering with something that nobody can read.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+fn identified(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    http: &Http,
+) -> Result<ClientConfig, String> {
+    let Some((certificates, key)) = &http.tls.identity else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let certificates =
+        certificates_of(certificates).map_err(|why| format!("the client certificate: {why}"))?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|e| match e {
+        pem::Error::NoItemsFound => {
+            "the key of the client certificate: there is no unencrypted key in the PEM text"
+                .to_owned()
+        }
+        other => format!("the key of the client certificate cannot be read: {other}"),
+    })?;
+    builder
+        .with_client_auth_cert(certificates, key)
+        .map_err(|e| match e {
+            rustls::Error::InconsistentKeys(_) => {
+                "the key does not belong to the client certificate".to_owned()
+            }
+            other => format!("the client certificate cannot be used: {other}"),
+        })
+}
+
+/// Whether a plan's own certificates, its key and its server's name can be used; the machine's authorities are not looked at.
+///
+/// # Errors
+/// Why not.
+pub fn check(http: &Http) -> Result<(), String> {
+    let tls = &http.tls;
+    if let Some(authorities) = &tls.authorities {
+        certificates_of(authorities).map_err(|why| format!("the authorities: {why}"))?;
+    }
+    if let Some(name) = &tls.server_name {
+        ServerName::try_from(name.as_str())
+            .map_err(|_| format!("`{name}` is no name that a server could have"))?;
+    }
+    let mut unverified = http.clone();
+    unverified.verify_tls = false;
+    config(&unverified).map(drop)
 }
 
 /// Whether a text holds certificates in PEM, and nothing but what can be read.

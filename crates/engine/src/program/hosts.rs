@@ -85,6 +85,12 @@ impl Hosts {
         }
     }
 
+    /// The port of a plan's target.
+    #[must_use]
+    pub fn target_port(plan: &Plan) -> Option<u16> {
+        url::parse(&plan.target).map(|target| target.origin.port)
+    }
+
     /// How a host that was refused can be allowed.
     #[must_use]
     pub fn advice(&self, host: &str) -> String {
@@ -103,6 +109,7 @@ impl Hosts {
         let asked = allow.hosts.iter().map(|host| (host.clone(), None));
         let mut all = written(plan);
         all.extend(asked);
+        all.extend(led_to(plan).into_iter().map(|host| (host, None)));
         let mut problems: Vec<Problem> = Vec::new();
         for (host, at) in all {
             // A pattern that was asked for must be on the list as it is.
@@ -140,6 +147,14 @@ pub fn canonical(text: &str) -> Option<String> {
     let target = url::parse(&format!("http://{authority}/"))?;
     let is_host = target.path == "/" && target.userinfo.is_none() && target.origin.port == 80;
     is_host.then_some(target.origin.host)
+}
+
+/// Where connections lead that do not go where names do: the names being allowed says nothing about those places.
+fn led_to(plan: &Plan) -> Vec<String> {
+    let route = &plan.http.route;
+    let given = route.resolve.iter().flat_map(|one| &one.addresses);
+    let socket = route.unix.iter().map(|_| "localhost".to_owned());
+    given.map(ToString::to_string).chain(socket).collect()
 }
 
 fn matches(pattern: &str, host: &str) -> bool {
@@ -347,6 +362,19 @@ mod tests {
             Hosts::of(&plan, &allow).ruling("other.test"),
             Ruling::Refused
         );
+        let mut led = plan.clone();
+        let resolve = plan::route::Resolve::parse("target.test:8080:10.0.0.1").expect("read");
+        led.http.route.resolve = vec![resolve];
+        assert_eq!(Hosts::problems(&led, &allow).len(), 3);
+        // What stands for a host is not for that a host that answers may lead to.
+        allow.only = None;
+        allow.others_too = false;
+        assert_eq!(Hosts::of(&led, &allow).ruling("10.0.0.1"), Ruling::Refused);
+        led.http.route.unix = Some("/run/s".into());
+        allow.only = Some(vec!["*.test".into(), "::1".into(), "*.cdn.test".into()]);
+        let problems = Hosts::problems(&led, &allow);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[1].message.contains("`localhost`"));
     }
 
     #[test]

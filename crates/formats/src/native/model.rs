@@ -37,7 +37,12 @@ pub const HTTP: &[&str] = &[
     "redirects",
     "headers",
     "cookies",
+    "tls",
+    "resolve",
+    "unix",
 ];
+/// `http.tls`
+pub const TLS: &[&str] = &["ca", "cert", "key", "server-name"];
 /// `csv`, or an item of it.
 pub const CSV: &[&str] = &[
     "file",

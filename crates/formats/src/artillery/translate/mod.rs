@@ -199,6 +199,7 @@ fn artillery_http() -> Http {
         verify_tls: true,
         tls: plan::Tls::default(),
         proxies: plan::Proxies::default(),
+        route: plan::Route::default(),
         max_redirects: 10,
         cookies: plan::CookieRules::default(),
         cookie_jar: true,

@@ -1,5 +1,7 @@
 //! `http` and `target`: how requests travel, and where to.
 
+use std::path::Path;
+
 use plan::{Http, Pool, Template};
 use serde_json::Value;
 use url::Url;
@@ -46,7 +48,7 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn http(&mut self, node: Option<&Node>) -> Http {
+    pub(super) fn http(&mut self, node: Option<&Node>, folder: &Path) -> Http {
         let mut http = Http::default();
         if self.inputs.insecure {
             http.verify_tls = false;
@@ -85,6 +87,7 @@ impl Translator<'_> {
                 }
             }
         }
+        self.travel(node, folder, &mut http);
         if let Some(headers) = node.get("headers") {
             let headers = self.headers(headers);
             headers

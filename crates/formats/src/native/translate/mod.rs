@@ -5,6 +5,7 @@ mod http;
 mod load;
 mod request;
 mod steps;
+mod travel;
 mod variables;
 
 use std::{collections::BTreeSet, path::Path};
@@ -96,9 +97,10 @@ impl Translator<'_> {
             .get("name")
             .and_then(|node| read::text(node, "name", self.findings));
         let target = self.target(root);
-        let http = self.http(root.get("http"));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let http = self.http(root.get("http"), folder);
         let load = self.load(root);
-        let payloads = self.tables(root.get("csv"), path.parent().unwrap_or(Path::new("")));
+        let payloads = self.tables(root.get("csv"), folder);
         let constants = self.constants(root.get("variables"));
         let scenarios = self.scenarios(root);
         let variables = self.all_variables(constants, &payloads);

@@ -1,0 +1,119 @@
+//! How requests travel, as the command line says it: certificates, addresses of the user's own, a socket of this machine. What it
+//! says replaces what a test file says; everything is looked at before the first request.
+
+use std::{os::unix::fs::FileTypeExt, path::Path};
+
+use engine::{net::tls, program::hosts::Hosts};
+use plan::{Note, Plan, route::Resolve};
+
+use crate::args;
+
+/// Puts the flags into a plan, and looks at what the plan itself says of the same.
+///
+/// # Errors
+/// One line of what is missing, unreadable, or does not fit together.
+pub fn apply(plan: &mut Plan, args: &args::Run) -> Result<(), String> {
+    contradictions(args)?;
+    let own = &mut plan.http.tls;
+    if let Some(path) = &args.cacert {
+        own.authorities = Some(pem("--cacert", path)?);
+    }
+    if let Some(path) = &args.cert {
+        let certificate = pem("--cert", path)?;
+        let key = match &args.key {
+            Some(key) => pem("--key", key)?,
+            // Both may stand in one file.
+            None if certificate.contains("PRIVATE KEY-----") => certificate.clone(),
+            None => {
+                return Err(format!(
+                    "--cert {}: there is no key in it: add --key FILE",
+                    path.display()
+                ));
+            }
+        };
+        own.identity = Some((certificate, key));
+    }
+    if let Some(name) = &args.server_name {
+        own.server_name = Some(name.clone());
+    }
+    for text in &args.resolve {
+        let one = Resolve::parse(text).map_err(|why| format!("--resolve '{text}': {why}"))?;
+        plan.http.route.resolve.push(one);
+    }
+    if let Some(path) = &args.unix {
+        let path = path.to_str().ok_or("--unix: the path is not UTF-8")?;
+        plan.http.route.unix = Some(path.to_owned());
+    }
+    look(plan)
+}
+
+/// Flags of which one would have to be ignored.
+fn contradictions(args: &args::Run) -> Result<(), String> {
+    if args.insecure && args.cacert.is_some() {
+        return Err("--cacert beside -k, which checks nothing: leave one of them out".to_owned());
+    }
+    if args.key.is_some() && args.cert.is_none() {
+        return Err("--key without --cert: a client certificate needs both".to_owned());
+    }
+    let tls = [
+        ("--cacert", args.cacert.is_some()),
+        ("--cert", args.cert.is_some()),
+        ("--server-name", args.server_name.is_some()),
+    ];
+    let in_clear = |url: &str| url.to_ascii_lowercase().starts_with("http://");
+    if in_clear(&args.what)
+        && let Some((flag, _)) = tls.iter().find(|(_, given)| *given)
+    {
+        return Err(format!("{flag} is for https, and the URL begins with http"));
+    }
+    Ok(())
+}
+
+/// Whether what a plan says of its ways can be used.
+fn look(plan: &mut Plan) -> Result<(), String> {
+    tls::check(&plan.http)?;
+    let route = &plan.http.route;
+    if let Some(path) = &route.unix {
+        if !route.resolve.is_empty() {
+            return Err(format!(
+                "addresses (resolve) beside the socket {path}, where every connection goes: leave one of them out"
+            ));
+        }
+        is_socket(Path::new(path)).map_err(|why| format!("{path}: {why}"))?;
+    }
+    let leads = route.unix.is_some() || !route.resolve.is_empty();
+    if leads && plan.http.proxies != plan::Proxies::default() {
+        return Err("addresses and sockets of your own do not go with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
+    }
+    let hosts = Hosts::of(plan, &engine::program::hosts::Allow::default());
+    let unused = plan.http.route.resolve.iter().filter(|one| {
+        one.host
+            .as_ref()
+            .is_some_and(|host| !hosts.known().contains(host))
+    });
+    let notes: Vec<Note> = unused
+        .map(|one| Note {
+            at: None,
+            text: format!("resolve {one}: the test itself names no such host"),
+        })
+        .collect();
+    plan.notes.extend(notes);
+    Ok(())
+}
+
+fn is_socket(path: &Path) -> Result<(), String> {
+    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if found.file_type().is_socket() {
+        Ok(())
+    } else {
+        Err("this is no socket".to_owned())
+    }
+}
+
+fn pem(flag: &str, path: &Path) -> Result<String, String> {
+    let told = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
+    let bytes = std::fs::read(path).map_err(|error| told(&error))?;
+    let text = String::from_utf8(bytes).ok();
+    text.filter(|text| text.contains("-----BEGIN"))
+        .ok_or_else(|| told(&"there is no PEM text in it"))
+}

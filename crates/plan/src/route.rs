@@ -1,0 +1,152 @@
+//! Where connections lead, where that is not the place that names stand for: addresses of the user's own for a host, or a socket of
+//! this machine for all of them. It looks nothing up.
+
+use std::net::IpAddr;
+
+use serde::{Serialize, Serializer};
+
+/// Where connections lead instead.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Route {
+    /// Addresses of hosts; a later entry wins over an earlier one, and one that names the host over one that names all.
+    pub resolve: Vec<Resolve>,
+    /// The path of a Unix domain socket that every connection goes to.
+    pub unix: Option<String>,
+}
+
+/// The addresses of one host at one port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    /// As URLs have it, in lower case and without brackets; none: any.
+    pub host: Option<String>,
+    /// The port of the URL.
+    pub port: u16,
+    /// In the order in which they are tried.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl Route {
+    /// The addresses that the user gives a host at a port.
+    #[must_use]
+    pub fn addresses(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
+        let at_port = || self.resolve.iter().rev().filter(|one| one.port == port);
+        let named = at_port().find(|one| one.host.as_deref() == Some(host));
+        let found = named.or_else(|| at_port().find(|one| one.host.is_none()));
+        found.map(|one| one.addresses.as_slice())
+    }
+}
+
+impl Resolve {
+    /// Reads `HOST:PORT:ADDRESS[,ADDRESS]`, curl's syntax; the host may be `*`, addresses of IPv6 may stand in brackets.
+    ///
+    /// # Errors
+    /// What is wrong with it, and how it should look.
+    pub fn parse(text: &str) -> Result<Resolve, String> {
+        const LIKE: &str = "write HOST:PORT:ADDRESS, for example app.example.org:443:127.0.0.1";
+        let text = text.trim();
+        if text.starts_with(['+', '-']) {
+            return Err(format!(
+                "`+` and `-` mean nothing here, where every entry stays: {LIKE}"
+            ));
+        }
+        let bracketed = text
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once("]:"));
+        let (host, rest) = bracketed.or_else(|| text.split_once(':')).ok_or(LIKE)?;
+        let (port, addresses) = rest.split_once(':').ok_or(LIKE)?;
+        let port = port
+            .parse::<u16>()
+            .ok()
+            .filter(|port| *port > 0)
+            .ok_or_else(|| format!("`{port}` is no port: {LIKE}"))?;
+        if host.is_empty() || host.contains(['/', '@', ' ']) {
+            return Err(format!("`{host}` is no host: {LIKE}"));
+        }
+        let address = |text: &str| {
+            let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+            let parsed = bare.unwrap_or(text).parse::<IpAddr>();
+            parsed.map_err(|_| format!("`{text}` is no address (names are not looked up): {LIKE}"))
+        };
+        Ok(Resolve {
+            host: (host != "*").then(|| host.to_ascii_lowercase()),
+            port,
+            addresses: addresses
+                .split(',')
+                .map(|text| address(text.trim()))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl std::fmt::Display for Resolve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.host.as_deref() {
+            None => f.write_str("*")?,
+            Some(host) if host.contains(':') => write!(f, "[{host}]")?,
+            Some(host) => f.write_str(host)?,
+        }
+        let addresses: Vec<String> = self.addresses.iter().map(ToString::to_string).collect();
+        write!(f, ":{}:{}", self.port, addresses.join(","))
+    }
+}
+
+impl Serialize for Resolve {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Resolve {
+        Resolve::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"))
+    }
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        for text in [
+            "app.test:443:127.0.0.1",
+            "*:80:10.0.0.1,10.0.0.2",
+            "a:1:::1",
+            "[::1]:8080:127.0.0.1",
+        ] {
+            assert_eq!(read(text).to_string(), text);
+        }
+        assert_eq!(read("App.Test:443:[::1]").to_string(), "app.test:443:::1");
+    }
+
+    #[test]
+    fn what_is_none_is_told() {
+        for (text, word) in [
+            ("app.test", "HOST:PORT:ADDRESS"),
+            ("app.test:443", "HOST:PORT:ADDRESS"),
+            ("app.test:https:127.0.0.1", "`https` is no port"),
+            ("app.test:0:127.0.0.1", "`0` is no port"),
+            ("app.test:443:other.test", "`other.test` is no address"),
+            ("app.test:443:", "`` is no address"),
+            (":443:127.0.0.1", "`` is no host"),
+            ("-app.test:443", "mean nothing here"),
+        ] {
+            let why = Resolve::parse(text).expect_err(text);
+            assert!(why.contains(word), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn the_last_one_wins_and_names_win_over_all() {
+        let route = Route {
+            resolve: vec![
+                read("a:80:127.0.0.1"),
+                read("a:80:127.0.0.2"),
+                read("*:80:127.0.0.3"),
+            ],
+            unix: None,
+        };
+        let first = |host, port| route.addresses(host, port).map(|all| all[0].to_string());
+        assert_eq!(first("a", 80).as_deref(), Some("127.0.0.2"));
+        assert_eq!(first("b", 80).as_deref(), Some("127.0.0.3"));
+        assert_eq!(first("a", 81), None);
+    }
+}
