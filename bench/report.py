@@ -58,7 +58,7 @@ def main() -> None:
     print(f"# {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} · {platform.node()} {platform.release()} {os.cpu_count()} cores")
     print(f"# {subprocess.run([LOADLINE, '--version'], capture_output=True, text=True).stdout.strip()}")
     with tempfile.TemporaryDirectory() as name:
-        hour = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "report", "--example", "hour", name]
+        hour = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "record", "--example", "hour", name]
         subprocess.run(hour, check=True, cwd=ROOT)
         record = Path(name) / "last"
         size = sum(file.stat().st_size for file in record.rglob("*") if file.is_file())

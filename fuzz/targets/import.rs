@@ -4,8 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(import) = report::import::read(text) {
-        let audit = report::audit::of(&import);
+    if let Ok(import) = audit::import::read(text) {
+        let audit = audit::check::of(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TABLES = Path(__file__).parent.parent.parent / "crates/report/tests/audit"
+TABLES = Path(__file__).parent.parent.parent / "crates/audit/tests/audit"
 ARTILLERY = Path(__file__).parent.parent / "artillery/golden"
 
 

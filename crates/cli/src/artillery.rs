@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use analysis::summary::Summary;
 use engine::{Line, Options, Prepared, program::hosts::Allow};
 use formats::{ErrorKind, Inputs, LoadErrors};
 use measure::{
@@ -17,11 +18,8 @@ use plan::{
     plugins::Print,
     rng::{Purpose, Rng},
 };
-use report::{
-    artillery::{Console, Zone, error_text, judged_text, test_run_id},
-    record::Run,
-    summary::Summary,
-};
+use record::Run;
+use report::artillery::{Console, Zone, error_text, judged_text, test_run_id};
 
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},

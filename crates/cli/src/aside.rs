@@ -7,7 +7,7 @@ use engine::{
 };
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
-use report::redact::Redactor;
+use record::redact::Redactor;
 
 use crate::{exit, log, memory, session};
 

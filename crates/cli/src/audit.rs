@@ -3,12 +3,14 @@
 
 use std::path::Path;
 
-use report::{
-    audit::{self, Audit},
+use audit::{
+    check::{self, Audit},
     import,
-    record::Run,
-    summary,
 };
+
+use record::Run;
+
+use analysis::summary;
 
 use crate::{args, exit, log};
 
@@ -80,7 +82,7 @@ fn of(path: &Path) -> Result<Audit, Failed> {
         why: unknown.to_string(),
         code: exit::BAD_INPUT,
     })?;
-    Ok(audit::of(&import))
+    Ok(check::of(&import))
 }
 
 fn json(path: &Path, audit: &Audit) -> serde_json::Value {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use report::record::Host;
+use record::Host;
 
 use crate::{exit, labs::LabProcess, log};
 
@@ -113,8 +113,8 @@ fn timing(lines: &mut Lines, advice: &mut Vec<String>) {
         "timing",
         format!(
             "{} late at the median, {} at p99, by a loop that only waits",
-            report::units::time(at(0.5)),
-            report::units::time(at(0.99))
+            record::units::time(at(0.5)),
+            record::units::time(at(0.99))
         ),
     ));
     if at(0.99) > 1_000_000 {
@@ -145,7 +145,7 @@ fn throughput() -> Result<(&'static str, String), String> {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null());
     command.status().map_err(|e| e.to_string())?;
-    let run = report::record::Run::find(&folder, "last").map_err(|e| e.to_string());
+    let run = record::Run::find(&folder, "last").map_err(|e| e.to_string());
     let _ = std::fs::remove_dir_all(&folder);
     let run = run?;
     let rows = || run.totals.rows.values();

@@ -8,7 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use report::{export, record::Run, summary::Summary};
+use report::export;
+
+use record::Run;
+
+use analysis::summary::Summary;
 
 use crate::log;
 

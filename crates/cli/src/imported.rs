@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use report::{
-    adopt, console, derived,
+use audit::{
+    as_run,
     import::{self, Import},
-    markdown,
 };
+
+use report::{console, derived, markdown};
 
 use crate::{args, exit, log};
 
@@ -47,7 +48,7 @@ fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
             Err(_) => {}
         }
     }
-    let adopted = adopt::of(&imports).map_err(|error| Failed {
+    let adopted = as_run::of(&imports).map_err(|error| Failed {
         line: error.to_string(),
         code: exit::BAD_INPUT,
     })?;

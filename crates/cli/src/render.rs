@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use report::{
-    console, derived, markdown,
-    page::{self, Page},
-    record::{RecordError, Run},
-};
+use report::{console, derived, markdown};
+
+use analysis::page::{self, Page};
+
+use record::{RecordError, Run};
 
 use crate::{args, artillery, exit, exports::Exports, imported, log};
 
@@ -45,7 +45,7 @@ pub fn command(args: &args::Report) -> u8 {
     };
     let page = page(&run);
     if let Some(cut) = run.cut {
-        log::warning(report::summary::cut_text(cut));
+        log::warning(analysis::summary::cut_text(cut));
     }
     run.damage.iter().for_each(log::warning);
     let exported = exports.write(&run, &page.summary);
@@ -107,10 +107,10 @@ fn differences() -> String {
 /// Everything that renderings of a run show, with what contradicts itself in it among its notes.
 pub fn page(run: &Run) -> Page {
     let mut page = page::of(run);
-    let findings = report::audit::of_summary(&page.summary);
+    let findings = audit::check::of_summary(&page.summary);
     let wrong = findings
         .into_iter()
-        .filter(|finding| finding.kind == report::audit::Kind::Contradiction);
+        .filter(|finding| finding.kind == audit::check::Kind::Contradiction);
     let notes = wrong.map(|finding| format!("contradiction: {}", finding.text));
     page.summary.notes.extend(notes);
     page

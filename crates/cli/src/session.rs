@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use engine::{Line, Options, Prepared, RunError, Sink, StopHandle, Zero, run::DriverMaker};
 use measure::{Interval, Labels};
 use plan::{Plan, Problem};
-use report::{
-    record::{End, Event, EventKind, Manifest, Place, Run, Started, State, Writer},
+use record::{
+    End, Event, EventKind, Manifest, Place, Run, Started, State, Writer,
     redact::{Redactor, Salt},
 };
 
@@ -129,7 +129,7 @@ pub fn run(plan: &Plan, setup: Setup, observer: &mut dyn Observer) -> Result<End
         let note = "certificates were not checked (-k): whoever answered need not be who was asked";
         manifest.notes.push(note.to_owned());
     }
-    let undecidable = report::verdict::without_subject(&manifest, &labels);
+    let undecidable = analysis::verdict::without_subject(&manifest, &labels);
     if !undecidable.is_empty() {
         return Err(Refused::bad_input(undecidable));
     }
@@ -237,7 +237,7 @@ fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> End
     Ended { run, signal, error }
 }
 
-fn tell(warning: Option<report::record::RecordError>) {
+fn tell(warning: Option<record::RecordError>) {
     if let Some(warning) = warning {
         log::warning(warning);
     }

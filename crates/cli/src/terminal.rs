@@ -2,10 +2,8 @@
 
 use engine::Line;
 use measure::Interval;
-use report::{
-    console::{self, Scene},
-    record::{Model, Run},
-};
+use record::{Model, Run};
+use report::console::{self, Scene};
 
 use crate::{frame, log, session::Observer};
 

@@ -4,7 +4,7 @@
 use std::fs;
 
 use engine::clock;
-use report::record::HostSample;
+use record::HostSample;
 
 /// Kernel ticks are hundredths of a second to user space on every Linux.
 const TICK_NS: u64 = 10_000_000;

@@ -463,9 +463,9 @@ fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() 
 }
 
 /// What is said of a simulated run.
-fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> report::verdict::Measurement {
+fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1).expect("a plan that compiles");
-    let started = report::record::Started {
+    let started = record::Started {
         version: String::new(),
         command: Vec::new(),
         door: "run".into(),
@@ -474,25 +474,25 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> report::verdict::Measur
         wall_ns: 0,
         monotonic_ns: 0,
     };
-    let manifest = report::record::Manifest::new(plan, started);
+    let manifest = record::Manifest::new(plan, started);
     let labels = program.labels.all();
-    let redactor = report::redact::Redactor::default();
-    let mut writer = report::record::Writer::in_memory(&manifest, labels, redactor);
+    let redactor = record::redact::Redactor::default();
+    let mut writer = record::Writer::in_memory(&manifest, labels, redactor);
     for interval in &mut intervals {
         // CPU time is that of the machine on which this is simulated.
         interval.run.cpu_ns.clear();
         interval.run.waiting_ns.clear();
-        let host = report::record::HostSample::default();
+        let host = record::HostSample::default();
         assert!(writer.interval(interval, &host).is_none());
     }
-    let end = report::record::End {
+    let end = record::End {
         ns: intervals.last().map_or(0, |interval| interval.span.1),
         reason: None,
         record_ends_ns: None,
         recorded_to_ns: None,
     };
-    let (run, _) = writer.finish(report::record::State::Complete, end);
-    let summary = report::summary::of(&run);
+    let (run, _) = writer.finish(record::State::Complete, end);
+    let summary = analysis::summary::of(&run);
     summary.measurement.expect("something was measured")
 }
 

@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    html, markdown,
+use crate::{html, markdown};
+
+use analysis::{
     page::Page,
     summary::{self, Summary},
 };

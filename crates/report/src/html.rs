@@ -1,7 +1,7 @@
 //! `report.html`: the page with its data in it, one file that needs nothing else. The page is built from `web/` before this crate is;
 //! what it shows and how is that folder's business.
 
-use crate::{page::Page, summary};
+use analysis::{page::Page, summary};
 
 /// Where the data belongs in the page.
 const PLACE: &str = "__LOADLINE_PAGE__";

@@ -18,7 +18,7 @@ use std::{
 
 use axum::{Router, serve::ListenerExt};
 use engine::StopHandle;
-use report::record::Run;
+use record::Run;
 use state::Newest;
 
 use crate::{exports::Exports, log};

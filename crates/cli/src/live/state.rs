@@ -10,10 +10,9 @@ use std::{
     },
 };
 
-use report::{
-    page::{self, Page},
-    record::Run,
-};
+use analysis::page::{self, Page};
+
+use record::Run;
 use tokio::sync::watch;
 
 /// Where the newest copy is.

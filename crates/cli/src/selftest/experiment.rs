@@ -6,11 +6,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use analysis::summary::{self, Summary};
 use plan::{FirstArrival, Load, Phase, Rate, Shape, schedule::Schedule, units::SECOND};
-use report::{
-    record::Run,
-    summary::{self, Summary},
-};
+use record::Run;
 
 use super::{
     machine::{OnCore, Seen, Witness},

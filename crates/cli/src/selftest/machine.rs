@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::truth::quantile;
-use report::verdict::measurement::LATE_NS;
+use analysis::verdict::measurement::LATE_NS;
 use rustix::{
     process::{Pid, Signal, kill_process},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},

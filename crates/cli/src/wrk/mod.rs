@@ -14,16 +14,13 @@ use std::{
     },
 };
 
+use analysis::summary::Summary;
 use engine::{Options, RunError, StopHandle, run::DoorMaker};
 use formats::wrk::{Command, Persona};
 use measure::door::{WrkDoor, WrkSettings};
 use plan::units::MILLISECOND;
-use report::{
-    record::Run,
-    summary::Summary,
-    units,
-    wrk::{Goodput, Latency, Report, Spectrum, Statistics},
-};
+use record::{Run, units};
+use report::wrk::{Goodput, Latency, Report, Spectrum, Statistics};
 use script::lua::{self, Figures, Trouble};
 
 use crate::{

@@ -4,7 +4,7 @@
 use engine::Line;
 use formats::wrk::Command;
 use measure::{Interval, door::DoorPart};
-use report::record::Run;
+use record::Run;
 use script::lua;
 
 use crate::{log, session::Observer};

@@ -15,12 +15,12 @@ mod zone;
 use measure::{Interval, door::DoorPart};
 use plan::plugins::Plugins;
 
-use crate::record::{Manifest, PhaseFacts, Run};
 pub use checks::Outcome;
 pub use expect::{error_text, judged_text};
 use layout::Layout;
 use metrics::Metrics;
 use periods::Periods;
+use record::{Manifest, PhaseFacts, Run};
 pub use retell::{RetellError, retold};
 pub use test_run_id::test_run_id;
 pub use zone::Zone;

@@ -1,9 +1,8 @@
 //! The two ledgers as sums that a reader can check, and a loud word when one does not add up.
 
-use crate::{
-    summary::{Arrivals, Requests, Summary},
-    units::count,
-};
+use analysis::summary::{Arrivals, Requests, Summary};
+
+use record::units::count;
 
 use super::text::wrap;
 

@@ -8,11 +8,15 @@ mod screen;
 mod table;
 mod text;
 
-use crate::{
-    printable,
-    record::State,
-    summary::{Confidence, ErrorRow, Level, Stats, Summary},
+use crate::printable;
+
+use record::{
+    State,
     units::{self, count},
+};
+
+use analysis::{
+    summary::{Confidence, ErrorRow, Level, Stats, Summary},
     verdict::{Judged, Judgement},
 };
 use text::{WIDTH, cut, wrap};

@@ -2,7 +2,7 @@
 
 use measure::{Interval, Kind, label, summary::Figure, summary::Times};
 
-use crate::units::{count, duration, rate, time};
+use record::units::{count, duration, rate, time};
 
 /// Where the run stands: elapsed of how much, and of the last interval rate, percentiles, requests under way and errors.
 #[must_use]

@@ -5,8 +5,9 @@ use measure::{
     Interval, Kind, Label, LabelId, interval::RunPart, label, label::Group, slot::Counters,
 };
 
-use crate::{
-    record::{Model, Part, Run},
+use record::{Model, Part, Run};
+
+use analysis::{
     summary::{self, Figure, Sampled},
     verdict::{self, Judged},
 };

@@ -1,11 +1,12 @@
 //! The terminal's view of a running test: a screen of at most sixteen lines as a pure function of a [`Scene`] and a width. It knows
 //! styles by what they mean; which colours they have, and where the screen stands, is for whoever prints it.
 
-use crate::{
+use analysis::{
     summary::Figure,
-    units::{self, count, rate, time},
     verdict::{Judged, Judgement},
 };
+
+use record::units::{self, count, rate, time};
 
 use super::{
     scene::{Busy, Scene},

@@ -1,10 +1,9 @@
 //! The table of labels: requests, errors, rate and percentiles. Columns are as wide as what stands in them; the labels get
 //! what is left of the line.
 
-use crate::{
-    summary::{Row, Stats, Summary},
-    units,
-};
+use analysis::summary::{Row, Stats, Summary};
+
+use record::units;
 
 use super::text::{WIDTH, cut};
 

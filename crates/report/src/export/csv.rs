@@ -8,10 +8,9 @@ use std::{
 
 use measure::{Kind, Label, LabelId, interval::Gauge, label, label::Group};
 
-use crate::{
-    record::{Frame, Part, Run, utc},
-    summary::Sampled,
-};
+use record::{Frame, Part, Run, utc};
+
+use analysis::summary::Sampled;
 
 /// The first row.
 const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started,skipped,sent,done,ok,failed,no_answer,\

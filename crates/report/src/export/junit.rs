@@ -8,11 +8,11 @@
 use std::fmt::Write as _;
 
 use crate::xml::{attribute, text};
-use crate::{
+use analysis::{
     summary::Summary,
-    units,
     verdict::{Judged, Judgement},
 };
+use record::units;
 
 /// The text of the file.
 #[must_use]

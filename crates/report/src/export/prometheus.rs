@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use measure::{Histogram, Kind, NoAnswer, Outcome, label, label::Group};
 
-use crate::record::{Model, Part, Row, Run, State};
+use record::{Model, Part, Row, Run, State};
 
 /// What an answer with this text must say that it is.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -8,7 +8,9 @@ mod table;
 
 pub use published::{Published, published};
 
-use crate::{page::Page, svg};
+use analysis::page::Page;
+
+use crate::svg;
 
 /// The folder of the charts, beside `report.md`.
 pub const CHARTS: &str = "charts";

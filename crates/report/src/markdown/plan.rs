@@ -4,12 +4,9 @@ use super::{
     sections::{figure, section},
     table::Table,
 };
-use crate::{
-    conclusions::headline_name,
-    console,
-    summary::Summary,
-    units::{self, count},
-};
+use crate::console;
+use analysis::{conclusions::headline_name, summary::Summary};
+use record::units::{self, count};
 
 pub fn plan(summary: &Summary) -> String {
     let mut table = Table::new(&[

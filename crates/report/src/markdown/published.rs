@@ -2,10 +2,8 @@
 //! each endpoint by phase.
 
 use super::table::Table;
-use crate::{
-    summary::{Figure, Row, SHARES, Summary},
-    units,
-};
+use analysis::summary::{Figure, Row, SHARES, Summary};
+use record::units;
 
 /// A table that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

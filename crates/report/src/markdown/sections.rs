@@ -1,12 +1,14 @@
 //! The sections of `report.md`, in the order in which they are read. A section without anything to say is empty.
 
 use super::table::{Table, escaped};
-use crate::{
+use analysis::{
     conclusions::Tone,
-    record::{Manifest, State},
     summary::{Confidence, Figure, Row, Stats, Summary},
-    units::{self, count},
     verdict::{Judged, Judgement},
+};
+use record::{
+    Manifest, State,
+    units::{self, count},
 };
 
 pub(super) fn section(title: &str, body: &str) -> String {
@@ -350,7 +352,7 @@ pub fn generator(summary: &Summary) -> String {
 }
 
 pub fn conclusions(summary: &Summary) -> String {
-    let line = |conclusion: &crate::conclusions::Conclusion| {
+    let line = |conclusion: &analysis::conclusions::Conclusion| {
         let sign = match conclusion.tone {
             Tone::Good => "✓",
             Tone::Neutral => "·",

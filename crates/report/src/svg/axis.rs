@@ -1,6 +1,6 @@
 //! Axes: from values to pixels, and where the ticks stand. Arithmetic only.
 
-use crate::units;
+use record::units;
 
 /// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use measure::Kind;
 
 use super::{Axis, Chart, Curve, File, Scale, Shade, Unit, plot_height, plot_width};
-use crate::{
+use analysis::{
     conclusions::headline_name,
     series::{Columns, Series, Times},
     summary::Summary,

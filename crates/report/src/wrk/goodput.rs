@@ -3,7 +3,7 @@
 
 use measure::{Kind, Outcome, label};
 
-use crate::{record::Run, units};
+use record::{Run, units};
 
 /// Answers by whether they were refusals.
 #[derive(Debug, Clone, Copy, PartialEq)]

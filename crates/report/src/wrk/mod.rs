@@ -10,8 +10,8 @@ mod units;
 
 use measure::door::DoorPart;
 
-use crate::record::Run;
 pub use goodput::Goodput;
+use record::Run;
 pub use spectrum::Spectrum;
 pub use statistics::Statistics;
 

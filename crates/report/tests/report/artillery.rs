@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 
 use measure::{Interval, door::DoorPart, sketch::Sketch};
 use plan::{Phase, Shape};
-use report::{
-    artillery::{Console, Options, Zone},
-    record::Manifest,
-};
+use record::Manifest;
+use report::artillery::{Console, Options, Zone};
 use serde_json::Value;
 
 use crate::support::{Folder, SECOND, WALL, end, intervals, plan, started, write};
@@ -111,7 +109,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     };
     let manifest = Manifest::new(
         &plan,
-        report::record::Started {
+        record::Started {
             wall_ns: start_ms * 1_000_000,
             ..started()
         },

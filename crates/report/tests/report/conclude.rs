@@ -1,6 +1,6 @@
 //! What rules conclude of summaries in which one figure is another than the sentence of before took for granted.
 
-use report::{
+use analysis::{
     conclusions,
     summary::{self, AfterLoad, Figure, Recovery, Row, Stretch, Summary, Trend},
 };
@@ -179,7 +179,7 @@ fn who_keeps_up_must_have_had_to() {
     summary.arrivals.as_mut().unwrap().skipped = 5;
     assert!(!kept_up(&summary), "the plan's cap took load away");
     let mut summary = healthy();
-    summary.run.model = report::record::Model::Closed;
+    summary.run.model = record::Model::Closed;
     assert!(!kept_up(&summary), "a closed loop sends what comes back");
     let mut summary = healthy();
     summary.trend = None;

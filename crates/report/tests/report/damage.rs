@@ -5,12 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use measure::door::DoorPart;
-use report::{
-    derived, page,
-    record::{Cut, HostSample, Run, State},
+use analysis::{
+    page,
     summary::{self, Summary},
 };
+use measure::door::DoorPart;
+use record::{Cut, HostSample, Run, State};
+use report::derived;
 
 use crate::support::{Folder, MS, SECOND, end, intervals, labels, plan, write, writer};
 

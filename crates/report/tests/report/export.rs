@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, fs};
 
-use measure::{Labels, label::Group};
-use report::{
-    export,
-    record::{Run, State},
+use analysis::{
     summary::{self, Summary},
     verdict::{Judged, Judgement},
 };
+use measure::{Labels, label::Group};
+use record::{Run, State};
+use report::export;
 
 use crate::support::{Folder, MS, SECOND, intervals, labels, plan, write, writer};
 

@@ -1,6 +1,6 @@
 //! The page's data, and what of it is told once more.
 
-use report::page;
+use analysis::page;
 use serde_json::Value;
 
 use crate::support::{Folder, plan, write};

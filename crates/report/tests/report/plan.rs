@@ -1,6 +1,6 @@
 //! Plan against achieved, and how a target came back to rest.
 
-use report::{
+use analysis::{
     page,
     summary::{self, Peak, ScenarioRow},
 };

@@ -2,11 +2,11 @@
 
 use measure::Interval;
 use plan::Plan;
-use report::{
-    console::{Scene, plain, screen},
-    record::{HostSample, Manifest, Run, Writer},
+use record::{
+    HostSample, Manifest, Run, Writer,
     redact::{Redactor, Salt},
 };
+use report::console::{Scene, plain, screen};
 
 use crate::support::{intervals, labels, plan, started};
 

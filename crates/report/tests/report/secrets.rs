@@ -7,8 +7,8 @@ use measure::{Fault, Intended, Interval, interval::FirstSeen, label::Group, samp
 use plan::scenario::Body;
 use plan::{Note, Phase, Plan, Request, Scenario, Shape, Step, Template, Variable};
 use proptest::prelude::*;
-use report::{
-    record::{End, Event, EventKind, HostSample, Manifest, Place, Started, State, Writer},
+use record::{
+    End, Event, EventKind, HostSample, Manifest, Place, Started, State, Writer,
     redact::{Redactor, Salt},
 };
 use serde_json::json;

@@ -1,6 +1,8 @@
 //! The series: as long as they should be, and of the same samples as the summary.
 
-use report::{record::Run, series, summary};
+use record::Run;
+
+use analysis::{series, summary};
 
 use super::worlds::{RATE, SECONDS, World, run};
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use report::{markdown, page, summary};
+use report::markdown;
+
+use analysis::{page, summary};
 
 use super::worlds::{World, run};
 

@@ -11,8 +11,8 @@ use measure::{
     door::ArtilleryDoor, door::DoorEvent, interval::Snapshot, label::Group, sample::Ended,
 };
 use plan::{FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, criteria::parse_criterion};
-use report::{
-    record::{End, HostSample, Manifest, Place, Run, Started, State, Writer},
+use record::{
+    End, HostSample, Manifest, Place, Run, Started, State, Writer,
     redact::{Redactor, Salt},
 };
 

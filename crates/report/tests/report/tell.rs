@@ -1,14 +1,13 @@
 //! Summary, verdict and the text made of them.
 
-use measure::{Fault, Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
-use plan::Plan;
-use report::{
-    console,
-    record::{Event, EventKind, HostSample, Manifest, Run, State, Writer},
-    redact::Redactor,
+use analysis::{
     summary::{self, Summary},
     verdict::{Judged, Judgement},
 };
+use measure::{Fault, Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
+use plan::Plan;
+use record::{Event, EventKind, HostSample, Manifest, Run, State, Writer, redact::Redactor};
+use report::console;
 
 use crate::support::{Folder, MS, SECOND, end, intervals, labels, plan, sample, started, write};
 

@@ -1,14 +1,13 @@
 //! What is said of a measurement that went wrong: closed loops that were held up, criteria that stand all the same, phases that are
 //! judged by themselves, and how young a run may be to be stamped.
 
-use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
-use plan::{Load, Plan};
-use report::{
-    record::{Frame, HostSample, Manifest, Run, State, Writer},
-    redact::Redactor,
+use analysis::{
     summary,
     verdict::{Judgement, Measurement},
 };
+use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
+use plan::{Load, Plan};
+use record::{Frame, HostSample, Manifest, Run, State, Writer, redact::Redactor};
 
 use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
 

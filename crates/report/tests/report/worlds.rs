@@ -7,8 +7,8 @@ use measure::{
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Scenario, Shape, criteria::parse_criterion,
 };
-use report::{
-    record::{End, HostSample, Manifest, Run, State, Writer},
+use record::{
+    End, HostSample, Manifest, Run, State, Writer,
     redact::{Redactor, Salt},
 };
 

@@ -3,9 +3,10 @@
 use measure::door::{Counts, DoorPart};
 use report::wrk::{Report, Spectrum};
 
-const RATE_LATENCY: &str = include_str!("../audit/golden/wrk2-rate-latency.txt");
-const SHORT: &str = include_str!("../audit/golden/wrk2-short-10s-no-calibration.txt");
-const UNCORRECTED: &str = include_str!("../audit/golden/wrk2-rate-u-latency.txt");
+const RATE_LATENCY: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-latency.txt");
+const SHORT: &str =
+    include_str!("../../../audit/tests/audit/golden/wrk2-short-10s-no-calibration.txt");
+const UNCORRECTED: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-u-latency.txt");
 
 fn part(paced: bool, latency: &[(u64, u64)], rate: &[(u64, u64)]) -> DoorPart {
     let mut part = DoorPart::default();

@@ -165,7 +165,7 @@ fn reasons(results: &Results) -> String {
     let measurement = results.summary.measurement.as_ref();
     measurement.map_or_else(
         || "no verdict".to_owned(),
-        report::verdict::Measurement::line,
+        analysis::verdict::Measurement::line,
     )
 }
 

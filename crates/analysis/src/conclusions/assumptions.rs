@@ -1,0 +1,79 @@
+//! What a report takes for granted, so that a reader can disagree.
+
+use record::{Model, State, units};
+
+use crate::summary::Summary;
+
+/// Less than this is a short measurement.
+const SHORT_NS: u64 = 60_000_000_000;
+
+/// The assumptions of a summary, a sentence each.
+#[must_use]
+pub fn assumptions(summary: &Summary) -> Vec<String> {
+    let run = &summary.run;
+    let mut all = Vec::new();
+    all.push(match run.model {
+        Model::Open => {
+            "Arrivals come by the schedule, whatever the answers do: a server that is slow does not get less to do.".to_owned()
+        }
+        Model::Closed => format!(
+            "Closed loop: at most {} users, each waiting for its answers, so a stall of the server is seen once per user and the load \
+             falls while it lasts.",
+            units::count(summary.users.max)
+        ),
+        Model::Once => "One iteration was sent: this is a trial, not a measurement.".to_owned(),
+    });
+    if run.model != Model::Once {
+        all.push("The whole run counts: no beginning was cut off as warm-up.".to_owned());
+    }
+    if on_this_machine(&run.target) {
+        all.push(
+            "Generator and target ran on one machine: they shared its CPUs, and no network lay between them.".to_owned(),
+        );
+    }
+    if run.elapsed_ns < SHORT_NS && run.model != Model::Once {
+        all.push(format!(
+            "{} were measured: what happens once a minute, once an hour, or with full caches is not in it.",
+            units::time(run.elapsed_ns)
+        ));
+    }
+    if run.record_ends_ns.is_some() {
+        all.push(
+            "The record does not hold the whole run: what came later is not in it.".to_owned(),
+        );
+    } else if run.state != State::Complete {
+        all.push(
+            "The run did not come to its planned end: what would have come later is not in it."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+fn on_this_machine(target: &str) -> bool {
+    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    ["127.", "localhost", "[::1]"]
+        .iter()
+        .any(|local| host.starts_with(local))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_this_machine() {
+        for target in [
+            "http://127.0.0.1:80",
+            "https://localhost/",
+            "http://[::1]:8/x",
+            "http://a:b@127.0.0.9",
+        ] {
+            assert!(on_this_machine(target), "{target}");
+        }
+        for target in ["http://example.com", "http://10.0.0.1", ""] {
+            assert!(!on_this_machine(target), "{target}");
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The rules. Each looks at the summary alone and answers with one sentence, or with nothing.
+
+use measure::Kind;
+
+use super::{Conclusion, Tone, conclusion, slowest::slowest};
+use crate::summary::{Figure, Peak, Stats, Summary, Trend};
+use record::{Model, units};
+
+/// A rule.
+type Rule = fn(&Summary) -> Option<Conclusion>;
+
+/// All rules, in the order in which their sentences are read.
+pub(super) const ALL: [Rule; 9] = [
+    nothing, generator, overload, errors, healthy, course, recovery, slowest, not_sent,
+];
+
+/// Errors below this share do not keep a server from being called healthy.
+const FEW_ERRORS: f64 = 0.01;
+/// A server whose answers lag behind what arrives by more than this does not keep up.
+const LAGS: f64 = 0.05;
+/// Requests under way that have grown by this factor under the same load pile up.
+const PILES_UP: f64 = 2.0;
+/// And so many of them at least: two are not a pile.
+const PILE: f64 = 10.0;
+/// A load that has changed by less than this is the same.
+const SAME_LOAD: f64 = 0.2;
+
+/// What the headline is called.
+pub(super) fn headline(summary: &Summary) -> &'static str {
+    match summary.headline() {
+        Kind::Response => "response time",
+        Kind::Iteration => "iteration time",
+        _ if summary.run.imported_from.is_some() => "response time",
+        _ => "service time",
+    }
+}
+
+/// Where a figure of the headline stands in the summary.
+fn headline_path(summary: &Summary, figure: &str) -> String {
+    match summary.headline() {
+        Kind::Response => format!("all.response.{figure}"),
+        Kind::Iteration => {
+            let shown = summary.headline_stats().map(|(row, _)| row.id);
+            let at = summary
+                .iterations
+                .iter()
+                .position(|row| Some(row.id) == shown);
+            format!("iterations.{}.iteration.{figure}", at.unwrap_or(0))
+        }
+        _ => format!("all.service.{figure}"),
+    }
+}
+
+/// Whether the figures are those of the generator more than those of the server.
+pub(super) fn is_generators(summary: &Summary) -> bool {
+    let verdict = summary.measurement.as_ref().map(|m| m.verdict.as_str());
+    verdict.is_some_and(|verdict| verdict != "VALID")
+}
+
+fn error_share(summary: &Summary) -> f64 {
+    summary.all.error_share.unwrap_or(0.0)
+}
+
+/// How a server did not keep up.
+enum Behind<'a> {
+    /// With the phase of the highest load, behind which there was less.
+    Peak(&'a Peak),
+    /// What arrived was not answered, or piled up, while the load stayed what it was.
+    Course(&'a Trend),
+}
+
+fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
+    if summary.run.model != Model::Open || is_generators(summary) {
+        return None;
+    }
+    if let Some(peak) = peak(summary) {
+        let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
+        // Of answers that were never slower, some are always under way.
+        if lags && peak.under_way as f64 > PILE && peak.settled_ns != Some(0) {
+            return Some(Behind::Peak(peak));
+        }
+    }
+    let trend = summary.trend.as_ref()?;
+    let (first, last) = (&trend.first, &trend.last);
+    let (before, after) = (first.in_flight?, last.in_flight?);
+    let same_load = (last.due_per_second - first.due_per_second).abs()
+        <= first.due_per_second.max(1.0) * SAME_LOAD;
+    let grew = after > before.max(1.0) * PILES_UP && after - before > PILE;
+    // Many requests of a scenario belong to one arrival: only requests can be compared with requests.
+    let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
+    // More virtual users under way send more requests: then it is the load that grew.
+    let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
+    ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
+        .then_some(Behind::Course(trend))
+}
+
+/// Whether more than a few requests took too long to be waited for.
+fn gave_up(summary: &Summary) -> bool {
+    let none = &summary.all.none;
+    let n: u64 = ["timeout", "unfinished"]
+        .iter()
+        .filter_map(|class| none.get(*class))
+        .sum();
+    n as f64 >= summary.all.count as f64 * FEW_ERRORS && n > 0
+}
+
+fn peak(summary: &Summary) -> Option<&Peak> {
+    summary.recovery.as_ref()?.peak.as_ref()
+}
+
+fn phase_name<'a>(summary: &'a Summary, peak: &Peak) -> &'a str {
+    let phase = summary.phases.get(peak.phase);
+    phase.map_or("", |phase| phase.name.as_str())
+}
+
+fn nothing(summary: &Summary) -> Option<Conclusion> {
+    (summary.requests.issued == 0).then(|| {
+        let text = match summary.run.record_ends_ns {
+            Some(_) => "The record holds 0 requests: there is nothing to conclude.",
+            None => "0 requests were sent: there is nothing to conclude.",
+        };
+        conclusion("nothing", Tone::Bad, text.into(), &["requests.issued"])
+    })
+}
+
+fn generator(summary: &Summary) -> Option<Conclusion> {
+    let m = summary.measurement.as_ref()?;
+    let reasons = m.reasons.join("; ");
+    let cpu = units::share(m.cpu);
+    match m.verdict.as_str() {
+        "INVALID" => {
+            // Of a generator that had no descriptors left, lateness says nothing.
+            let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
+            let late = late.map_or_else(String::new, |ns| {
+                format!(
+                    " 1 % of what was due at a moment started at least {} late while it used {cpu} of a core;",
+                    units::time(ns)
+                )
+            });
+            let stand = summary.criteria.iter();
+            let stand = stand.filter(|judged| judged.stands == Some(true)).count();
+            let of_server = match stand {
+                0 => "no latency of this run says anything of the server".to_owned(),
+                n => format!(
+                    "of the server nothing but {n} of {} criteria, which would have come out the same, says anything",
+                    summary.criteria.len()
+                ),
+            };
+            Some(conclusion(
+                "generator",
+                Tone::Bad,
+                format!(
+                    "The load generator, not the server, was the limit ({reasons}):{late} {of_server}."
+                ),
+                &[
+                    "measurement.reasons",
+                    "measurement.lateness_p99_ns",
+                    "measurement.cpu",
+                ],
+            ))
+        }
+        // What a server refuses says nothing of what it can do.
+        "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(conclusion(
+            "generator",
+            Tone::Bad,
+            format!(
+                "The load generator was the limit ({reasons}): the server can do {} requests/s or more.",
+                units::rate(summary.all.per_second)
+            ),
+            &["measurement.reasons", "all.per_second"],
+        )),
+        "DEGRADED" => Some(conclusion(
+            "generator",
+            Tone::Bad,
+            format!("The load generator was the limit ({reasons})."),
+            &["measurement.reasons"],
+        )),
+        _ => None,
+    }
+}
+
+fn overload(summary: &Summary) -> Option<Conclusion> {
+    let trend = match falls_behind(summary)? {
+        Behind::Course(trend) => trend,
+        Behind::Peak(peak) => {
+            let text = format!(
+                "The server did not keep up with the peak (phase {}): {} requests/s were sent in it and {}/s were answered; {} were \
+                 under way when it ended.",
+                phase_name(summary, peak),
+                units::rate(peak.issued_per_second),
+                units::rate(peak.answered_per_second),
+                units::count(peak.under_way),
+            );
+            let figures = [
+                "recovery.peak.issued_per_second",
+                "recovery.peak.answered_per_second",
+                "recovery.peak.under_way",
+            ];
+            return Some(conclusion("overload", Tone::Bad, text, &figures));
+        }
+    };
+    let (first, last) = (&trend.first, &trend.last);
+    let (before, after) = (first.in_flight?, last.in_flight?);
+    let verb = if after > before { "grew" } else { "went" };
+    Some(conclusion(
+        "overload",
+        Tone::Bad,
+        format!(
+            "The server did not keep up: while {} arrivals/s were due, requests under way {verb} from {} in the first quarter of the \
+             load to {} in the last; {}/s were answered as they should be at best.",
+            units::rate(last.due_per_second),
+            units::rate(before),
+            units::rate(after),
+            units::rate(trend.best.ok_per_second),
+        ),
+        &[
+            "trend.last.due_per_second",
+            "trend.first.in_flight",
+            "trend.last.in_flight",
+            "trend.best.ok_per_second",
+        ],
+    ))
+}
+
+fn errors(summary: &Summary) -> Option<Conclusion> {
+    let share = error_share(summary);
+    let first = summary.errors.first()?;
+    if share < FEW_ERRORS {
+        return None;
+    }
+    let text = |id| {
+        let row = summary.labels.iter().find(|row| row.id == id);
+        row.map(|row| row.text.as_str())
+    };
+    let under = match first.labels.as_slice() {
+        [] => String::new(),
+        [one] => text(*one).map_or_else(String::new, |text| format!(", all of them under {text}")),
+        // `(other)` is more than one.
+        many if many.contains(&measure::label::OTHER) => {
+            format!(", under {} endpoints or more", many.len())
+        }
+        many => format!(", under {} endpoints", many.len()),
+    };
+    Some(conclusion(
+        "errors",
+        Tone::Bad,
+        format!(
+            "{} of {} requests failed ({}): most often {}, {} times{under}.",
+            units::count(summary.all.errors),
+            units::count(summary.all.count),
+            units::share(share),
+            first.reason,
+            units::count(first.count),
+        ),
+        &[
+            "all.errors",
+            "all.count",
+            "all.error_share",
+            "errors.0.count",
+        ],
+    ))
+}
+
+fn healthy(summary: &Summary) -> Option<Conclusion> {
+    let ok = summary.requests.ok;
+    if is_generators(summary)
+        || falls_behind(summary).is_some()
+        || peak(summary).is_some_and(|peak| peak.slow_to_the_end)
+        || error_share(summary) >= FEW_ERRORS
+        || ok == 0
+    {
+        return None;
+    }
+    let name = headline(summary);
+    let (row, stats) = summary.headline_stats()?;
+    let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
+        format!(" of {}", row.text)
+    } else {
+        String::new()
+    };
+    let errors = summary.all.errors;
+    let wrong = if errors == 0 {
+        "0 failed".to_owned()
+    } else {
+        format!("{} failed", units::count(errors))
+    };
+    let (percentile, figure) = highest(stats)?;
+    Some(conclusion(
+        "healthy",
+        Tone::Good,
+        format!(
+            "{}{} requests were answered as they should be, {wrong}, at {}/s, with a {percentile} of the {name}{whose} of {figure}.",
+            if keeps_up(summary) {
+                "The server kept up: "
+            } else {
+                ""
+            },
+            units::count(ok),
+            units::rate(summary.all.per_second),
+        ),
+        &[
+            "requests.ok",
+            "all.errors",
+            "all.per_second",
+            &headline_path(
+                summary,
+                if percentile.starts_with('p') {
+                    percentile
+                } else {
+                    "max"
+                },
+            ),
+        ],
+    ))
+}
+
+/// Whether a server that did not fall behind is known to keep up: it must have had to, for long enough, with all of the load.
+fn keeps_up(summary: &Summary) -> bool {
+    let skipped = summary.arrivals.as_ref().map_or(0, |a| a.skipped);
+    let drained = (summary.recovery.as_ref()).is_none_or(|recovery| recovery.after_load.is_none());
+    // A closed loop sends only as much as comes back.
+    summary.run.model == Model::Open && skipped == 0 && (summary.trend.is_some() || drained)
+}
+
+/// The highest percentile that there are enough samples for.
+pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
+    let given = [
+        ("p99", stats.p99),
+        ("p95", stats.p95),
+        ("p90", stats.p90),
+        ("p50", stats.p50),
+    ];
+    let best = given
+        .into_iter()
+        .find(|(_, figure)| !figure.too_few && !figure.not_given);
+    best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
+}
+
+/// How the headline went from the first quarter of the load to the last.
+fn course(summary: &Summary) -> Option<Conclusion> {
+    let trend = summary.trend.as_ref()?;
+    let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
+    if is_generators(summary) || before == 0 {
+        return None;
+    }
+    let name = headline(summary);
+    let factor = after as f64 / before as f64;
+    let (verb, tone) = match factor {
+        f if f > 1.5 => ("rose", Tone::Bad),
+        f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
+        // No news beside bad news.
+        _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
+        _ => ("stayed about the same", Tone::Good),
+    };
+    Some(conclusion(
+        "course",
+        tone,
+        format!(
+            "From the first quarter of the load to the last, p95 of the {name} {verb}: {} at {} requests/s, {} at {}.",
+            units::time(before),
+            units::rate(trend.first.issued_per_second),
+            units::time(after),
+            units::rate(trend.last.issued_per_second),
+        ),
+        &[
+            "trend.first.p95",
+            "trend.first.issued_per_second",
+            "trend.last.p95",
+            "trend.last.issued_per_second",
+        ],
+    ))
+}
+
+/// How long answers stayed slow after a peak.
+fn recovery(summary: &Summary) -> Option<Conclusion> {
+    let peak = peak(summary).filter(|_| !is_generators(summary))?;
+    let (name, before) = (phase_name(summary, peak), peak.before);
+    let (tone, text) = match peak.settled_ns {
+        Some(0) => return None,
+        None if !peak.slow_to_the_end => return None,
+        Some(ns) => (
+            Tone::Neutral,
+            format!(
+                "After the peak (phase {name}) it took {} until p95 stayed at most half above the {before} of the phase before it.",
+                units::time(ns)
+            ),
+        ),
+        None => (
+            Tone::Bad,
+            format!(
+                "After the peak (phase {name}) p95 stayed more than half above the {before} of the phase before it until the load ended."
+            ),
+        ),
+    };
+    let figures = ["recovery.peak.settled_ns", "recovery.peak.before"];
+    Some(conclusion("recovery", tone, text, &figures))
+}
+
+/// Arrivals that the plan's cap turned away.
+fn not_sent(summary: &Summary) -> Option<Conclusion> {
+    let arrivals = summary.arrivals.as_ref().filter(|a| a.skipped > 0)?;
+    let planned = arrivals.planned?;
+    let word = if arrivals.until_stop {
+        "due"
+    } else {
+        "planned"
+    };
+    Some(conclusion(
+        "skipped",
+        Tone::Bad,
+        format!(
+            "{} of {} {word} arrivals were turned away by the plan's own cap on virtual users: the load was smaller than it says.",
+            units::count(arrivals.skipped),
+            units::count(planned),
+        ),
+        &["arrivals.skipped", "arrivals.planned"],
+    ))
+}

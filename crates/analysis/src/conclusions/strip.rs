@@ -1,0 +1,298 @@
+//! What to read first: one word for the criteria, one sentence, and the three figures that decided it.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::rules;
+use crate::{
+    summary::Summary,
+    verdict::{Judged, Judgement, Measurement},
+};
+use record::units;
+
+/// Three figures are read, more are not.
+const FIGURES: usize = 3;
+
+/// The head of every report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Strip {
+    /// All criteria together; none without criteria.
+    pub criteria: Option<Judgement>,
+    /// One sentence.
+    pub sentence: String,
+    /// The figures that decided it.
+    pub figures: Vec<Deciding>,
+}
+
+/// A figure with its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Deciding {
+    /// What it is.
+    pub name: String,
+    /// The figure with its unit.
+    pub value: String,
+    /// What it was to be, or what it is of.
+    pub note: Option<String>,
+}
+
+/// The head of a summary.
+#[must_use]
+pub fn strip(summary: &Summary) -> Strip {
+    let criteria = together(&summary.criteria);
+    Strip {
+        criteria,
+        sentence: of_what_is_there(summary, sentence(summary, criteria)),
+        figures: figures(summary, criteria),
+    }
+}
+
+fn together(criteria: &[Judged]) -> Option<Judgement> {
+    let any = |judgement| criteria.iter().any(|judged| judged.judgement == judgement);
+    if criteria.is_empty() {
+        None
+    } else if any(Judgement::Fail) {
+        Some(Judgement::Fail)
+    } else if any(Judgement::Inconclusive) {
+        Some(Judgement::Inconclusive)
+    } else {
+        Some(Judgement::Pass)
+    }
+}
+
+/// A sentence about a part of a run says so.
+fn of_what_is_there(summary: &Summary, sentence: String) -> String {
+    match summary.run.record_ends_ns {
+        None => sentence,
+        Some(0) => "The record holds nothing of the run: there is nothing to judge.".into(),
+        Some(ns) => format!(
+            "Of the first {}, where the record ends: {sentence}",
+            units::duration(ns)
+        ),
+    }
+}
+
+fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
+    if let Some(tool) = &summary.run.imported_from {
+        return told_by(summary, tool);
+    }
+    if summary.requests.issued == 0 {
+        return "Nothing was sent: there is nothing to judge.".into();
+    }
+    if summary.requests.ok + summary.requests.failed == 0 {
+        return format!(
+            "None of {} requests was ever answered.",
+            units::count(summary.requests.issued)
+        );
+    }
+    if let Some(m) = invalid(summary) {
+        return format!(
+            "The measurement is invalid, whatever the criteria say: {}.",
+            m.reasons.join("; ")
+        );
+    }
+    let of = |judgement| {
+        let mut found = summary.criteria.iter();
+        found.find(|judged| judged.judgement == judgement)
+    };
+    let number = |judgement| {
+        let all = summary.criteria.iter();
+        all.filter(|judged| judged.judgement == judgement).count()
+    };
+    let all = summary.criteria.len();
+    let of_all = |n: usize| match (n, all) {
+        (1, 1) => "The criterion".to_owned(),
+        _ => format!("{n} of {all} criteria"),
+    };
+    match (criteria, criteria.and_then(of)) {
+        (Some(Judgement::Fail), Some(judged)) => format!(
+            "{} failed: {}, measured {}.",
+            of_all(number(Judgement::Fail)),
+            judged.text,
+            judged.measured.as_deref().unwrap_or("nothing"),
+        ),
+        (Some(Judgement::Inconclusive), Some(judged)) => format!(
+            "{} cannot be decided: {} ({}).",
+            of_all(number(Judgement::Inconclusive)),
+            judged.text,
+            judged.reason.as_deref().unwrap_or("nothing was measured"),
+        ),
+        (Some(Judgement::Pass), _) => held(&summary.criteria),
+        _ => described(summary),
+    }
+}
+
+/// All criteria held; the one that came closest to its bound.
+fn held(criteria: &[Judged]) -> String {
+    let closest = closest(criteria).into_iter().next();
+    let all = match criteria.len() {
+        1 => "The criterion held".to_owned(),
+        n => format!("All {n} criteria held"),
+    };
+    let Some(judged) = closest else {
+        return format!("{all}.");
+    };
+    let measured = judged.measured.as_deref().unwrap_or("nothing");
+    match judged.margin {
+        Some(margin) => format!(
+            "{all}; closest was {}, measured {measured}, with {} to spare.",
+            judged.text,
+            units::share(margin.abs())
+        ),
+        None => format!("{all}; {}, measured {measured}.", judged.text),
+    }
+}
+
+/// By how close they came to their bound.
+fn closest(criteria: &[Judged]) -> Vec<&Judged> {
+    let mut closest: Vec<&Judged> = criteria.iter().collect();
+    let margin = |judged: &&Judged| judged.margin.unwrap_or(f64::INFINITY);
+    closest.sort_by(|a, b| margin(a).total_cmp(&margin(b)));
+    closest
+}
+
+/// What another tool told, and no more.
+fn told_by(summary: &Summary, tool: &str) -> String {
+    let all = &summary.all;
+    let mut told = Vec::new();
+    if all.tells("count") {
+        let rate = if all.tells("per_second") {
+            format!(" at {}/s", units::rate(all.per_second))
+        } else {
+            String::new()
+        };
+        told.push(format!("{} requests{rate}", units::count(all.count)));
+    }
+    if !summary.errors.is_empty() {
+        let causes = summary.errors.iter().take(FIGURES);
+        let causes: Vec<String> = causes
+            .map(|row| format!("{} × {}", units::count(row.count), row.reason))
+            .collect();
+        told.push(causes.join(", "));
+    } else if all.tells("errors") {
+        told.push(match all.errors {
+            0 => "none failed".to_owned(),
+            n => format!("{} failed", units::count(n)),
+        });
+    }
+    let stats = summary.headline_stats();
+    let slow = stats.and_then(|(_, stats)| rules::highest(stats));
+    told.extend(slow.map(|(percentile, figure)| {
+        format!("{percentile} of the {} {figure}", rules::headline(summary))
+    }));
+    if told.is_empty() {
+        return format!("{tool} told nothing of its requests.");
+    }
+    format!("By {tool}'s own figures: {}.", told.join(", "))
+}
+
+/// Without criteria: what was seen.
+fn described(summary: &Summary) -> String {
+    let name = rules::headline(summary);
+    let slow = summary
+        .headline_stats()
+        .and_then(|(_, stats)| rules::highest(stats))
+        .map_or_else(String::new, |(percentile, figure)| {
+            format!(", {percentile} of the {name} {figure}")
+        });
+    let failed = match summary.all.errors {
+        0 => "none failed".to_owned(),
+        n => format!(
+            "{} failed ({})",
+            units::count(n),
+            units::share(summary.all.error_share.unwrap_or(0.0))
+        ),
+    };
+    format!(
+        "No criteria were set: {} requests at {}/s, {failed}{slow}.",
+        units::count(summary.all.count),
+        units::rate(summary.all.per_second),
+    )
+}
+
+fn invalid(summary: &Summary) -> Option<&Measurement> {
+    let measurement = summary.measurement.as_ref();
+    measurement.filter(|m| m.verdict == "INVALID")
+}
+
+fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
+    let mut figures = Vec::new();
+    if let Some(m) = invalid(summary) {
+        figures.extend(of_generator(m));
+    }
+    let decided = closest(&summary.criteria).into_iter().filter(|judged| {
+        // When one failed, those that held did not decide anything.
+        criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
+    });
+    figures.extend(decided.filter_map(of_criterion));
+    figures.extend(usual(summary));
+    // The same figure may have several bounds.
+    let mut names = BTreeSet::new();
+    figures.retain(|figure| names.insert(figure.name.clone()));
+    figures.truncate(FIGURES);
+    figures
+}
+
+fn of_generator(m: &Measurement) -> Vec<Deciding> {
+    let mut figures = Vec::new();
+    figures.extend(m.lateness_p99_ns.map(|ns| Deciding {
+        name: "lateness p99".into(),
+        value: units::time(ns),
+        note: Some("the generator's".into()),
+    }));
+    figures.extend(m.sent.map(|sent| Deciding {
+        name: "plan sent".into(),
+        value: units::share(sent),
+        note: None,
+    }));
+    figures.push(Deciding {
+        name: "generator CPU".into(),
+        value: units::share(m.cpu),
+        note: Some("of a core".into()),
+    });
+    figures
+}
+
+fn of_criterion(judged: &Judged) -> Option<Deciding> {
+    let (name, bound) = judged.text.rsplit_once(['<', '>'])?;
+    let operator = &judged.text[name.len()..judged.text.len() - bound.len()];
+    Some(Deciding {
+        name: name.trim().to_owned(),
+        value: judged.measured.clone()?,
+        note: Some(format!("must be {operator}{bound}")),
+    })
+}
+
+/// What everybody asks for: the headline's percentile, errors, and the rate.
+fn usual(summary: &Summary) -> Vec<Deciding> {
+    let name = rules::headline(summary);
+    let mut figures = Vec::new();
+    if let Some((row, (percentile, figure))) = summary
+        .headline_stats()
+        .and_then(|(row, stats)| Some((row, rules::highest(stats)?)))
+    {
+        figures.push(Deciding {
+            name: format!("{percentile} {name}"),
+            value: figure.to_string(),
+            note: Some(format!("of {}", row.text)),
+        });
+    }
+    figures.extend(summary.all.error_share.map(|share| Deciding {
+        name: "errors".into(),
+        value: units::share(share),
+        note: Some(format!(
+            "{} of {}",
+            units::count(summary.all.errors),
+            units::count(summary.all.count)
+        )),
+    }));
+    if summary.all.tells("per_second") {
+        figures.push(Deciding {
+            name: "requests/s".into(),
+            value: units::rate(summary.all.per_second),
+            note: Some("over the whole run".into()),
+        });
+    }
+    figures
+}

@@ -1,0 +1,66 @@
+//! Criteria over time: whether each of them held for a point alone, as if the run had been no longer. It is a view, not a verdict:
+//! a criterion is judged once, at the end, over everything that it is of.
+
+use std::collections::BTreeMap;
+
+use measure::label;
+use plan::criteria::parse_criterion;
+
+use super::moments::Moment;
+use crate::verdict;
+use record::{Run, Totals, history::Point};
+
+/// By criterion, for each point whether it held; none where the point cannot say.
+pub fn of(run: &Run, moments: &[Moment<'_>]) -> Vec<Vec<Option<bool>>> {
+    let criteria = run.manifest.criteria.iter();
+    criteria.map(|text| lane(run, moments, text)).collect()
+}
+
+fn lane(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
+    let Ok(criterion) = parse_criterion(text) else {
+        return vec![None; moments.len()];
+    };
+    // What is of a label or of iterations is known for the points of labels, which are wider.
+    let by_label = verdict::is_by_label(&criterion);
+    let parts = if by_label {
+        labels_by_start(run)
+    } else {
+        BTreeMap::new()
+    };
+    let mut alone = Run::planned(run.manifest.clone(), run.labels.clone());
+    // What is planned is known for the whole run only.
+    alone.manifest.load.planned = None;
+    let held = |moment: &Moment<'_>| {
+        alone.totals = Totals::default();
+        let phase = moment.rows.first().map_or(0, |row| row.phase);
+        let rows = moment.rows.iter().map(|row| (row.index, (*row).clone()));
+        alone.totals.rows = rows.collect();
+        let mut length_ns = moment.length_ns();
+        if by_label {
+            for (id, points) in &parts {
+                let middle = moment.span.0.midpoint(moment.span.1);
+                if let Some((_, point)) = points.range(..=middle).next_back() {
+                    length_ns = point.span.1 - point.span.0;
+                    alone.totals.parts.insert((*id, phase), point.part.clone());
+                }
+            }
+        } else {
+            alone
+                .totals
+                .parts
+                .insert((label::ALL, phase), moment.all.clone());
+        }
+        verdict::holds(&alone, &criterion, length_ns)
+    };
+    moments.iter().map(held).collect()
+}
+
+/// By label, its points by their start.
+fn labels_by_start(run: &Run) -> BTreeMap<measure::LabelId, BTreeMap<u64, Point>> {
+    let lines = run.totals.history.labels.iter();
+    let points = lines.map(|(id, line)| {
+        let points = line.points().map(|(_, point)| (point.span.0, point));
+        (*id, points.collect())
+    });
+    points.collect()
+}

@@ -1,0 +1,64 @@
+//! `series.json`: what charts are drawn from, computed from the run's history. At most 720 points per chart, each with the
+//! percentiles of its own samples; wider points come from merged distributions, never from averaged percentiles. The format is
+//! described in `docs/run-record.md`.
+
+mod columns;
+mod heat;
+mod lanes;
+pub(crate) mod moments;
+mod shape;
+mod sparks;
+
+use serde::Serialize;
+
+pub use columns::{Columns, Times};
+pub use heat::Heat;
+use moments::Moments;
+pub use shape::Distribution;
+pub use sparks::Spark;
+
+use record::Run;
+
+use crate::summary::Summary;
+
+/// The version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// A run over time, for charts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Version of the format.
+    pub schema: u32,
+    /// The width of a point; the first and the last are shorter.
+    pub width_ns: u64,
+    /// A column per figure, all of the same length.
+    pub points: Columns,
+    /// Where the latency of answers lies over time.
+    pub heat: Heat,
+    /// The distribution over the whole run: of the headline, and of service times where that is another.
+    pub distribution: Vec<Distribution>,
+    /// By label, for sparklines.
+    pub labels: Vec<Spark>,
+    /// By criterion: for each point whether it held for that point alone.
+    pub lanes: Vec<Vec<Option<bool>>>,
+}
+
+/// The series of a run, with the summary that says which time is its headline.
+#[must_use]
+pub fn of(run: &Run, summary: &Summary) -> Series {
+    with(run, summary, &moments::of(run))
+}
+
+/// The same, of a run whose points are there already.
+pub(crate) fn with(run: &Run, summary: &Summary, moments: &Moments<'_>) -> Series {
+    let headline = summary.headline();
+    Series {
+        schema: SCHEMA,
+        width_ns: run.totals.history.all.width_ns(),
+        points: columns::of(&moments.all),
+        heat: heat::of(&moments.all, headline),
+        distribution: shape::of(run, headline),
+        labels: sparks::of(run),
+        lanes: moments.lanes.clone(),
+    }
+}

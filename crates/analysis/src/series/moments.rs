@@ -1,0 +1,98 @@
+//! The points of a run's history side by side with the light rows of the intervals in them: everything that a column is
+//! computed from.
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, interval::Gauge};
+
+use super::lanes;
+use record::{Part, Row, Run};
+
+/// The points of a run, and what is judged of each alone: unpacked and judged once, for the summary and the series.
+pub struct Moments<'a> {
+    /// In order.
+    pub all: Vec<Moment<'a>>,
+    /// By criterion, for each point whether it held; none where the point cannot say.
+    pub lanes: Vec<Vec<Option<bool>>>,
+}
+
+/// One point of the run.
+pub struct Moment<'a> {
+    /// Start and end, in nanoseconds from the start of the test.
+    pub span: (u64, u64),
+    /// All requests.
+    pub all: Part,
+    /// All iterations.
+    pub iterations: Part,
+    /// The intervals in it.
+    pub rows: Vec<&'a Row>,
+}
+
+/// The points of a run.
+pub fn of(run: &Run) -> Moments<'_> {
+    let all = unpacked(run);
+    let lanes = lanes::of(run, &all);
+    Moments { all, lanes }
+}
+
+fn unpacked(run: &Run) -> Vec<Moment<'_>> {
+    let history = &run.totals.history;
+    let mut rows: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
+    for row in run.totals.rows.values() {
+        let number = history.all.point_of(history.second(row.span.0));
+        rows.entry(number).or_default().push(row);
+    }
+    let mut iterations: BTreeMap<u64, Part> = history
+        .iterations
+        .points()
+        .map(|(number, point)| (number, point.part))
+        .collect();
+    let moment = |(number, point): (u64, record::history::Point)| Moment {
+        span: point.span,
+        all: point.part,
+        iterations: iterations.remove(&number).unwrap_or_default(),
+        rows: rows.remove(&number).unwrap_or_default(),
+    };
+    history.all.points().map(moment).collect()
+}
+
+impl Moments<'_> {
+    /// By criterion, the start of the first point for which it did not hold.
+    pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
+        self.lanes.iter().map(|lane| {
+            let held = lane.iter().zip(&self.all);
+            let mut violated = held.filter(|(held, _)| **held == Some(false));
+            violated.next().map(|(_, moment)| moment.span.0)
+        })
+    }
+}
+
+impl Moment<'_> {
+    /// Its length in nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        (self.span.1 - self.span.0).max(1)
+    }
+
+    /// The part that has this kind of time.
+    pub fn part(&self, kind: Kind) -> &Part {
+        if kind == Kind::Iteration {
+            &self.iterations
+        } else {
+            &self.all
+        }
+    }
+
+    /// A run-wide count, added up.
+    pub fn sum(&self, figure: impl Fn(&Row) -> u64) -> u64 {
+        self.rows.iter().map(|row| figure(row)).sum()
+    }
+
+    /// A level's samples: mean and largest; none without samples.
+    pub fn level(&self, gauge: impl Fn(&Row) -> Gauge) -> Option<(f64, u64)> {
+        let gauges = self.rows.iter().map(|row| gauge(row));
+        let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {
+            (n + gauge.samples, sum + gauge.sum, gauge.max.max(max))
+        });
+        (samples > 0).then(|| (sum as f64 / samples as f64, max))
+    }
+}

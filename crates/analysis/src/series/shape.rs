@@ -1,0 +1,126 @@
+//! The distribution of a whole run: the percentile curve, and counts by logarithmic cells.
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, Outcome, label, label::Group};
+use serde::Serialize;
+
+use record::{Part, Run};
+
+use crate::summary::Sampled;
+
+/// Points of the curve for each halving of what lies beyond.
+const STEPS: u32 = 4;
+/// Cells of the density per decade.
+const GRID: Grid = Grid(20.0);
+
+/// A distribution.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// What it is of: `response`, `iteration` or `service`.
+    pub time: String,
+    /// Samples, answered or not.
+    pub count: u64,
+    /// Those without an answer.
+    pub unanswered: u64,
+    /// Share of all at or below, and nanoseconds; up to the last that was answered.
+    pub curve: Vec<(f64, u64)>,
+    /// From, to and count; only cells that hold something.
+    pub density: Vec<(u64, u64, u64)>,
+}
+
+/// A logarithmic grid of so many rows per decade.
+#[derive(Clone, Copy)]
+pub struct Grid(pub f64);
+
+impl Grid {
+    /// The row in which a value lies.
+    pub fn row(self, ns: u64) -> i32 {
+        ((ns.max(1) as f64).log10() * self.0 + 1e-9).floor() as i32
+    }
+
+    /// Counts the answered values of a kind by their row.
+    pub fn count(self, part: &Part, kind: Kind, rows: &mut BTreeMap<i32, u64>) {
+        for outcome in [Outcome::Ok, Outcome::Failed] {
+            let histogram = part.slot.histogram(kind, outcome);
+            for (low, _, n) in histogram.into_iter().flat_map(measure::Histogram::cells) {
+                *rows.entry(self.row(low)).or_default() += n;
+            }
+        }
+    }
+
+    /// The lower bound of a row.
+    pub fn bound_ns(self, row: i32) -> u64 {
+        10f64.powf(f64::from(row) / self.0).round() as u64
+    }
+}
+
+/// The distributions that a report shows: of the headline, and of service times where that is another.
+pub fn of(run: &Run, headline: Kind) -> Vec<Distribution> {
+    let mut kinds = vec![headline];
+    if headline != Kind::Service {
+        kinds.push(Kind::Service);
+    }
+    let all = run.totals.label(label::ALL);
+    let part = |kind| {
+        if kind != Kind::Iteration {
+            return all.clone();
+        }
+        let mut sum = Part::default();
+        for label in run.labels_of(Group::Iteration) {
+            sum.add(&run.totals.label(label.id));
+        }
+        sum
+    };
+    let shown = kinds
+        .into_iter()
+        .map(|kind| distribution(&part(kind), kind));
+    shown.filter(|shown| shown.count > 0).collect()
+}
+
+fn distribution(part: &Part, kind: Kind) -> Distribution {
+    let sampled = Sampled::of(part, kind);
+    let mut curve = Vec::new();
+    for step in 0u32.. {
+        let q = 1.0 - 0.5f64.powf(f64::from(step) / f64::from(STEPS));
+        // Fewer than one sample beyond: from there on it is the largest.
+        let last = (1.0 - q) * (sampled.count() as f64) < 1.0;
+        let q = if last { 1.0 } else { q };
+        match sampled.quantile(q).and_then(|figure| figure.ns) {
+            Some(ns) => curve.push((q, ns)),
+            None => break,
+        }
+        if last {
+            break;
+        }
+    }
+    let mut rows = BTreeMap::new();
+    GRID.count(part, kind, &mut rows);
+    let density = rows.into_iter();
+    Distribution {
+        time: kind.name().to_owned(),
+        count: sampled.count(),
+        unanswered: sampled.unanswered(),
+        curve,
+        density: density
+            .map(|(row, n)| (GRID.bound_ns(row), GRID.bound_ns(row + 1), n))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_lies_within_the_bounds_of_its_row() {
+        for grid in [Grid(10.0), Grid(20.0)] {
+            for ns in (1..2_000u64).chain([99_999, 100_000, 100_001, 1_000_000_000, u64::MAX / 2]) {
+                let row = grid.row(ns);
+                // Bounds are rounded to whole nanoseconds, so that a value next to one may be on its other side.
+                let (low, high) = (grid.bound_ns(row), grid.bound_ns(row + 1));
+                assert!(low <= ns + 1 && ns <= high + 1, "{ns}: {low}..{high}");
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Builds the summary from a run: sums, rows, ledgers, notes, and the judgement of the criteria.
+
+use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
+use plan::criteria::{Metric, Span, parse_criterion};
+
+use super::{
+    Identity, Level, Row, SCHEMA, Sampled, Summary, errors, ledger, phases, recovery, scenarios,
+    share_of, trend,
+};
+use crate::{
+    conclusions::{self, Strip},
+    series::moments::{self, Moments},
+    verdict,
+};
+use record::{Cut, EventKind, Model, Part, Run, State, units};
+
+/// The summary of a run.
+#[must_use]
+pub fn of(run: &Run) -> Summary {
+    with(run, &moments::of(run))
+}
+
+/// The same, of a run whose points are there already: unpacking them takes most of the time.
+pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
+    let all = run.totals.label(label::ALL);
+    let elapsed_ns = elapsed_ns(run);
+    let row = |label: &Label| row_of(label, &run.totals.label(label.id), elapsed_ns);
+    let rows = |groups: &[Group]| -> Vec<Row> {
+        let wanted = run
+            .labels
+            .iter()
+            .filter(|label| label.id != label::ALL && groups.contains(&label.group));
+        wanted.map(row).filter(|row| row.count > 0).collect()
+    };
+    let all_label = run
+        .label(label::ALL)
+        .cloned()
+        .unwrap_or_else(|| measure::Labels::default().all()[0].clone());
+    let arrivals = ledger::arrivals(run);
+    let has_arrivals = run.manifest.load.model != Model::Closed || arrivals.started > 0;
+    let mut criteria = verdict::judge(run, moments, elapsed_ns);
+    let requests = ledger::requests(run, &all.slot.counters);
+    let measurement = verdict::measurement::of(run, &arrivals, &requests);
+    if let Some(measurement) = &measurement {
+        let known = (measurement, &arrivals);
+        verdict::despite_the_generator(run, &mut criteria, known, elapsed_ns);
+    }
+    let exit_code = verdict::exit_code(&criteria, measurement.as_ref(), &requests);
+    let mut summary = Summary {
+        schema: SCHEMA,
+        run: identity(run, elapsed_ns),
+        verdict: Strip::default(),
+        criteria,
+        measurement,
+        exit_code,
+        arrivals: has_arrivals.then_some(arrivals),
+        requests,
+        phases: Vec::new(),
+        scenarios: Vec::new(),
+        trend: None,
+        recovery: None,
+        all: row_of(&all_label, &all, elapsed_ns),
+        labels: rows(&[Group::Request, Group::Mqtt, Group::Custom]),
+        iterations: rows(&[Group::Iteration]),
+        ladders: Vec::new(),
+        confidence: super::confidence::of(run),
+        lateness: Sampled::of(&all, Kind::Lateness).raw_stats(),
+        wait: Sampled::of(&all, Kind::Wait).raw_stats(),
+        connect: Sampled::of(&all, Kind::Connect).stats(),
+        tls: Sampled::of(&all, Kind::Tls).stats(),
+        in_flight: level(run, |run| run.in_flight),
+        users: level(run, |run| run.users),
+        connections_opened: run.totals.rows.values().map(|row| row.run.opened).sum(),
+        errors: errors::rows(run),
+        conclusions: Vec::new(),
+        assumptions: Vec::new(),
+        notes: Vec::new(),
+        record: run.dir.as_ref().map(|dir| dir.display().to_string()),
+    };
+    #[cfg(feature = "mutants")]
+    average(&mut summary, run);
+    let headline = summary.headline();
+    summary.phases = phases::of(run, headline, elapsed_ns);
+    summary.scenarios = scenarios::of(run, summary.arrivals.as_ref(), elapsed_ns);
+    summary.trend = trend::of(run, &moments.all, headline);
+    summary.recovery = recovery::of(run, &moments.all, &summary.phases, headline, elapsed_ns);
+    let shown = [&summary.all]
+        .into_iter()
+        .chain(&summary.labels)
+        .chain(&summary.iterations);
+    summary.ladders = super::ladder::of(run, shown);
+    summary.notes = notes(run, &summary);
+    summary.verdict = conclusions::strip(&summary);
+    summary.conclusions = conclusions::of(&summary);
+    summary.assumptions = conclusions::assumptions(&summary);
+    summary
+}
+
+/// Averages the percentiles of the intervals, if that is the sin of this process.
+#[cfg(feature = "mutants")]
+fn average(summary: &mut Summary, run: &Run) {
+    use plan::mutant::{self, Mutant};
+    let Some(stats) = summary
+        .all
+        .response
+        .as_mut()
+        .filter(|_| mutant::is(Mutant::AveragedPercentiles))
+    else {
+        return;
+    };
+    let filled: Vec<_> = run
+        .totals
+        .responses
+        .iter()
+        .filter(|h| h.count() > 0)
+        .collect();
+    let mean = |q: f64| {
+        filled.iter().filter_map(|h| h.quantile(q)).sum::<u64>() / filled.len().max(1) as u64
+    };
+    let figures = [
+        (&mut stats.p50, 0.5),
+        (&mut stats.p90, 0.9),
+        (&mut stats.p95, 0.95),
+        (&mut stats.p99, 0.99),
+        (&mut stats.p999, 0.999),
+    ];
+    for (figure, q) in figures {
+        figure.ns = Some(mean(q));
+    }
+}
+
+/// From the start to the last completion or the end of the load (or the moment at which the run was stopped), whichever is later.
+fn elapsed_ns(run: &Run) -> u64 {
+    let load_end = load_end_ns(run);
+    let last_end = run
+        .totals
+        .rows
+        .values()
+        .map(|row| row.run.last_end_ns)
+        .max()
+        .unwrap_or(0);
+    load_end.max(last_end)
+}
+
+/// The end of the load, or the moment at which the run was stopped, or that up to which the record of a killed run goes.
+pub(super) fn load_end_ns(run: &Run) -> u64 {
+    if let Some(cut) = run.cut {
+        return cut.at_ns.min(run.manifest.load.end_ns);
+    }
+    match (&run.manifest.end, run.manifest.state) {
+        (_, State::Complete) => run.manifest.load.end_ns,
+        (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
+        (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
+    }
+}
+
+fn identity(run: &Run, elapsed_ns: u64) -> Identity {
+    let manifest = &run.manifest;
+    Identity {
+        name: manifest.name.clone(),
+        target: manifest.target.clone(),
+        door: manifest.door.clone(),
+        started_utc: manifest.start.utc.clone(),
+        started_wall_ns: manifest.start.wall_ns,
+        state: manifest.state,
+        ended_by: manifest.end.as_ref().and_then(|end| end.reason.clone()),
+        model: manifest.load.model,
+        load: manifest.load.text.clone(),
+        elapsed_ns,
+        imported_from: None,
+        version: manifest.tool.version.clone(),
+        workers: Some(manifest.workers),
+        seed: Some(manifest.seed),
+        record_ends_ns: run.cut.map(|cut| cut.at_ns),
+    }
+}
+
+fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
+    let counters = &part.slot.counters;
+    let (count, errors) = (
+        counters.ended(),
+        counters.failed + counters.without_answer(),
+    );
+    let is_iteration = label.group == Group::Iteration;
+    let stats = |kind: Kind| {
+        Sampled::of(part, kind)
+            .stats()
+            .filter(|_| has_times(part, kind))
+    };
+    Row {
+        id: label.id,
+        group: label.group,
+        text: label.text.clone(),
+        count,
+        errors,
+        error_share: share_of(errors, count),
+        per_second: per_second(count, elapsed_ns),
+        service: stats(Kind::Service).filter(|_| !is_iteration),
+        // An intended start that is the previous answer plus a think time says nothing about waiting in line.
+        response: stats(Kind::Response).filter(|_| !is_iteration && counters.paced == count),
+        iteration: stats(Kind::Iteration).filter(|_| is_iteration),
+        codes: counters.codes.0.iter().copied().collect(),
+        none: ledger::by_class(counters),
+        bytes_out: counters.bytes_out,
+        bytes_in: counters.bytes_in,
+        not_told: Vec::new(),
+    }
+}
+
+/// Of requests that all died before anything was written there is no service time to tell of.
+fn has_times(part: &Part, kind: Kind) -> bool {
+    Outcome::ALL
+        .iter()
+        .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
+}
+
+/// So many in so many nanoseconds, per second; 0 of no time.
+#[must_use]
+pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
+    if elapsed_ns == 0 {
+        0.0
+    } else {
+        count as f64 * 1e9 / elapsed_ns as f64
+    }
+}
+
+fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
+    let gauges = run.totals.rows.values().map(|row| gauge(&row.run));
+    let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {
+        (n + gauge.samples, sum + gauge.sum, gauge.max.max(max))
+    });
+    Level {
+        mean: if samples == 0 {
+            0.0
+        } else {
+            sum as f64 / samples as f64
+        },
+        max,
+    }
+}
+
+/// Without criteria nothing else speaks up when not one request did what it should.
+fn all_failed(summary: &Summary) -> Option<String> {
+    let ended = summary.requests.failed + summary.requests.none;
+    let all = summary.criteria.is_empty() && summary.requests.ok == 0 && ended > 0;
+    let most = summary.errors.first();
+    all.then(|| {
+        format!(
+            "warning: not one of {} requests was answered as it should be{}",
+            units::count(ended),
+            most.map_or_else(String::new, |row| format!(
+                " (most often: {}, {} times)",
+                row.reason,
+                units::count(row.count)
+            ))
+        )
+    })
+}
+
+/// Criteria on a time that no table shows, because the schedule did not set the start of every request.
+fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
+    let of_response = |text: &String| {
+        let criterion = parse_criterion(text).ok()?;
+        let is = matches!(criterion.metric, Metric::Time(Span::Response, _));
+        is.then_some(criterion.text)
+    };
+    let texts: Vec<String> = run
+        .manifest
+        .criteria
+        .iter()
+        .filter_map(of_response)
+        .collect();
+    (summary.all.response.is_none() && !texts.is_empty()).then(|| {
+        format!(
+            "judged by the response time, from the moment at which a request should have started, which tables show only where the schedule \
+             set every start: {}",
+            texts.join(", ")
+        )
+    })
+}
+
+/// Where the record ends, and that the figures do.
+#[must_use]
+pub fn cut_text(cut: Cut) -> String {
+    let at = units::duration(cut.at_ns);
+    let run_on = cut.of_ns.map_or_else(String::new, |ns| {
+        format!(", the run went on to {}", units::duration(ns))
+    });
+    let how = if cut.damaged {
+        "is damaged at"
+    } else {
+        "could not be written any further and ends at"
+    };
+    format!("the record {how} {at}{run_on}: all figures are of what is before that")
+}
+
+fn notes(run: &Run, summary: &Summary) -> Vec<String> {
+    let mut notes = run.manifest.notes.clone();
+    let warnings = run
+        .events
+        .iter()
+        .filter(|event| event.event == EventKind::Warning);
+    notes.extend(
+        warnings
+            .map(|event| event.text.clone())
+            .filter(|text| !run.manifest.notes.contains(text)),
+    );
+    let end = run.totals.last_end_ns();
+    match run.manifest.state {
+        State::Complete => {}
+        State::Running if run.cut.is_none() => notes.push(format!(
+            "the record holds no end of the run, which goes on or was killed: this is what was recorded in its first {}",
+            units::duration(end)
+        )),
+        State::Running => {}
+        State::Interrupted => {
+            let by = summary
+                .run
+                .ended_by
+                .clone()
+                .unwrap_or_else(|| "a signal".into());
+            notes.push(format!("the run was ended early by {by}: planned arrivals are those that were due until then"));
+        }
+    }
+    let unwritten = run.manifest.end.as_ref().and_then(|end| end.record_ends_ns);
+    match (run.cut, unwritten) {
+        (Some(cut), _) => notes.push(cut_text(cut)),
+        (None, Some(lost)) => notes.push(format!(
+            "the record could not be written after {}: these figures are whole, what is rendered again will not be",
+            units::duration(lost)
+        )),
+        (None, None) => {}
+    }
+    notes.extend(run.damage.iter().cloned());
+    notes.extend(all_failed(summary));
+    notes.extend(time_in_no_table(run, summary));
+    if !summary.requests.adds_up {
+        notes.push(
+            "the request ledger does not add up: please report this with the run's folder".into(),
+        );
+    }
+    if summary
+        .arrivals
+        .as_ref()
+        .is_some_and(|arrivals| !arrivals.adds_up)
+    {
+        notes.push(
+            "the arrivals ledger does not add up: please report this with the run's folder".into(),
+        );
+    }
+    let lost: u64 = run.totals.rows.values().map(|row| row.run.lines_lost).sum();
+    if lost > 0 {
+        notes.push(format!(
+            "{} lines were not printed, because the terminal was slower than the test",
+            units::count(lost)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,69 @@
+//! How far the headline percentiles may be off: 95 % intervals of all requests and of iterations.
+
+use measure::{Kind, label};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Sampled;
+use record::Run;
+
+/// A percentile with its 95 % interval. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Confidence {
+    /// Of what: the label as renderings show it.
+    pub of: String,
+    /// Which time: response, service or iteration.
+    pub time: String,
+    /// Which percentile, for example p99.
+    pub percentile: String,
+    /// The measured one.
+    pub ns: u64,
+    /// The lower bound.
+    pub low_ns: u64,
+    /// The upper bound; none when the samples are too few to have one.
+    pub high_ns: Option<u64>,
+    /// Samples.
+    pub samples: u64,
+    /// So many independent samples would tell as much.
+    pub effective: f64,
+    /// Less than a minute was measured: how far samples hang together is a rough guess.
+    pub rough: bool,
+}
+
+/// The intervals of a run: of response times where all are paced (else of service times), and of every scenario's iterations.
+pub(super) fn of(run: &Run) -> Vec<Confidence> {
+    let mut all = Vec::new();
+    for ((id, kind), windows) in &run.totals.windows {
+        let part = run.totals.label(*id);
+        let counters = &part.slot.counters;
+        let paced = counters.paced == counters.ended();
+        let shown = match kind {
+            Kind::Response => paced,
+            Kind::Service => *id == label::ALL && !paced,
+            kind => *kind == Kind::Iteration,
+        };
+        let samples = Sampled::of(&part, *kind);
+        let Some(stats) = samples.stats().filter(|_| shown) else {
+            continue;
+        };
+        let of = run
+            .label(*id)
+            .map_or_else(|| "all requests".to_owned(), |l| l.text.clone());
+        for (percentile, q, figure) in [("p50", 0.5, stats.p50), ("p99", 0.99, stats.p99)] {
+            if let (Some(ns), Some(interval)) = (figure.ns, samples.interval(windows, q)) {
+                all.push(Confidence {
+                    of: of.clone(),
+                    time: kind.name().to_owned(),
+                    percentile: percentile.to_owned(),
+                    ns,
+                    low_ns: interval.low_ns,
+                    high_ns: interval.high_ns,
+                    samples: samples.count(),
+                    effective: interval.effective,
+                    rough: interval.rough,
+                });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,42 @@
+//! More percentiles per label than a summary shows, for the tables that teams publish.
+
+use measure::{LabelId, label::Group};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Row, Sampled};
+use record::Run;
+
+/// The shares of Locust's table.
+pub const SHARES: [f64; 11] = [
+    0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
+];
+
+/// Percentiles of a label's headline: of response times where there are some, of iterations, else of service times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ladder {
+    /// The label.
+    pub id: LabelId,
+    /// Which time: `response`, `iteration` or `service`.
+    pub time: String,
+    /// A figure per share: 0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.
+    pub figures: Vec<Figure>,
+}
+
+pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<Ladder> {
+    let ladder = |row: &Row| {
+        let kind = match row.group {
+            Group::Iteration => measure::Kind::Iteration,
+            _ if row.response.is_some() => measure::Kind::Response,
+            _ => measure::Kind::Service,
+        };
+        let sampled = Sampled::of(&run.totals.label(row.id), kind);
+        let figures = SHARES.iter().map(|share| sampled.given_quantile(*share));
+        Some(Ladder {
+            id: row.id,
+            time: kind.name().to_owned(),
+            figures: figures.collect::<Option<Vec<Figure>>>()?,
+        })
+    };
+    rows.filter_map(ladder).collect()
+}

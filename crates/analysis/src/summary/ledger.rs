@@ -1,0 +1,145 @@
+//! The two ledgers: every planned arrival and every issued request ends up in exactly one column. They are shown with whether
+//! they add up, because a ledger that is only assumed to is worth nothing.
+
+use std::collections::BTreeMap;
+
+use measure::{NoAnswer, label::Group, slot::Counters};
+use plan::mutant::{self, Mutant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use record::{Run, State};
+
+/// planned = started + skipped + unsent; started = completed + failed + abandoned (+ under way).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Arrivals {
+    /// Arrivals planned; none in a closed loop.
+    pub planned: Option<u64>,
+    /// `planned` counts only what was due until the run ended, because it ended early.
+    pub until_stop: bool,
+    /// Arrivals (in a closed loop: iterations) that were started.
+    pub started: u64,
+    /// Turned away by the plan's cap.
+    pub skipped: u64,
+    /// Planned, and neither started nor skipped; none in a closed loop.
+    pub unsent: Option<u64>,
+    /// Iterations that came to their end.
+    pub completed: u64,
+    /// Iterations ended by an error.
+    pub failed: u64,
+    /// Iterations still under way when the run ended.
+    pub abandoned: u64,
+    /// Iterations still under way where the record of a killed run ends; otherwise 0.
+    pub under_way: u64,
+    /// Whether both equations hold.
+    pub adds_up: bool,
+}
+
+/// issued = ok + failed + none (+ under way).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Requests {
+    /// Requests that a worker turned to.
+    pub issued: u64,
+    /// Answered as they should be.
+    pub ok: u64,
+    /// Answered, and refused by status, check or capture.
+    pub failed: u64,
+    /// Without a complete answer.
+    pub none: u64,
+    /// The same by class.
+    pub none_by_class: BTreeMap<String, u64>,
+    /// Redirect hops, which are no requests of the plan's.
+    pub redirects: u64,
+    /// Requests still under way where the record of a killed run ends; otherwise 0.
+    pub under_way: u64,
+    /// Whether the equation holds.
+    pub adds_up: bool,
+}
+
+/// The ledger of arrivals.
+#[must_use]
+pub fn arrivals(run: &Run) -> Arrivals {
+    let mut counted = Counters::default();
+    for label in run.labels_of(Group::Iteration) {
+        counted.add(&run.totals.label(label.id).slot.counters);
+    }
+    let total = |figure: fn(&measure::interval::RunPart) -> u64| {
+        run.totals
+            .rows
+            .values()
+            .map(|row| figure(&row.run))
+            .sum::<u64>()
+    };
+    let (started, skipped) = (total(|run| run.started), total(|run| run.skipped));
+    let until_stop = !run.is_whole();
+    let planned = run.manifest.load.planned.map(|planned| {
+        if run.manifest.state == State::Running || run.cut.is_some() {
+            // Where a record merely ends, what came due in its last interval may have been started behind that.
+            let open = run.totals.rows.values().next_back();
+            let open = open.map_or(0, |row| row.run.due);
+            let missing = total(|run| run.due).saturating_sub(started + skipped);
+            started + skipped + missing.saturating_sub(open)
+        } else if until_stop {
+            total(|run| run.due)
+        } else {
+            planned
+        }
+    });
+    let abandoned = counted.none[NoAnswer::Unfinished as usize];
+    let failed = counted.failed + counted.without_answer() - abandoned;
+    let ended = counted.ok + failed + abandoned;
+    let under_way = under_way(run, started, ended);
+    let ends_add_up = started == ended + under_way;
+    // More started than planned leaves nothing unsent, and a ledger that does not add up.
+    let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped);
+    let skipped = if mutant::is(Mutant::SkippedForUnsent) {
+        planned.map_or(skipped, |planned| planned.saturating_sub(started))
+    } else {
+        skipped
+    };
+    Arrivals {
+        planned,
+        until_stop: until_stop && planned.is_some(),
+        started,
+        skipped,
+        unsent: planned.map(|planned| planned.saturating_sub(started + skipped)),
+        completed: counted.ok,
+        failed,
+        abandoned,
+        under_way,
+        adds_up: ends_add_up && starts_add_up,
+    }
+}
+
+/// The ledger of requests.
+#[must_use]
+pub fn requests(run: &Run, counters: &Counters) -> Requests {
+    let under_way = under_way(run, counters.issued, counters.ended());
+    Requests {
+        issued: counters.issued,
+        ok: counters.ok,
+        failed: counters.failed,
+        none: counters.without_answer(),
+        none_by_class: by_class(counters),
+        redirects: counters.redirects,
+        under_way,
+        adds_up: counters.issued == counters.ended() + under_way,
+    }
+}
+
+/// Only a record that ends before its run may leave anything between its columns: the end of what was under way was never recorded.
+fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
+    if run.manifest.state == State::Running || run.cut.is_some() {
+        begun.saturating_sub(ended)
+    } else {
+        0
+    }
+}
+
+/// Requests without a complete answer, by class; only classes that occurred.
+pub(super) fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
+    let classes = NoAnswer::ALL
+        .iter()
+        .map(|class| (class.name().to_owned(), counters.none[*class as usize]));
+    classes.filter(|(_, n)| *n > 0).collect()
+}

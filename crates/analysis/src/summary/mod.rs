@@ -1,0 +1,246 @@
+//! The summary: every figure that any rendering shows, computed from the record and kept as `summary.json`. Renderers lay it
+//! out; they compute nothing. The format is described in `docs/run-record.md`.
+
+mod build;
+mod confidence;
+mod errors;
+mod json;
+mod ladder;
+mod ledger;
+mod phases;
+mod recovery;
+mod scenarios;
+mod times;
+mod trend;
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, LabelId, label::Group};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use build::cut_text;
+pub use build::of;
+pub use build::per_second;
+pub(crate) use build::with;
+pub use confidence::Confidence;
+pub use errors::ErrorRow;
+pub use errors::share_of;
+pub use json::json;
+pub use ladder::{Ladder, SHARES};
+pub use ledger::{Arrivals, Requests};
+pub use ledger::{arrivals as of_arrivals, requests as of_requests};
+pub use phases::PhaseRow;
+pub use recovery::{AfterLoad, Peak, Recovery};
+pub use scenarios::ScenarioRow;
+pub use times::Sampled;
+pub use times::{Figure, Stats};
+pub use trend::{Stretch, Trend};
+
+use crate::{
+    conclusions::{Conclusion, Strip},
+    verdict::{Judged, Measurement},
+};
+
+use record::{Model, State};
+
+/// The version of the summary's format.
+pub const SCHEMA: u32 = 1;
+
+/// The JSON Schema of a summary, as it is published.
+#[must_use]
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Summary);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// Every figure of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Version of the summary's format.
+    pub schema: u32,
+    /// What was run.
+    pub run: Identity,
+    /// What to read first.
+    pub verdict: Strip,
+    /// Whether the criteria held, each with its measured value.
+    pub criteria: Vec<Judged>,
+    /// Whether the measurement can be trusted; none: not judged.
+    pub measurement: Option<Measurement>,
+    /// What `loadline run` exits with.
+    pub exit_code: u8,
+    /// The arrivals ledger; none when nothing arrives by a schedule and no iterations are counted.
+    pub arrivals: Option<Arrivals>,
+    /// The requests ledger.
+    pub requests: Requests,
+    /// Plan against achieved, phase by phase.
+    pub phases: Vec<PhaseRow>,
+    /// Plan against achieved, scenario by scenario; empty where the load has no scenarios.
+    #[serde(default)]
+    pub scenarios: Vec<ScenarioRow>,
+    /// The course of the run; none when it was too short to have one.
+    pub trend: Option<Trend>,
+    /// How the target came back to rest; none where there is nothing to tell, in closed loops, and of a run that did not come to its end.
+    #[serde(default)]
+    pub recovery: Option<Recovery>,
+    /// All requests.
+    pub all: Row,
+    /// A row per label of requests.
+    pub labels: Vec<Row>,
+    /// A row per scenario.
+    pub iterations: Vec<Row>,
+    /// More percentiles of all requests, of each label and of each scenario.
+    pub ladders: Vec<Ladder>,
+    /// How far the headline percentiles may be off.
+    pub confidence: Vec<Confidence>,
+    /// Intended start → the worker turned to it, of all requests.
+    pub lateness: Option<Stats>,
+    /// The worker turned to it → first byte written, of all requests.
+    pub wait: Option<Stats>,
+    /// TCP connects.
+    pub connect: Option<Stats>,
+    /// TLS handshakes.
+    pub tls: Option<Stats>,
+    /// Requests under way.
+    pub in_flight: Level,
+    /// Virtual users under way.
+    pub users: Level,
+    /// Connections opened.
+    pub connections_opened: u64,
+    /// What went wrong, most frequent first.
+    pub errors: Vec<ErrorRow>,
+    /// What follows, sentence by sentence.
+    pub conclusions: Vec<Conclusion>,
+    /// What was taken for granted.
+    pub assumptions: Vec<String>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// Where the record is; none when it could not be written.
+    pub record: Option<String>,
+}
+
+impl Summary {
+    /// The time that a report speaks of first: from the intended start where every request has one; of an open run with more
+    /// than that, the iteration; else the service time.
+    #[must_use]
+    pub fn headline(&self) -> Kind {
+        if self.all.response.is_some() {
+            Kind::Response
+        } else if self.run.model == Model::Open
+            && !self.iterations.is_empty()
+            && self.run.imported_from.is_none()
+        {
+            Kind::Iteration
+        } else {
+            Kind::Service
+        }
+    }
+
+    /// The statistics of the headline time: of all requests, or of the scenario with most iterations, with what they are of.
+    #[must_use]
+    pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
+        match self.headline() {
+            Kind::Response => self.all.response.as_ref().map(|stats| (&self.all, stats)),
+            Kind::Iteration => {
+                let row = self.iterations.iter().max_by_key(|row| row.count)?;
+                row.iteration.as_ref().map(|stats| (row, stats))
+            }
+            _ => self.all.service.as_ref().map(|stats| (&self.all, stats)),
+        }
+    }
+}
+
+/// What was run, when, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Identity {
+    /// What the run is called in titles.
+    pub name: String,
+    /// The base URL.
+    pub target: String,
+    /// The front door.
+    pub door: String,
+    /// When it started.
+    pub started_utc: String,
+    /// The same in nanoseconds since 1970.
+    pub started_wall_ns: u64,
+    /// Whether it came to its end.
+    pub state: State,
+    /// Why it ended early.
+    pub ended_by: Option<String>,
+    /// The model of the load.
+    pub model: Model,
+    /// The load in words.
+    pub load: String,
+    /// From the start to the last completion or the end of the load, whichever is later: what rates are divided by.
+    pub elapsed_ns: u64,
+    /// The tool that measured, where it was not Loadline: its times have its own definition, and stand as service times.
+    #[serde(default)]
+    pub imported_from: Option<String>,
+    /// Loadline's version.
+    pub version: String,
+    /// Worker threads; none of imported runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<usize>,
+    /// The seed; none of imported runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Where the record ends, in nanoseconds from the start, when it is damaged or could not be written: all figures are of what is
+    /// before that. None: it holds the run.
+    #[serde(default)]
+    pub record_ends_ns: Option<u64>,
+}
+
+/// Everything of one label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// The label's number.
+    pub id: LabelId,
+    /// What it counts.
+    #[schemars(with = "String")]
+    pub group: Group,
+    /// As renderings show it.
+    pub text: String,
+    /// Requests (or iterations) that ended, in whatever way.
+    pub count: u64,
+    /// Those that failed or had no complete answer.
+    pub errors: u64,
+    /// Their share; none of nothing.
+    pub error_share: Option<f64>,
+    /// `count` per second of the run's elapsed time.
+    pub per_second: f64,
+    /// First byte written → last byte read.
+    pub service: Option<Stats>,
+    /// Intended start → last byte read; only where the schedule set the intended start of every request.
+    pub response: Option<Stats>,
+    /// Intended arrival → last answer of the iteration.
+    pub iteration: Option<Stats>,
+    /// Answers by status.
+    pub codes: BTreeMap<u16, u64>,
+    /// Without a complete answer, by class.
+    pub none: BTreeMap<String, u64>,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Which of `count`, `errors`, `per_second`, `bytes_in` the tool that measured did not tell: they are in no rendering. Only
+    /// of imported runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_told: Vec<String>,
+}
+
+impl Row {
+    /// Whether a figure of this name is known.
+    #[must_use]
+    pub fn tells(&self, figure: &str) -> bool {
+        !self.not_told.iter().any(|name| name == figure)
+    }
+}
+
+/// A level that was sampled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// Mean over the run's samples.
+    pub mean: f64,
+    /// Largest sample; of several workers the sum of theirs, which is an upper bound.
+    pub max: u64,
+}

@@ -1,0 +1,92 @@
+//! Plan against achieved, phase by phase.
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, LabelId, label, label::Group};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Sampled, per_second};
+use record::{Model, Run};
+
+/// What was planned of a phase, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRow {
+    /// Its name, or its number from 1.
+    pub name: String,
+    /// The load in words.
+    pub text: String,
+    /// Start, in nanoseconds from the start of the test.
+    pub start_ns: u64,
+    /// Its planned end.
+    pub end_ns: u64,
+    /// Arrivals planned (those that were due, when the run ended early); none in a closed loop.
+    pub planned: Option<u64>,
+    /// Arrivals that were to start in it, were started, and ended in whatever way; none in a closed loop.
+    pub started: Option<u64>,
+    /// Requests that were to start in it and ended, in whatever way.
+    pub requests: u64,
+    /// Those that failed or had no complete answer.
+    pub errors: u64,
+    /// Requests by the phase's length; the last phase goes on to the last completion.
+    pub per_second: f64,
+    /// The same by label, in numbers.
+    pub by_label: BTreeMap<LabelId, f64>,
+    /// 95th percentile of the run's headline time.
+    pub p95: Option<Figure>,
+    /// 99th percentile of it.
+    pub p99: Option<Figure>,
+}
+
+pub(super) fn of(run: &Run, headline: Kind, elapsed_ns: u64) -> Vec<PhaseRow> {
+    let phases = &run.manifest.phases;
+    let iterations: Vec<LabelId> = run.labels_of(Group::Iteration).map(|l| l.id).collect();
+    let is_iteration = |id| iterations.contains(&id);
+    let row = |(i, facts): (usize, &record::PhaseFacts)| {
+        let index = i as u32;
+        let rows = run.totals.rows.values().filter(|row| row.phase == index);
+        let due = rows.map(|row| row.run.due).sum();
+        let iterations = run
+            .totals
+            .sum(|id, phase| is_iteration(id) && phase == index);
+        let started = iterations.slot.counters.ended();
+        let planned = if run.is_whole() { facts.planned } else { due };
+        let is_open = run.manifest.load.model == Model::Open;
+        let all = run
+            .totals
+            .sum(|id, phase| id == label::ALL && phase == index);
+        let timed = if headline == Kind::Iteration {
+            &iterations
+        } else {
+            &all
+        };
+        let stats = Sampled::of(timed, headline).stats();
+        let counters = &all.slot.counters;
+        let end_ns = if i + 1 == phases.len() {
+            elapsed_ns
+        } else {
+            facts.end_ns.min(elapsed_ns)
+        };
+        let length_ns = end_ns.saturating_sub(facts.start_ns);
+        let by_label = run.labels.iter().filter(|label| label.id != label::ALL);
+        let by_label = by_label.filter_map(|label| {
+            let part = run.totals.parts.get(&(label.id, index))?;
+            Some((label.id, per_second(part.slot.counters.ended(), length_ns)))
+        });
+        PhaseRow {
+            name: facts.name.clone().unwrap_or_else(|| (i + 1).to_string()),
+            text: facts.text.clone(),
+            start_ns: facts.start_ns,
+            end_ns: facts.end_ns,
+            planned: is_open.then_some(planned),
+            started: is_open.then_some(started),
+            requests: counters.ended(),
+            errors: counters.failed + counters.without_answer(),
+            per_second: per_second(counters.ended(), length_ns),
+            by_label: by_label.collect(),
+            p95: stats.as_ref().map(|stats| stats.p95),
+            p99: stats.as_ref().map(|stats| stats.p99),
+        }
+    };
+    phases.iter().enumerate().map(row).collect()
+}

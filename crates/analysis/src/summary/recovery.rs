@@ -1,0 +1,195 @@
+//! How the target came back to rest: what was still under way when the load ended, and, where the load has a peak with less of it on
+//! both sides, how long answers stayed slow after it. It says nothing where the plan itself, not the target, took its time.
+
+use measure::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, PhaseRow, Sampled, per_second};
+use crate::series::moments::Moment;
+use record::{Model, Part, PhaseFacts, Row, Run};
+
+/// Whoever is done sooner after the load needs no telling.
+const WORTH_TELLING_NS: u64 = 1_000_000_000;
+/// A peak has so many times the load of the phases beside it, or more.
+const MORE_LOAD: f64 = 1.2;
+/// Answers are as fast as before when their p95 is at most so many times that of before.
+const AS_BEFORE: f64 = 1.5;
+/// Fewer samples do not tell.
+const FEWEST: u64 = 20;
+
+/// How the target came back to rest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recovery {
+    /// After the load; none where the last request ended within a second of it, and where requests are not due by the schedule but
+    /// when their virtual user comes to them: then users go on after the load, whatever the target does.
+    pub after_load: Option<AfterLoad>,
+    /// After the phase with the highest load; none unless the phases before and behind it have clearly less.
+    pub peak: Option<Peak>,
+}
+
+/// What was left when the load ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AfterLoad {
+    /// When the load ended, in nanoseconds from the start.
+    pub from_ns: u64,
+    /// Requests under way at that moment.
+    pub under_way: u64,
+    /// From then to the last completion.
+    pub drained_ns: u64,
+    /// Requests that ended after it, in whatever way.
+    pub ended: u64,
+    /// Those of them that failed or had no complete answer.
+    pub errors: u64,
+    /// 95th percentile of their response times.
+    pub p95: Option<Figure>,
+}
+
+/// How fast answers were after a peak, beside how fast they were before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Peak {
+    /// Its phase, an index into `phases`.
+    pub phase: usize,
+    /// When it ended, in nanoseconds from the start.
+    pub end_ns: u64,
+    /// Requests begun in it, per second.
+    pub issued_per_second: f64,
+    /// Requests that were answered in it, rightly or wrongly, per second: one that was given up is no throughput.
+    pub answered_per_second: f64,
+    /// Requests under way at its end.
+    pub under_way: u64,
+    /// 95th percentile of the headline time in the phase before it.
+    pub before: Figure,
+    /// From the end of the peak to the first point from which on no p95 was above 1.5 times that; 0: none ever was. None: it did
+    /// not come to that, or that cannot be said.
+    pub settled_ns: Option<u64>,
+    /// p95 was above that until the load ended.
+    pub slow_to_the_end: bool,
+}
+
+pub(super) fn of(
+    run: &Run,
+    moments: &[Moment<'_>],
+    phases: &[PhaseRow],
+    headline: Kind,
+    elapsed_ns: u64,
+) -> Option<Recovery> {
+    if run.manifest.load.model != Model::Open || !run.is_whole() {
+        return None;
+    }
+    let recovery = Recovery {
+        after_load: after_load(run, elapsed_ns).filter(|_| headline == Kind::Response),
+        peak: peak(run, moments, phases, headline),
+    };
+    (recovery.after_load.is_some() || recovery.peak.is_some()).then_some(recovery)
+}
+
+fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
+    let from_ns = run.manifest.load.end_ns;
+    let drained_ns = elapsed_ns.saturating_sub(from_ns);
+    if drained_ns < WORTH_TELLING_NS {
+        return None;
+    }
+    let rows = run.totals.rows.values();
+    let (during, after): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| row.span.0 < from_ns);
+    let errors = |row: &&Row| row.all.failed + row.all.without_answer();
+    Some(AfterLoad {
+        from_ns,
+        under_way: under_way(&during),
+        drained_ns,
+        ended: after.iter().map(|row| row.all.ended()).sum(),
+        errors: after.iter().map(errors).sum(),
+        p95: Sampled::of(&run.totals.after_load, Kind::Response).given_quantile(0.95),
+    })
+}
+
+/// Requests begun and not ended in these intervals, which are all from the start of the run on.
+fn under_way(rows: &[&Row]) -> u64 {
+    let issued: u64 = rows.iter().map(|row| row.all.issued).sum();
+    let ended: u64 = rows.iter().map(|row| row.all.ended()).sum();
+    issued.saturating_sub(ended)
+}
+
+fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) -> Option<Peak> {
+    let phases = &run.manifest.phases;
+    let phase = highest(phases)?;
+    let (start_ns, end_ns) = (phases[phase].start_ns, phases[phase].end_ns);
+    let before = rows
+        .get(phase.checked_sub(1)?)?
+        .p95
+        .filter(|p95| !p95.too_few)?;
+    let bound = before.ns? as f64 * AS_BEFORE;
+    let chunks = chunks(moments, end_ns, headline);
+    let is_slow = |chunk: &Chunk| chunk.p95.ns.is_none_or(|ns| ns as f64 > bound);
+    let last_slow = chunks.iter().rposition(is_slow);
+    let settled_ns = match last_slow {
+        None => (!chunks.is_empty()).then_some(0),
+        Some(last) => chunks.get(last + 1).map(|next| next.span.0 - end_ns),
+    };
+    // With no load behind the peak, slow answers are those that the peak left.
+    let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
+    let slow_to_the_end = load_behind.is_some_and(|behind| {
+        let last = chunks.last().filter(|chunk| is_slow(chunk));
+        last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
+    });
+    let light = run.totals.rows.values();
+    let until_end: Vec<&Row> = light.filter(|row| row.span.0 < end_ns).collect();
+    let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
+    let length_ns = end_ns - start_ns;
+    Some(Peak {
+        phase,
+        end_ns,
+        issued_per_second: per_second(in_peak().map(|row| row.all.issued).sum(), length_ns),
+        answered_per_second: per_second(
+            in_peak().map(|row| row.all.ok + row.all.failed).sum(),
+            length_ns,
+        ),
+        under_way: under_way(&until_end),
+        before,
+        settled_ns,
+        slow_to_the_end,
+    })
+}
+
+/// The phase with the highest planned rate, if those before and behind it have clearly less.
+fn highest(phases: &[PhaseFacts]) -> Option<usize> {
+    let rate = |phase: &PhaseFacts| {
+        let length_ns = phase.end_ns.saturating_sub(phase.start_ns);
+        per_second(phase.planned, length_ns)
+    };
+    let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
+    let phase = (0..phases.len()).max_by(by_rate)?;
+    let before = phases.get(phase.checked_sub(1)?)?;
+    let behind = phases.get(phase + 1)?;
+    let most = rate(before).max(rate(behind));
+    (rate(before) > 0.0 && rate(&phases[phase]) >= most * MORE_LOAD).then_some(phase)
+}
+
+/// As many points in a row as it takes to know a p95.
+struct Chunk {
+    span: (u64, u64),
+    p95: Figure,
+}
+
+fn chunks(moments: &[Moment<'_>], from_ns: u64, headline: Kind) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let (mut pooled, mut start_ns) = (Part::default(), None);
+    for moment in moments.iter().filter(|moment| moment.span.0 >= from_ns) {
+        let part = moment.part(headline);
+        if part.slot.counters.ended() == 0 && start_ns.is_none() {
+            continue;
+        }
+        let from = *start_ns.get_or_insert(moment.span.0);
+        pooled.slot.add(&part.slot);
+        let samples = Sampled::of(&pooled, headline);
+        if samples.count() < FEWEST {
+            continue;
+        }
+        if let Some(p95) = samples.quantile(0.95) {
+            let span = (from, moment.span.1);
+            chunks.push(Chunk { span, p95 });
+        }
+        (pooled, start_ns) = (Part::default(), None);
+    }
+    chunks
+}

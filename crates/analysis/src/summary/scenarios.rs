@@ -1,0 +1,123 @@
+//! Plan against achieved, scenario by scenario: the volumes that were asked for, and what came of them.
+
+use measure::{LabelId, NoAnswer, label::Group};
+use plan::Draw;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Arrivals, build, per_second, share_of};
+use record::{Model, Run, State};
+
+const HOUR_S: f64 = 3600.0;
+/// While a run goes on its summary is made anew each second, and who draws so many scenarios would be felt.
+const MOST_DRAWN_LIVE: u64 = 2_000_000;
+/// So many take seconds to draw, and no run has had more.
+const MOST_DRAWN: u64 = 500_000_000;
+
+/// What was planned of a scenario, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioRow {
+    /// The label of its iterations; none when none has ended.
+    pub id: Option<LabelId>,
+    /// Its name, or its place in the plan from 0.
+    pub name: String,
+    /// Its share of the arrivals by weight; none when the record does not say.
+    pub share: Option<f64>,
+    /// Arrivals planned: exactly those that the draw by weight gave it; of a run that ended early, of as many arrivals as were
+    /// due. None in a closed loop.
+    pub planned: Option<u64>,
+    /// The same per hour of the load's length.
+    pub planned_per_hour: Option<f64>,
+    /// The same per second of it.
+    pub planned_per_second: Option<f64>,
+    /// Iterations that ended, in whatever way.
+    pub ended: u64,
+    /// Those that came to their end.
+    pub completed: u64,
+    /// Those ended by an error.
+    pub failed: u64,
+    /// Those still under way when the run ended; none while that cannot be said.
+    pub unfinished: Option<u64>,
+    /// `completed` per hour of the run's elapsed time, by which all achieved rates are.
+    pub completed_per_hour: f64,
+    /// The same per second.
+    pub completed_per_second: f64,
+    /// `completed` as a share of `planned`.
+    pub of_plan: Option<f64>,
+}
+
+pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec<ScenarioRow> {
+    // A single iteration is not held against a rate.
+    if run.manifest.load.model == Model::Once {
+        return Vec::new();
+    }
+    let facts = &run.manifest.scenarios;
+    let total: u64 = facts.iter().map(|facts| u64::from(facts.weight)).sum();
+    let draw = Draw::new(run.manifest.seed, facts.iter().map(|facts| facts.weight));
+    let under_way = run.manifest.state == State::Running || run.cut.is_some();
+    let planned = arrivals.and_then(|arrivals| arrivals.planned);
+    let drawn = planned
+        .filter(|n| {
+            let most = if under_way {
+                MOST_DRAWN_LIVE
+            } else {
+                MOST_DRAWN
+            };
+            facts.len() < 2 || *n <= most
+        })
+        .map(|planned| draw.counts(planned));
+    let length_ns = if planned.is_some() {
+        build::load_end_ns(run)
+    } else {
+        elapsed_ns
+    };
+    let row = |name: &str| {
+        // Scenarios of one name share a label.
+        let mine = || {
+            let facts = facts.iter().enumerate();
+            facts.filter(|(_, facts)| facts.name == name)
+        };
+        let known = mine().next().is_some();
+        let weight = mine().map(|(_, facts)| u64::from(facts.weight)).sum();
+        let planned = drawn
+            .as_ref()
+            .filter(|_| known)
+            .map(|drawn| mine().map(|(i, _)| drawn[i]).sum::<u64>());
+        let mut labels = run.labels_of(Group::Iteration);
+        let id = labels.find(|label| label.text == name).map(|l| l.id);
+        let part = id.map(|id| run.totals.label(id)).unwrap_or_default();
+        let counters = &part.slot.counters;
+        let unfinished = counters.none[NoAnswer::Unfinished as usize];
+        let completed = counters.ok;
+        let asked = planned.map(|planned| per_second(planned, length_ns));
+        let achieved = per_second(completed, elapsed_ns);
+        ScenarioRow {
+            id,
+            name: name.to_owned(),
+            share: share_of(weight, total).filter(|_| known),
+            planned,
+            planned_per_hour: asked.map(|rate| rate * HOUR_S),
+            planned_per_second: asked,
+            ended: counters.ended(),
+            completed,
+            failed: counters.failed + counters.without_answer() - unfinished,
+            unfinished: (!under_way).then_some(unfinished),
+            completed_per_hour: achieved * HOUR_S,
+            completed_per_second: achieved,
+            of_plan: planned.and_then(|planned| share_of(completed, planned)),
+        }
+    };
+    let mut names: Vec<&str> = Vec::new();
+    let in_plan = facts.iter().map(|facts| facts.name.as_str());
+    let told = run
+        .labels_of(Group::Iteration)
+        .map(|label| label.text.as_str());
+    for name in in_plan.chain(told) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let rows = names.into_iter().map(row);
+    rows.filter(|row| row.ended > 0 || row.planned.is_some_and(|n| n > 0))
+        .collect()
+}

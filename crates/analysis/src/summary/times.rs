@@ -1,0 +1,244 @@
+//! Statistics of a time over answered and unanswered requests together. A percentile whose rank falls among the unanswered is
+//! `at least t` when all of those were given up for taking too long, and unknown otherwise; it is never left out.
+
+use measure::{
+    Kind, NoAnswer,
+    confidence::{self, Interval, Windows},
+    histogram,
+    slot::Counters,
+    summary::Times,
+};
+use plan::mutant::{self, Mutant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use record::{Part, units};
+
+/// Percentiles with fewer samples beyond them are not given.
+pub(crate) const ENOUGH_BEYOND: u64 = 10;
+
+/// One figure of a distribution in which some values are unknown: exactly one of the first three is set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// Nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<u64>,
+    /// At least so many nanoseconds: the rank falls among requests that were given up for taking too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least_ns: Option<u64>,
+    /// The rank falls among requests without an answer, of which nothing is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_answer: bool,
+    /// So many samples rank above this one.
+    pub beyond: u64,
+    /// Fewer than ten samples lie beyond it: it may be chance, and is not given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_few: bool,
+    /// The tool that measured did not give it; only of imported runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_given: bool,
+}
+
+impl Figure {
+    /// A time that is known, of samples of which nothing else is.
+    #[must_use]
+    pub fn of(ns: u64) -> Figure {
+        Figure {
+            ns: Some(ns),
+            ..Figure::default()
+        }
+    }
+
+    /// A figure that the tool that measured did not give.
+    #[must_use]
+    pub fn not_given() -> Figure {
+        Figure {
+            not_given: true,
+            ..Figure::default()
+        }
+    }
+
+    /// The same, if enough samples lie beyond it to give it; else that there are too few.
+    fn given(self) -> Figure {
+        if self.beyond < ENOUGH_BEYOND {
+            return Figure {
+                beyond: self.beyond,
+                too_few: true,
+                ..Figure::default()
+            };
+        }
+        self
+    }
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.ns, self.at_least_ns) {
+            _ if self.too_few || self.not_given => f.write_str("–"),
+            (Some(ns), _) => f.write_str(&units::time(ns)),
+            (None, Some(ns)) => write!(f, "≥ {}", units::time(ns)),
+            (None, None) => f.write_str("no answer"),
+        }
+    }
+}
+
+/// Statistics of a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stats {
+    /// Samples, answered or not.
+    pub count: u64,
+    /// Those without a complete answer.
+    pub unanswered: u64,
+    /// Mean of the answered ones, in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// Least of the answered ones.
+    pub min_ns: Option<u64>,
+    /// 50th percentile.
+    pub p50: Figure,
+    /// 90th percentile.
+    pub p90: Figure,
+    /// 95th percentile.
+    pub p95: Figure,
+    /// 99th percentile.
+    pub p99: Figure,
+    /// 99.9th percentile.
+    pub p999: Figure,
+    /// The largest.
+    pub max: Figure,
+}
+
+/// The samples of one kind of time, with those of which there is no time at all.
+pub struct Sampled {
+    kind: Kind,
+    times: Times,
+    /// Requests without an answer that have no sample of this kind: nothing was ever written.
+    untimed: u64,
+    /// Whether every unanswered request was given up for taking too long.
+    all_too_long: bool,
+}
+
+impl Sampled {
+    /// The samples of a kind. Where every request should have one, those without are counted as unanswered.
+    pub fn of(part: &Part, kind: Kind) -> Sampled {
+        let mut times = Times::of(&part.slot, kind);
+        if mutant::is(Mutant::ErrorsLeftOut) {
+            times.unanswered = measure::Histogram::default();
+        }
+        let counters = &part.slot.counters;
+        let per_request = matches!(kind, Kind::Service | Kind::Response | Kind::Iteration);
+        let untimed = if per_request && !mutant::is(Mutant::ErrorsLeftOut) {
+            counters
+                .without_answer()
+                .saturating_sub(times.unanswered.count())
+        } else {
+            0
+        };
+        Sampled {
+            kind,
+            times,
+            untimed,
+            all_too_long: untimed == 0 && all_too_long(counters),
+        }
+    }
+
+    /// Answered and unanswered, those that have no time among the latter.
+    pub fn into_times(self) -> Times {
+        let mut times = self.times;
+        times.unanswered.record_n(0, self.untimed);
+        times
+    }
+
+    /// Which time.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The 95 % interval of a quantile; none when the quantile falls among the unanswered, or of nothing.
+    pub fn interval(&self, windows: &Windows, q: f64) -> Option<Interval> {
+        confidence::interval(&self.times.answered, self.unanswered(), windows, q)
+    }
+
+    /// Samples, those without a time included.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.times.count() + self.untimed
+    }
+
+    /// Of them without a complete answer.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        self.times.unanswered.count() + self.untimed
+    }
+
+    /// The quantile over all, the unanswered ranking last; none of nothing.
+    pub fn quantile(&self, q: f64) -> Option<Figure> {
+        let rank = histogram::rank_of(q, self.count())?;
+        let beyond = self.count() - rank;
+        Some(match self.times.answered.at_rank(rank) {
+            Some(ns) => Figure {
+                ns: Some(ns),
+                beyond,
+                ..Figure::default()
+            },
+            None if self.all_too_long => Figure {
+                at_least_ns: self.times.unanswered.min(),
+                beyond,
+                ..Figure::default()
+            },
+            None => Figure {
+                no_answer: true,
+                beyond,
+                ..Figure::default()
+            },
+        })
+    }
+
+    /// The same, if enough samples lie beyond it to give it; the largest always.
+    pub fn given_quantile(&self, q: f64) -> Option<Figure> {
+        let figure = self.quantile(q)?;
+        Some(if q < 1.0 { figure.given() } else { figure })
+    }
+
+    /// Samples above a bound; the unanswered are.
+    pub fn above(&self, bound_ns: u64) -> u64 {
+        self.times.answered.above(bound_ns) + self.unanswered()
+    }
+
+    /// The mean of the answered ones.
+    pub fn mean_ns(&self) -> Option<f64> {
+        self.times.answered.mean()
+    }
+
+    /// All statistics, those with few samples beyond them as well: for figures that say something of the generator, not of
+    /// the server. None of nothing.
+    pub fn raw_stats(&self) -> Option<Stats> {
+        self.figures(|figure| figure)
+    }
+
+    /// All statistics; none of nothing.
+    pub fn stats(&self) -> Option<Stats> {
+        self.figures(Figure::given)
+    }
+
+    fn figures(&self, given: fn(Figure) -> Figure) -> Option<Stats> {
+        Some(Stats {
+            count: self.count(),
+            unanswered: self.unanswered(),
+            mean_ns: self.mean_ns(),
+            min_ns: self.times.answered.min(),
+            p50: given(self.quantile(0.5)?),
+            p90: given(self.quantile(0.9)?),
+            p95: given(self.quantile(0.95)?),
+            p99: given(self.quantile(0.99)?),
+            p999: given(self.quantile(0.999)?),
+            max: self.quantile(1.0)?,
+        })
+    }
+}
+
+fn all_too_long(counters: &Counters) -> bool {
+    let too_long =
+        counters.none[NoAnswer::Timeout as usize] + counters.none[NoAnswer::Unfinished as usize];
+    too_long == counters.without_answer()
+}

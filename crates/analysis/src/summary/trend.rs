@@ -1,0 +1,99 @@
+//! Where the run stood in the first and in the last quarter of its load, and in its best moment: what tells a server that keeps
+//! up from one that does not.
+
+use measure::{Kind, slot::Counters};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Sampled, per_second, share_of};
+use crate::series::moments::Moment;
+use record::{Part, Run};
+
+/// Fewer points than this are no course of events.
+const FEWEST: usize = 8;
+
+/// The course of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trend {
+    /// The first quarter of the load.
+    pub first: Stretch,
+    /// The last quarter of it.
+    pub last: Stretch,
+    /// The quarter of the load in which most requests were answered as they should be.
+    pub best: Stretch,
+}
+
+/// A stretch of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stretch {
+    /// Start, in nanoseconds from the start of the test.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+    /// Arrivals due, per second; 0 in a closed loop.
+    pub due_per_second: f64,
+    /// Requests begun, per second.
+    pub issued_per_second: f64,
+    /// Requests answered as they should be, per second.
+    pub ok_per_second: f64,
+    /// Share of the requests that failed or had no complete answer; none of nothing.
+    pub error_share: Option<f64>,
+    /// Requests under way, the mean of the samples; none without samples.
+    pub in_flight: Option<f64>,
+    /// 95th percentile of the run's headline time; none of nothing.
+    pub p95: Option<Figure>,
+}
+
+/// The course of a run; none when it was too short to have one.
+pub(super) fn of(run: &Run, moments: &[Moment<'_>], headline: Kind) -> Option<Trend> {
+    let load_end_ns = run.manifest.load.end_ns;
+    let loaded: Vec<&Moment<'_>> = moments
+        .iter()
+        // What reaches beyond the end of the load is of another load.
+        .filter(|moment| moment.span.1 <= load_end_ns)
+        .collect();
+    if loaded.len() < FEWEST {
+        return None;
+    }
+    let quarter = loaded.len() / 4;
+    let last = &loaded[loaded.len() - quarter..];
+    let ok = |stretch: &&[&Moment<'_>]| {
+        let ok: u64 = stretch.iter().map(|m| m.all.slot.counters.ok).sum();
+        let length: u64 = stretch.iter().map(|m| m.length_ns()).sum();
+        per_second(ok, length)
+    };
+    let best = loaded
+        .windows(quarter)
+        .max_by(|a, b| ok(a).total_cmp(&ok(b)))?;
+    Some(Trend {
+        first: stretch(&loaded[..quarter], headline),
+        last: stretch(last, headline),
+        best: stretch(best, headline),
+    })
+}
+
+fn stretch(moments: &[&Moment<'_>], headline: Kind) -> Stretch {
+    let mut all = Counters::default();
+    let mut timed = Part::default();
+    let (mut due, mut length_ns) = (0, 0);
+    let (mut samples, mut level) = (0, 0);
+    for moment in moments {
+        all.add(&moment.all.slot.counters);
+        timed.slot.add(&moment.part(headline).slot);
+        due += moment.sum(|row| row.run.due);
+        length_ns += moment.length_ns();
+        samples += moment.sum(|row| row.run.in_flight.samples);
+        level += moment.sum(|row| row.run.in_flight.sum);
+    }
+    let errors = all.failed + all.without_answer();
+    Stretch {
+        from_ns: moments.first().map_or(0, |moment| moment.span.0),
+        to_ns: moments.last().map_or(0, |moment| moment.span.1),
+        due_per_second: per_second(due, length_ns),
+        issued_per_second: per_second(all.issued, length_ns),
+        ok_per_second: per_second(all.ok, length_ns),
+        error_share: share_of(errors, all.ended()),
+        in_flight: (samples > 0).then(|| level as f64 / samples as f64),
+        p95: Sampled::of(&timed, headline).stats().map(|stats| stats.p95),
+    }
+}

@@ -1,0 +1,217 @@
+//! The verdict: criteria judged once, at the end, from the record; and the exit code that follows. Stop rules are the
+//! engine's; whether the measurement can be trusted is another question with a place of its own.
+
+mod despite;
+mod measured;
+pub mod measurement;
+
+use measure::Label;
+use plan::{
+    Criterion,
+    criteria::{Metric, Op, Span, parse_criterion},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use record::{Manifest, Run, units};
+
+use crate::{
+    series::moments::Moments,
+    summary::{Arrivals, Requests},
+};
+use measured::Measured;
+use measurement::LATE_NS;
+pub use measurement::Measurement;
+
+/// How a criterion came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Judgement {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// The record cannot tell.
+    Inconclusive,
+}
+
+/// A criterion with its judgement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judged {
+    /// As the user wrote it.
+    pub text: String,
+    /// How it came out.
+    pub judgement: Judgement,
+    /// What was measured, in words with its unit; none when nothing was.
+    pub measured: Option<String>,
+    /// The measured value in the metric's own unit (nanoseconds, a share, a number, per second); none when nothing was
+    /// measured, or when it is only known to be larger than everything.
+    pub value: Option<f64>,
+    /// How far the measured value is from the bound, as a share of the bound; positive on the side that holds.
+    pub margin: Option<f64>,
+    /// Why it could not be judged, or what else must be known.
+    pub reason: Option<String>,
+    /// Of an invalid measurement: whether the criterion came out as it did whatever the generator did wrong. None where the measurement
+    /// is not invalid, or the criterion is not decided.
+    #[serde(default)]
+    pub stands: Option<bool>,
+    /// The start of the first point of the run for which, judged alone, it did not hold; none: there was none, or that cannot be
+    /// said.
+    #[serde(default)]
+    pub first_violation_ns: Option<u64>,
+}
+
+/// Judges the run's criteria.
+pub(crate) fn judge(run: &Run, moments: &Moments<'_>, elapsed_ns: u64) -> Vec<Judged> {
+    let mut judged = so_far(run, elapsed_ns);
+    for (judged, violation) in judged.iter_mut().zip(moments.first_violations()) {
+        judged.first_violation_ns = violation;
+    }
+    judged
+}
+
+/// Says of each decided criterion of an invalid measurement whether it stands all the same.
+pub(crate) fn despite_the_generator(
+    run: &Run,
+    judged: &mut [Judged],
+    (measurement, arrivals): (&Measurement, &Arrivals),
+    elapsed_ns: u64,
+) {
+    if measurement.verdict != "INVALID" {
+        return;
+    }
+    let off_ns = despite::worst_ns(run);
+    for judged in judged {
+        let Ok(criterion) = parse_criterion(&judged.text) else {
+            continue;
+        };
+        judged.stands = despite::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
+        let told = match judged.stands {
+            None => continue,
+            Some(true) => "stands whatever the generator did wrong".to_owned(),
+            Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
+                format!(
+                    "what the generator did wrong could have changed it: requests may be off by up to {}",
+                    units::time(off_ns)
+                )
+            }
+            Some(false) => "what the generator did wrong could have changed it".to_owned(),
+        };
+        judged.reason = Some(match judged.reason.take() {
+            Some(reason) => format!("{reason}; {told}"),
+            None => told,
+        });
+    }
+}
+
+/// Judges the criteria as if the run ended now, without looking for the moment of the first violation.
+pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
+    let texts = run.manifest.criteria.iter();
+    texts
+        .map(|text| judge_text(run, text, elapsed_ns))
+        .collect()
+}
+
+/// Criteria that ask for a label or a phase which this run does not have, each with what it does: to be told before anything is
+/// sent, because no measurement could ever decide them. `labels` are all that may come.
+#[must_use]
+pub fn without_subject(manifest: &Manifest, labels: &[Label]) -> Vec<String> {
+    let run = Run::planned(manifest.clone(), labels.to_vec());
+    let told = |text: &String| {
+        let criterion = parse_criterion(text).ok()?;
+        let why = measured::subject_missing(&run, &criterion)?;
+        Some(format!("the criterion `{text}` can never be judged: {why}"))
+    };
+    manifest.criteria.iter().filter_map(told).collect()
+}
+
+fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
+    let inconclusive = |reason: String| Judged {
+        text: text.to_owned(),
+        judgement: Judgement::Inconclusive,
+        measured: None,
+        value: None,
+        margin: None,
+        reason: Some(reason),
+        stands: None,
+        first_violation_ns: None,
+    };
+    match parse_criterion(text) {
+        Ok(criterion) => match measured::of(run, &criterion, elapsed_ns) {
+            Ok(measured) => judged(&criterion, measured),
+            Err(reason) => inconclusive(reason),
+        },
+        Err(error) => inconclusive(format!("cannot be read: {error}")),
+    }
+}
+
+/// Whether a criterion holds for what little there is, however few the samples: for showing it over time. None when nothing can
+/// be said.
+pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
+    let measured = measured::of(run, criterion, elapsed_ns).ok()?;
+    Some(side(criterion, &measured))
+}
+
+/// Whether a criterion is of labels, not of all requests together.
+pub(crate) fn is_by_label(criterion: &Criterion) -> bool {
+    criterion.of.is_some() || matches!(criterion.metric, Metric::Time(Span::Iteration, _))
+}
+
+/// On which side of its bound the measured value lies.
+fn side(criterion: &Criterion, measured: &Measured) -> bool {
+    match measured.value {
+        Some(value) => criterion.op.holds(value, measured.bound),
+        // Larger than everything.
+        None => matches!(criterion.op, Op::Greater | Op::GreaterOrEqual),
+    }
+}
+
+fn judged(criterion: &Criterion, measured: Measured) -> Judged {
+    let bound = measured.bound;
+    let holds = side(criterion, &measured);
+    let judgement = match (measured.certain, holds) {
+        (false, _) => Judgement::Inconclusive,
+        (true, true) => Judgement::Pass,
+        (true, false) => Judgement::Fail,
+    };
+    let towards = match criterion.op {
+        Op::Less | Op::LessOrEqual => 1.0,
+        Op::Greater | Op::GreaterOrEqual => -1.0,
+    };
+    let margin = measured
+        .value
+        .filter(|_| bound != 0.0)
+        .map(|value| towards * (bound - value) / bound);
+    Judged {
+        text: criterion.text.clone(),
+        judgement,
+        measured: Some(measured.text),
+        value: measured.value,
+        margin,
+        reason: measured.reason,
+        stands: None,
+        first_violation_ns: None,
+    }
+}
+
+/// What `loadline run` exits with: 0 all held (or there are none), 1 one failed, 3 no request was ever answered, 4 the
+/// measurement is invalid, 5 one is inconclusive.
+#[must_use]
+pub fn exit_code(
+    criteria: &[Judged],
+    measurement: Option<&Measurement>,
+    requests: &Requests,
+) -> u8 {
+    let any = |judgement| criteria.iter().any(|judged| judged.judgement == judgement);
+    if requests.ok + requests.failed == 0 {
+        3
+    } else if measurement.is_some_and(|measurement| measurement.verdict == "INVALID") {
+        4
+    } else if any(Judgement::Fail) {
+        1
+    } else if any(Judgement::Inconclusive) {
+        5
+    } else {
+        0
+    }
+}

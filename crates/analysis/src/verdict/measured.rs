@@ -1,0 +1,418 @@
+//! The figure that a criterion asks for, from the record: which labels and phases it is of, its value, and whether there are
+//! enough samples to judge by it.
+
+use measure::{
+    Kind, LabelId,
+    confidence::{self, Standing},
+    label,
+    label::Group,
+    summary::Times,
+};
+use plan::{
+    Criterion,
+    criteria::{Metric, Span, Stat, fits},
+    units::Quantity,
+};
+
+use record::{
+    Part, Run,
+    history::{Line, Point},
+    units,
+};
+
+use crate::summary::{Sampled, of_arrivals, per_second};
+
+/// A figure with the bound that it is compared with, both in the metric's own unit.
+pub(super) struct Measured {
+    /// None: larger than everything.
+    pub value: Option<f64>,
+    pub bound: f64,
+    pub text: String,
+    /// Whether there is enough to judge by.
+    pub certain: bool,
+    pub reason: Option<String>,
+}
+
+/// What a criterion is of.
+pub(super) struct Scope<'a> {
+    pub(super) run: &'a Run,
+    /// None: all requests.
+    labels: Option<Vec<LabelId>>,
+    /// None: all phases.
+    phases: Option<Vec<u32>>,
+    elapsed_ns: u64,
+}
+
+/// The figure of a criterion, or why there is none.
+pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Measured, String> {
+    let scope = Scope::of(run, criterion, elapsed_ns)?;
+    match &criterion.metric {
+        Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
+        Metric::Errors => scope.errors(criterion),
+        Metric::Rate => Ok(scope.rate(criterion)),
+        Metric::InFlight => Ok(scope.in_flight(criterion)),
+        Metric::Unsent => scope.unsent(criterion),
+        Metric::LatenessP99 => scope.lateness(criterion),
+        Metric::Server(_) => Err("no server metrics recorded".into()),
+    }
+}
+
+/// Why there is nothing that a criterion could be of, if so; known before the run as well as behind it.
+pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
+    if matches!(criterion.metric, Metric::Server(_)) {
+        return Some("Loadline records no metrics of servers yet".into());
+    }
+    let why = Scope::of(run, criterion, 0).err()?;
+    let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
+        let phases = run.manifest.phases.iter();
+        phases.filter_map(|phase| phase.name.as_deref()).collect()
+    } else {
+        let iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
+        let labels = run.labels.iter().filter(|label| {
+            label.id > label::OTHER && (label.group == Group::Iteration) == iteration
+        });
+        labels.map(|label| label.text.as_str()).collect()
+    };
+    // A long list helps nobody; its beginning shows how the names look.
+    let known: Vec<String> = known
+        .iter()
+        .take(8)
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    Some(match known.as_slice() {
+        [] => why,
+        known => format!("{why} (there are {})", known.join(", ")),
+    })
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn of(
+        run: &'a Run,
+        criterion: &Criterion,
+        elapsed_ns: u64,
+    ) -> Result<Scope<'a>, String> {
+        let is_iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
+        let labels = match (&criterion.of, is_iteration) {
+            (None, false) => None,
+            (pattern, _) => {
+                let wanted = |label: &&measure::Label| {
+                    let named = pattern.as_ref().is_none_or(|pattern| {
+                        fits(pattern, &label.text) || fits(pattern, &label.name)
+                    });
+                    label.id != label::ALL
+                        && (label.group == Group::Iteration) == is_iteration
+                        && named
+                };
+                let found: Vec<LabelId> = run
+                    .labels
+                    .iter()
+                    .filter(wanted)
+                    .map(|label| label.id)
+                    .collect();
+                if found.is_empty() {
+                    return Err(match pattern {
+                        Some(pattern) => {
+                            format!("there is no label like \"{pattern}\"")
+                        }
+                        None => "no iterations were recorded".into(),
+                    });
+                }
+                Some(found)
+            }
+        };
+        let phases = match &criterion.phase {
+            None => None,
+            Some(name) => {
+                let found: Vec<u32> = run.manifest.phases_named(name).collect();
+                if found.is_empty() {
+                    return Err(format!("there is no phase \"{name}\""));
+                }
+                Some(found)
+            }
+        };
+        Ok(Scope {
+            run,
+            labels,
+            phases,
+            elapsed_ns,
+        })
+    }
+
+    pub(super) fn part(&self) -> Part {
+        self.run.totals.sum(|id, phase| {
+            let label = self
+                .labels
+                .as_ref()
+                .map_or(id == label::ALL, |labels| labels.contains(&id));
+            label
+                && self
+                    .phases
+                    .as_ref()
+                    .is_none_or(|phases| phases.contains(&phase))
+        })
+    }
+
+    /// All requests of the phases that are asked for.
+    pub(super) fn all_requests(&self) -> Part {
+        self.run.totals.sum(|id, phase| {
+            let phases = self.phases.as_ref();
+            id == label::ALL && phases.is_none_or(|phases| phases.contains(&phase))
+        })
+    }
+
+    /// Whether it is of some labels only; iterations of all scenarios are of all.
+    pub(super) fn is_of_labels(&self) -> bool {
+        self.labels.as_ref().is_some_and(|labels| {
+            let iterations = self.run.labels_of(Group::Iteration);
+            !iterations.map(|label| label.id).eq(labels.iter().copied())
+        })
+    }
+
+    /// A number by the length of the phases that are asked for.
+    pub(super) fn per_second(&self, n: u64) -> f64 {
+        per_second(n, self.length_ns())
+    }
+
+    fn time(&self, span: Span, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
+        let samples = Sampled::of(&self.part(), kind_of(span));
+        match stat {
+            Stat::Mean => mean(&samples, criterion),
+            Stat::Max => quantile(&samples, 1.0, criterion, self),
+            Stat::Quantile(q) => quantile(&samples, q, criterion, self),
+        }
+    }
+
+    fn lateness(&self, criterion: &Criterion) -> Result<Measured, String> {
+        if self.labels.is_some() {
+            return Err("lateness is recorded for the whole run, not by label".into());
+        }
+        let samples = Sampled::of(&self.part(), Kind::Lateness);
+        quantile(&samples, 0.99, criterion, self)
+    }
+
+    fn errors(&self, criterion: &Criterion) -> Result<Measured, String> {
+        let part = self.part();
+        let counters = &part.slot.counters;
+        let errors = counters.failed + counters.without_answer();
+        share_or_number(errors, counters.ended(), criterion)
+            .ok_or_else(|| "no request ended".into())
+    }
+
+    fn unsent(&self, criterion: &Criterion) -> Result<Measured, String> {
+        if self.phases.is_some() || self.labels.is_some() {
+            return Err(
+                "unsent arrivals are counted for the whole run, not by label or phase".into(),
+            );
+        }
+        let arrivals = of_arrivals(self.run);
+        let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
+            return Err("a closed loop plans no arrivals".into());
+        };
+        share_or_number(unsent, planned, criterion).ok_or_else(|| "no arrivals were planned".into())
+    }
+
+    fn rate(&self, criterion: &Criterion) -> Measured {
+        let value = per_second(self.part().slot.counters.ended(), self.length_ns());
+        plain(value, format!("{}/s", units::rate(value)), criterion)
+    }
+
+    /// The length of the phases that are asked for, up to the end of the run; the last one goes on to the last completion.
+    fn length_ns(&self) -> u64 {
+        let Some(phases) = &self.phases else {
+            return self.elapsed_ns;
+        };
+        let all = &self.run.manifest.phases;
+        let length = |index: &u32| {
+            let phase = all.get(*index as usize)?;
+            let end = if *index as usize + 1 == all.len() {
+                self.elapsed_ns
+            } else {
+                phase.end_ns.min(self.elapsed_ns)
+            };
+            Some(end.saturating_sub(phase.start_ns))
+        };
+        phases.iter().filter_map(length).sum()
+    }
+
+    fn in_flight(&self, criterion: &Criterion) -> Measured {
+        let rows = self.run.totals.rows.values().filter(|row| {
+            self.phases
+                .as_ref()
+                .is_none_or(|phases| phases.contains(&row.phase))
+        });
+        let max = rows.map(|row| row.run.in_flight.max).max().unwrap_or(0);
+        let mut measured = plain(max as f64, units::count(max), criterion);
+        measured.reason = self
+            .labels
+            .is_some()
+            .then(|| "counted over all labels".into());
+        measured
+    }
+}
+
+pub(super) fn kind_of(span: Span) -> Kind {
+    match span {
+        Span::Response => Kind::Response,
+        Span::Service => Kind::Service,
+        Span::Iteration => Kind::Iteration,
+    }
+}
+
+pub(super) fn bound(criterion: &Criterion) -> f64 {
+    match criterion.value {
+        Quantity::Number(n) | Quantity::Share(n) | Quantity::PerSecond(n) => n,
+        Quantity::Duration(ns) => ns as f64,
+    }
+}
+
+fn plain(value: f64, text: String, criterion: &Criterion) -> Measured {
+    Measured {
+        value: Some(value),
+        bound: bound(criterion),
+        text,
+        certain: true,
+        reason: None,
+    }
+}
+
+fn share_or_number(n: u64, of: u64, criterion: &Criterion) -> Option<Measured> {
+    if matches!(criterion.value, Quantity::Share(_)) {
+        let share = (of > 0).then(|| n as f64 / of as f64)?;
+        return Some(plain(
+            share,
+            format!(
+                "{} ({} of {})",
+                units::share(share),
+                units::count(n),
+                units::count(of)
+            ),
+            criterion,
+        ));
+    }
+    Some(plain(n as f64, units::count(n), criterion))
+}
+
+fn quantile(
+    samples: &Sampled,
+    q: f64,
+    criterion: &Criterion,
+    scope: &Scope<'_>,
+) -> Result<Measured, String> {
+    let Some(figure) = samples.quantile(q) else {
+        return Err("nothing was measured".into());
+    };
+    let bound = bound(criterion);
+    let open = if q < 1.0 {
+        scope.undecided(samples, q, bound as u64)
+    } else {
+        None
+    };
+    Ok(Measured {
+        value: figure.ns.map(|ns| ns as f64),
+        bound,
+        text: figure.to_string(),
+        certain: open.is_none(),
+        reason: open,
+    })
+}
+
+impl Scope<'_> {
+    /// Why the samples do not decide on which side of a bound a quantile lies; none when they do, with 99 % confidence.
+    fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
+        let inflation = self.inflation(samples.kind(), q, bound);
+        let (n, over) = (samples.count() as f64, samples.above(bound) as f64);
+        let decided = |factor: f64| {
+            let standing =
+                confidence::standing((n * factor) as u64, (over * factor) as u64, inflation, q);
+            standing != Standing::Open
+        };
+        if decided(1.0) {
+            return None;
+        }
+        let few = format!(
+            "{} samples do not decide it with 99 % confidence",
+            units::count(samples.count())
+        );
+        let factor = (1..=40).map(|i| 1.25f64.powi(i)).find(|f| decided(*f));
+        Some(match factor {
+            Some(factor) => {
+                let more = (self.length_ns() as f64 * (factor - 1.0) / 1e9).ceil();
+                let seconds = if more == 1.0 { "second" } else { "seconds" };
+                format!(
+                    "{few}: needs about {} more {seconds}",
+                    units::count(more as u64)
+                )
+            }
+            None => format!("{few}: it lies too close to the bound"),
+        })
+    }
+}
+
+impl Scope<'_> {
+    /// By how much its samples hang together, for judging the quantile `q` against a bound. Taken from all requests, of the phases that
+    /// are asked for: a label alone is too little.
+    pub(super) fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
+        // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
+        let own = Sampled::of(&self.part(), kind).into_times();
+        if confidence::lies_far(&own, q, bound)
+            && confidence::is_far(&self.parts_over_time(kind), q, bound)
+        {
+            return 1.0;
+        }
+        let totals = &self.run.totals;
+        totals.inflation(kind, q, bound, self.phases.as_deref())
+    }
+
+    /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
+    fn parts_over_time(&self, kind: Kind) -> Vec<Times> {
+        let history = &self.run.totals.history;
+        let lines: Vec<&Line> = match &self.labels {
+            None => vec![&history.all],
+            Some(labels) => labels
+                .iter()
+                .filter_map(|label| history.labels.get(label))
+                .collect(),
+        };
+        let mut points: Vec<Point> = lines
+            .into_iter()
+            .flat_map(Line::points)
+            .map(|(_, point)| point)
+            .filter(|point| self.reaches(point.span))
+            .collect();
+        points.sort_by_key(|point| point.span.0);
+        points
+            .iter()
+            .map(|point| Sampled::of(&point.part, kind).into_times())
+            .collect()
+    }
+
+    /// Whether a stretch of time has anything of the phases that are asked for.
+    fn reaches(&self, (from, to): (u64, u64)) -> bool {
+        let Some(phases) = &self.phases else {
+            return true;
+        };
+        let all = &self.run.manifest.phases;
+        phases.iter().any(|index| {
+            let phase = all.get(*index as usize);
+            let last = *index as usize + 1 == all.len();
+            phase.is_some_and(|phase| {
+                from < phase.end_ns && to > phase.start_ns || last && from >= phase.end_ns
+            })
+        })
+    }
+}
+
+fn mean(samples: &Sampled, criterion: &Criterion) -> Result<Measured, String> {
+    let Some(mean) = samples.mean_ns() else {
+        return Err("nothing was answered".into());
+    };
+    let mut measured = plain(mean, units::time(mean.round() as u64), criterion);
+    if samples.unanswered() > 0 {
+        measured.certain = false;
+        measured.reason = Some(format!(
+            "{} requests had no answer: the mean is only that of the others",
+            units::count(samples.unanswered())
+        ));
+    }
+    Ok(measured)
+}

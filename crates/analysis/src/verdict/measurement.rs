@@ -1,0 +1,329 @@
+//! Whether the measurement can be trusted. Only effects decide: being late, not sending what was planned, running out of
+//! descriptors or ports, a closed loop at a busy core. CPU, steal, throttling and stalls are the reasons that are named.
+
+use measure::{
+    Fault, Kind, label,
+    slot::Counters,
+    summary::{Figure, Times},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use record::{Model, Row, Run, units};
+
+use crate::summary::{Arrivals, Requests};
+
+/// Whether the measurement can be trusted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// VALID, DEGRADED or INVALID.
+    pub verdict: String,
+    /// Why, in words; the figures of a valid one.
+    pub reasons: Vec<String>,
+    /// The stretches of time in which the generator was late, in nanoseconds from the start.
+    pub late_ns: Vec<(u64, u64)>,
+    /// The beginning of the first of them.
+    pub first_bad_ns: Option<u64>,
+    /// 99th percentile of lateness, in nanoseconds; none where nothing was due at a moment (closed loops).
+    pub lateness_p99_ns: Option<u64>,
+    /// 99th percentile of by how much a worker came too late to look around: for so long it could neither send nor read. None where
+    /// the record does not say.
+    #[serde(default)]
+    pub stall_p99_ns: Option<u64>,
+    /// Share of the plan that was sent; none in a closed loop.
+    pub sent: Option<f64>,
+    /// The busiest worker's share of a core, time spent spinning left out.
+    pub cpu: f64,
+    /// Of the worker that lacked it most: the share of the time for which it was ready to run and waited for a CPU.
+    #[serde(default)]
+    pub waiting: f64,
+    /// How far requests under way, sampled by a clock of their own, are from rate × time, as a share. None where there were
+    /// too few to tell.
+    pub littles_law: Option<f64>,
+}
+
+impl Measurement {
+    /// The line that ends every run.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("measurement {}  {}", self.verdict, self.reasons.join(" · "))
+    }
+}
+
+/// Lateness below this is never held against a run.
+pub const LATE_NS: u64 = 1_000_000;
+/// Nor is lateness below this share of the reported 99th percentile.
+const LATE_SHARE: f64 = 0.05;
+/// More of the plan than this must not be missing.
+const UNSENT_SHARE: f64 = 0.005;
+/// A core of which more than this is used is busy.
+const BUSY: f64 = 0.85;
+/// A worker of a closed loop that waits for a CPU for more of its time than this measures its neighbours too.
+const CROWDED: f64 = 0.25;
+/// More steal, or throttling, than this is worth naming.
+const STEAL: f64 = 0.02;
+/// Fewer sightings of a request under way than this, and chance alone puts the two figures a per cent or more apart.
+const SEEN: u64 = 10_000;
+
+/// While a run goes on it is not stamped before so long, and so many requests: its first moments decide nothing.
+const SETTLED_NS: u64 = 10_000_000_000;
+const SETTLED: u64 = 200;
+
+/// Judges the measurement; none when there was nothing to measure, or while a run is too young to be stamped.
+#[must_use]
+pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measurement> {
+    let all = run.totals.label(label::ALL);
+    let too_young = run.totals.last_end_ns() < SETTLED_NS || all.slot.counters.ended() < SETTLED;
+    if requests.issued == 0 || run.live && too_young {
+        return None;
+    }
+    let own = |kind| {
+        let times = all.slot.histogram(kind, measure::Outcome::Ok);
+        times.and_then(|h| h.quantile(0.99))
+    };
+    let (lateness, stalls) = (own(Kind::Lateness), own(Kind::Stall));
+    let is_closed = run.manifest.load.model == Model::Closed;
+    let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
+        Figure::Ns(ns) | Figure::NoAnswer(ns) => ns,
+        Figure::Empty => 0,
+    };
+    let bound = LATE_NS.max((reported as f64 * LATE_SHARE) as u64);
+    let mut m = Measurement {
+        verdict: "VALID".into(),
+        reasons: Vec::new(),
+        late_ns: stretches(run, |row| {
+            let effect = if is_closed {
+                row.stall_p99_ns
+            } else {
+                row.lateness_p99_ns
+            };
+            effect.is_some_and(|p99| p99 > bound)
+        }),
+        first_bad_ns: None,
+        lateness_p99_ns: lateness,
+        stall_p99_ns: stalls,
+        sent: sent(arrivals),
+        cpu: busiest(run.totals.rows.values()),
+        waiting: most_waiting(run.totals.rows.values()),
+        littles_law: littles_law(run),
+    };
+    m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
+    let invalid = effects(run, &m, (&all.slot.counters, is_closed), bound);
+    if !invalid.is_empty() {
+        m.verdict = "INVALID".into();
+        m.reasons = invalid;
+    } else if is_closed && m.cpu > BUSY {
+        m.verdict = "DEGRADED".into();
+        m.reasons = vec![format!(
+            "generator-bound: throughput is a lower bound (generator CPU {})",
+            units::share(m.cpu)
+        )];
+    } else if is_closed && m.waiting > CROWDED {
+        m.verdict = "DEGRADED".into();
+        m.reasons = vec![format!(
+            "generator-bound: throughput is a lower bound (its workers waited for a CPU for {} of the time: fewer of them, or more cores)",
+            percent(m.waiting)
+        )];
+    } else {
+        m.reasons = figures(&m, is_closed);
+    }
+    Some(m)
+}
+
+/// What the generator did to the figures: what makes a measurement invalid.
+fn effects(
+    run: &Run,
+    m: &Measurement,
+    (counters, is_closed): (&Counters, bool),
+    bound: u64,
+) -> Vec<String> {
+    let mut invalid = Vec::new();
+    if let Some(p99) = m.lateness_p99_ns.filter(|p99| *p99 > bound) {
+        invalid.push(format!(
+            "{}: lateness p99 {}",
+            because(run, &m.late_ns, "late"),
+            units::time(p99)
+        ));
+    }
+    if let Some(p99) = m.stall_p99_ns.filter(|p99| is_closed && *p99 > bound) {
+        invalid.push(format!(
+            "{}: stall p99 {}",
+            because(run, &m.late_ns, "held up"),
+            units::time(p99)
+        ));
+    }
+    if let Some(sent) = m.sent.filter(|sent| 1.0 - sent > UNSENT_SHARE) {
+        invalid.push(format!(
+            "{} of the plan was never sent",
+            units::share(1.0 - sent)
+        ));
+    }
+    for (fault, name) in [
+        (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
+        (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
+        (Fault::OutOfMemory, "no room left in the generator's memory"),
+    ] {
+        let faults = counters.faults.0.iter().filter(|(f, _)| *f == fault);
+        let n = faults.map(|(_, n)| n).sum::<u64>();
+        if n > 0 {
+            invalid.push(format!("{name} for {} requests", units::count(n)));
+        }
+    }
+    invalid
+}
+
+/// What a valid measurement says for itself.
+fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
+    let mut figures = Vec::new();
+    figures.extend(
+        m.stall_p99_ns
+            .filter(|_| is_closed)
+            .map(|ns| format!("stall p99 {}", units::time(ns))),
+    );
+    figures.extend(
+        m.lateness_p99_ns
+            .map(|ns| format!("lateness p99 {}", units::time(ns))),
+    );
+    figures.extend(m.sent.map(|sent| format!("{} of plan sent", percent(sent))));
+    figures.push(format!("generator CPU {}", percent(m.cpu)));
+    figures.extend(
+        m.littles_law
+            .map(|off| format!("Little's law within {}", units::share(off.max(0.001)))),
+    );
+    figures
+}
+
+/// A share that is close to one keeps the digits that tell it from one.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        // Never rounded up to all of it.
+        p if (99.0..100.0).contains(&p) => format!("{:.2} %", (p * 100.0).floor() / 100.0),
+        p if p >= 10.0 => format!("{p:.0} %"),
+        _ => units::share(share),
+    }
+}
+
+fn sent(arrivals: &Arrivals) -> Option<f64> {
+    let planned = arrivals.planned.filter(|planned| *planned > 0)?;
+    Some(1.0 - arrivals.unsent.unwrap_or(0) as f64 / planned as f64)
+}
+
+/// The intervals that are marked, neighbours joined.
+fn stretches(run: &Run, is_bad: impl Fn(&Row) -> bool) -> Vec<(u64, u64)> {
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for row in run.totals.rows.values().filter(|row| is_bad(row)) {
+        match stretches.last_mut() {
+            // One interval without an arrival between two late ones is no recovery.
+            Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
+            _ => stretches.push(row.span),
+        }
+    }
+    stretches
+}
+
+/// The busiest worker's share of a core over some intervals.
+fn busiest<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+    let mut time = 0;
+    let mut work: Vec<u64> = Vec::new();
+    for row in rows {
+        time += row.span.1 - row.span.0;
+        work.resize(work.len().max(row.run.cpu_ns.len()), 0);
+        for (i, cpu) in row.run.cpu_ns.iter().enumerate() {
+            work[i] += cpu.saturating_sub(row.run.spin_ns.get(i).copied().unwrap_or(0));
+        }
+    }
+    work.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
+}
+
+/// The largest share of the time for which a worker was ready to run and did not.
+fn most_waiting<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+    let mut time = 0;
+    let mut waiting: Vec<u64> = Vec::new();
+    for row in rows {
+        time += row.span.1 - row.span.0;
+        waiting.resize(waiting.len().max(row.run.waiting_ns.len()), 0);
+        for (sum, ns) in waiting.iter_mut().zip(&row.run.waiting_ns) {
+            *sum += ns;
+        }
+    }
+    waiting.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
+}
+
+/// Why the generator was late, or held up, and when.
+fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
+    let inside = |row: &&Row| {
+        stretches
+            .iter()
+            .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
+    };
+    let rows: Vec<&Row> = run.totals.rows.values().filter(inside).collect();
+    let time: u64 = rows.iter().map(|row| row.host_length_ns()).sum();
+    let share = |ns: u64| (ns as f64 / time.max(1) as f64).min(1.0);
+    let steal = share(
+        rows.iter()
+            .map(|row| row.steal_ns.iter().max().copied().unwrap_or(0))
+            .sum(),
+    );
+    let throttled = share(rows.iter().map(|row| row.throttled_ns).sum());
+    let waiting = most_waiting(rows.iter().copied());
+    let stall = rows.iter().map(|row| row.run.stall_ns).max().unwrap_or(0);
+    let cause = if busiest(rows.iter().copied()) > BUSY {
+        "generator CPU-bound".to_owned()
+    } else if throttled > STEAL {
+        format!(
+            "generator throttled by its control group ({} of the time)",
+            units::share(throttled)
+        )
+    } else if steal > STEAL {
+        format!("the hypervisor took {} of the CPU", units::share(steal))
+    } else if waiting > CROWDED {
+        format!(
+            "the generator's workers waited for a CPU for {} of the time",
+            units::share(waiting.min(1.0))
+        )
+    } else if stall > LATE_NS {
+        format!(
+            "generator held up, without the CPU for up to {}",
+            units::time(stall)
+        )
+    } else {
+        format!("generator {how}")
+    };
+    format!("{cause}{}", ranges(stretches))
+}
+
+fn ranges(stretches: &[(u64, u64)]) -> String {
+    const SHOWN: usize = 3;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let text = |(from, to): &(u64, u64)| format!("{:.1}-{:.1}", seconds(*from), seconds(*to));
+    let shown: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
+    match stretches.len() {
+        0 => String::new(),
+        n if n > SHOWN => format!(" {} s and {} times more", shown.join(", "), n - SHOWN),
+        _ => format!(" {} s", shown.join(", ")),
+    }
+}
+
+/// |sampled − rate × time| / sampled, where time is what a request is under way for: wait and service.
+fn littles_law(run: &Run) -> Option<f64> {
+    let (mut sum, mut samples, mut elapsed) = (0u64, 0u64, 0u64);
+    for row in run.totals.rows.values() {
+        sum += row.run.in_flight.sum;
+        samples += row.run.in_flight.samples;
+        elapsed += row.span.1 - row.span.0;
+    }
+    if sum < SEEN {
+        return None;
+    }
+    let sampled = sum as f64 / samples as f64;
+    let all = run.totals.label(label::ALL);
+    let total = |kind| {
+        measure::Outcome::ALL
+            .into_iter()
+            .filter_map(|outcome| all.slot.histogram(kind, outcome))
+            .map(measure::Histogram::sum)
+            .sum::<u128>()
+    };
+    let expected = (total(Kind::Wait) + total(Kind::Service)) as f64 / elapsed.max(1) as f64;
+    Some((sampled - expected).abs() / sampled)
+}

@@ -1,0 +1,178 @@
+//! A printed row as a row of ours: seconds become nanoseconds, and what was not printed stays open.
+
+use std::collections::BTreeMap;
+
+use measure::{LabelId, label::Group};
+
+use crate::import::{Figure as Printed, Report, Tool, model};
+
+use analysis::summary::{Figure, Row, Stats, per_second, share_of};
+
+/// Nanoseconds of a second.
+const NS: f64 = 1e9;
+
+/// All requests of a report.
+pub fn all(report: &Report, elapsed_ns: u64) -> Row {
+    let mut all = row(
+        &report.all,
+        report.tool,
+        0,
+        Group::Request,
+        "all requests",
+        elapsed_ns,
+    );
+    // Artillery times answers: how many requests there were is another figure.
+    if report.tool == Tool::Artillery && report.all.requests.is_none() {
+        (all.count, all.errors, all.error_share) = (0, 0, None);
+        all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
+        all.not_told.extend(["count", "errors"].map(str::to_owned));
+        if report.all.rate.is_none() {
+            all.not_told.push("per_second".to_owned());
+        }
+    }
+    all.not_told.sort();
+    all.not_told.dedup();
+    all
+}
+
+/// Answers that Artillery counts by their status and not among its failures; other tools count failures themselves.
+pub fn bad_codes(printed: &model::Row, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
+    let codes = printed
+        .codes
+        .iter()
+        .filter(move |_| tool == Tool::Artillery);
+    codes.filter_map(|figure| {
+        let code: u16 = figure.name.rsplit('.').next()?.parse().ok()?;
+        (code >= 400).then_some((code, figure.value as u64))
+    })
+}
+
+/// Requests that were answered as they should not be, as far as that was counted.
+pub fn failed(printed: &model::Row, tool: Tool) -> u64 {
+    let bad: u64 = bad_codes(printed, tool).map(|(_, n)| n).sum();
+    whole(&printed.failures).unwrap_or(0).max(bad)
+}
+
+pub fn row(
+    printed: &model::Row,
+    tool: Tool,
+    id: LabelId,
+    group: Group,
+    text: &str,
+    elapsed_ns: u64,
+) -> Row {
+    let answers = printed.latency.as_ref().map(|latency| &latency.count);
+    let known = whole(&printed.requests).or_else(|| whole(answers?));
+    let count = known.unwrap_or(0);
+    let unanswered = unanswered(printed, count);
+    let errors = match tool {
+        Tool::Artillery => (failed(printed, tool) + unanswered).min(count),
+        // A tool that counts failures counts those without an answer among them.
+        _ => failed(printed, tool).max(unanswered),
+    };
+    let errors_are_told = match tool {
+        Tool::Artillery => !printed.codes.is_empty() || !printed.errors.is_empty(),
+        // They print a line about failures only when there were any.
+        Tool::Wrk | Tool::Wrk2 => known.is_some(),
+        Tool::Locust | Tool::Loadline => printed.failures.is_some(),
+    };
+    let told = [
+        ("count", known.is_some()),
+        ("errors", errors_are_told && known.is_some()),
+        (
+            "per_second",
+            printed.rate.is_some() || (known.is_some() && elapsed_ns > 0),
+        ),
+        ("bytes_in", printed.mean_bytes.is_some() && known.is_some()),
+    ];
+    let rate = printed.rate.as_ref().map(|rate| rate.value);
+    let codes = printed.codes.iter().filter_map(|figure| {
+        let code = figure.name.rsplit('.').next()?.parse().ok()?;
+        Some((code, figure.value as u64))
+    });
+    Row {
+        id,
+        group,
+        text: text.to_owned(),
+        count,
+        errors,
+        error_share: share_of(errors, count).filter(|_| errors_are_told),
+        per_second: if elapsed_ns > 0 && known.is_some() {
+            per_second(count, elapsed_ns)
+        } else {
+            rate.unwrap_or(0.0)
+        },
+        service: stats(printed),
+        response: None,
+        iteration: None,
+        codes: codes.collect(),
+        none: if unanswered > 0 {
+            BTreeMap::from([("none".to_owned(), unanswered)])
+        } else {
+            BTreeMap::new()
+        },
+        bytes_out: 0,
+        bytes_in: printed
+            .mean_bytes
+            .as_ref()
+            .map_or(0, |mean| (mean.value * count as f64) as u64),
+        not_told: told
+            .into_iter()
+            .filter(|(_, told)| !told)
+            .map(|(name, _)| name.to_owned())
+            .collect(),
+    }
+}
+
+pub fn whole(figure: &Option<Printed>) -> Option<u64> {
+    figure.as_ref().map(|figure| figure.value as u64)
+}
+
+/// Requests without an answer: what the tool counted of them, or what its answers leave over.
+fn unanswered(printed: &model::Row, count: u64) -> u64 {
+    let errors = printed.errors.iter();
+    let counted: u64 = errors
+        .filter(|error| error.unanswered == Some(true))
+        .map(|error| error.count.value as u64)
+        .sum();
+    let left = whole(&printed.responses).map_or(0, |answers| count.saturating_sub(answers));
+    counted.max(left)
+}
+
+/// The statistics of a row; none when the tool printed none.
+pub fn stats(printed: &model::Row) -> Option<Stats> {
+    let latency = printed.latency.as_ref()?;
+    let more = printed
+        .percentiles
+        .iter()
+        .flat_map(|more| &more.percentiles);
+    let known: Vec<(f64, u64)> = latency
+        .percentiles
+        .iter()
+        .chain(more)
+        .map(|(share, figure)| (*share, ns(figure)))
+        .collect();
+    let at = |share: f64| {
+        let found = known.iter().find(|(known, _)| (known - share).abs() < 1e-9);
+        found.map_or(Figure::not_given(), |(_, ns)| Figure::of(*ns))
+    };
+    let one = |figure: &Option<Printed>| figure.as_ref().map(ns);
+    Some(Stats {
+        count: whole(&latency.count)
+            .or_else(|| whole(&printed.requests))
+            .unwrap_or(0),
+        unanswered: 0,
+        mean_ns: latency.mean.as_ref().map(|mean| mean.value * NS),
+        min_ns: one(&latency.min),
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: one(&latency.max).map_or_else(|| at(1.0), Figure::of),
+    })
+}
+
+fn ns(figure: &Printed) -> u64 {
+    (figure.value * NS).round() as u64
+}

@@ -1,0 +1,411 @@
+//! What another tool left, as a summary and a series of our own shape, so that the same renderings show it. Nothing is made up: a
+//! figure that the tool did not print is left open, what its times are is said, and what contradicts itself is said as well.
+
+mod course;
+mod figures;
+
+use measure::label::Group;
+
+use crate::{
+    check,
+    import::{Import, Report, Tool, model::Row as Printed},
+};
+
+use analysis::{
+    conclusions::{self, Strip},
+    page::Page,
+    summary::{self, Arrivals, ErrorRow, Identity, Level, Requests, Row, Summary, share_of},
+};
+
+use record::{
+    FileFacts, Layout, LoadFacts, Manifest, Model, SCHEMA, Start, State, Tool as Writer, units, utc,
+};
+
+/// A text that cannot be shown as a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotARun(pub String);
+
+impl std::fmt::Display for NotARun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotARun {}
+
+/// The run of what was read from these files, the main one first.
+///
+/// # Errors
+/// When there is no run in them, or more than one.
+pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
+    let (name, first) = imports.first().ok_or_else(|| NotARun("no file".into()))?;
+    let report = together(imports)?;
+    let series = course::of(&report);
+    let mut summary = blank(name, &report);
+    fill(&mut summary, &report);
+    summary.notes = notes(imports, first);
+    summary.verdict = conclusions::strip(&summary);
+    summary.assumptions = vec![times_are(report.tool).to_owned()];
+    if report.tool == Tool::Artillery {
+        summary.assumptions.push(
+            "Artillery calls no request failed for its status: answers with status 400 and above are counted as failed here.".to_owned(),
+        );
+    }
+    if report.periods_run_on && !course::has_windows(&report) {
+        summary.notes.push(
+            "the percentiles of this history are those since the start (it was written without --csv-full-history): none of them stands \
+             for a moment, so they are not drawn over time".to_owned(),
+        );
+    }
+    Ok(Page {
+        manifest: manifest(&summary, imports),
+        series,
+        summary,
+    })
+}
+
+/// One report from all files of a run: Locust leaves four of them.
+fn together(imports: &[(String, Import)]) -> Result<Report, NotARun> {
+    let mut whole: Option<Report> = None;
+    for (name, import) in imports {
+        // A console's periods come before its summary.
+        let mut runs = import.reports.iter().filter(|report| !report.is_period);
+        let report = runs
+            .next()
+            .ok_or_else(|| NotARun(format!("{name}: periods of a run, without its summary")))?;
+        let more = runs.count();
+        if more > 0 {
+            return Err(NotARun(format!(
+                "{name}: {} runs in one file, of which a report shows one: put each into a file of its own",
+                more + 1
+            )));
+        }
+        if report.tool == Tool::Loadline {
+            return Err(NotARun(format!(
+                "{name}: a summary of Loadline's own; give the run's folder, or its name"
+            )));
+        }
+        let mut report = report.clone();
+        let periods = import.reports.iter().filter(|report| report.is_period);
+        report.periods.extend(periods.cloned());
+        match &mut whole {
+            None => whole = Some(report),
+            Some(whole) => join(whole, report),
+        }
+    }
+    whole.ok_or_else(|| NotARun("no run".into()))
+}
+
+/// What one file says and the others do not.
+fn join(whole: &mut Report, other: Report) {
+    if other.title == "exceptions" {
+        // Of the test's own code, not of requests.
+        return;
+    }
+    whole.all.errors.extend(other.all.errors);
+    whole.periods.extend(other.periods);
+    whole.periods_run_on |= other.periods_run_on;
+    if whole.rows.is_empty() {
+        whole.rows = other.rows;
+    }
+    if whole.all.requests.is_none() {
+        let errors = std::mem::take(&mut whole.all.errors);
+        whole.all = Printed {
+            errors,
+            ..other.all
+        };
+    }
+}
+
+fn blank(name: &str, report: &Report) -> Summary {
+    let began_s = course::began_s(report);
+    let wall_ns = began_s.map_or(0, |s| (s * 1e9) as u64);
+    let elapsed_ns = course::elapsed_ns(report);
+    Summary {
+        schema: summary::SCHEMA,
+        run: Identity {
+            name: file_name(name).to_owned(),
+            target: String::new(),
+            door: report.tool.name().to_lowercase(),
+            started_utc: began_s
+                .map_or_else(|| "–".into(), |_| utc(wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ")),
+            started_wall_ns: wall_ns,
+            state: State::Complete,
+            ended_by: None,
+            model: model(report),
+            load: load(report),
+            elapsed_ns,
+            imported_from: Some(report.tool.name().to_owned()),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            workers: None,
+            seed: None,
+            record_ends_ns: None,
+        },
+        verdict: Strip::default(),
+        criteria: Vec::new(),
+        measurement: None,
+        exit_code: 0,
+        arrivals: None,
+        requests: Requests::default(),
+        phases: Vec::new(),
+        scenarios: Vec::new(),
+        trend: None,
+        recovery: None,
+        all: figures::all(report, elapsed_ns),
+        labels: Vec::new(),
+        iterations: Vec::new(),
+        ladders: Vec::new(),
+        confidence: Vec::new(),
+        lateness: None,
+        wait: None,
+        connect: None,
+        tls: None,
+        in_flight: Level::default(),
+        users: Level::default(),
+        connections_opened: 0,
+        errors: Vec::new(),
+        conclusions: Vec::new(),
+        assumptions: Vec::new(),
+        notes: Vec::new(),
+        record: None,
+    }
+}
+
+/// A path's last part.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn fill(summary: &mut Summary, report: &Report) {
+    let elapsed_ns = summary.run.elapsed_ns;
+    let row = |(i, printed): (usize, &Printed)| {
+        let id = u16::try_from(i + 2).unwrap_or(u16::MAX);
+        figures::row(
+            printed,
+            report.tool,
+            id,
+            Group::Request,
+            &printed.name,
+            elapsed_ns,
+        )
+    };
+    summary.labels = report.rows.iter().enumerate().map(row).collect();
+    if let Some(bytes) = &report.bytes {
+        summary.all.bytes_in = bytes.value as u64;
+        summary.all.not_told.retain(|name| name != "bytes_in");
+    }
+    summary.requests = requests(&summary.all);
+    summary.arrivals = arrivals(report);
+    summary.errors = report
+        .all
+        .errors
+        .iter()
+        .filter_map(|printed| error(printed, summary.all.count))
+        .chain(
+            figures::bad_codes(&report.all, report.tool).map(|(code, count)| {
+                error_row(format!("status {code}"), "failed", count, summary.all.count)
+            }),
+        )
+        .collect();
+    summary
+        .errors
+        .sort_by_key(|row| std::cmp::Reverse(row.count));
+    if let Some(length) = &report.sessions.length {
+        let mut printed = Printed::new("virtual users", report.place);
+        printed.requests.clone_from(&length.count);
+        printed.latency = Some(length.clone());
+        let id = u16::try_from(report.rows.len() + 2).unwrap_or(u16::MAX);
+        let mut users = figures::row(
+            &printed,
+            report.tool,
+            id,
+            Group::Iteration,
+            "virtual users",
+            elapsed_ns,
+        );
+        users.iteration = users.service.take();
+        summary.iterations = vec![users];
+    }
+}
+
+/// Of the requests of another tool it is known how many there were and how many it calls failed.
+fn requests(all: &Row) -> Requests {
+    let none: u64 = all.none.values().sum();
+    let failed = all.errors.saturating_sub(none);
+    Requests {
+        issued: all.count,
+        ok: all.count.saturating_sub(all.errors),
+        failed,
+        none,
+        none_by_class: all.none.clone(),
+        redirects: 0,
+        under_way: 0,
+        adds_up: true,
+    }
+}
+
+fn arrivals(report: &Report) -> Option<Arrivals> {
+    let count = |figure: &Option<crate::import::Figure>| figure.as_ref().map(|f| f.value as u64);
+    let sessions = &report.sessions;
+    let started = count(&sessions.created)?;
+    let completed = count(&sessions.completed)?;
+    // Who is neither completed nor told to have failed may be either.
+    let failed = count(&sessions.failed).or_else(|| (completed == started).then_some(0))?;
+    Some(Arrivals {
+        planned: None,
+        until_stop: false,
+        started,
+        skipped: 0,
+        unsent: None,
+        completed,
+        failed,
+        abandoned: started.saturating_sub(completed + failed),
+        under_way: 0,
+        adds_up: completed + failed <= started,
+    })
+}
+
+fn error(printed: &crate::import::model::Failures, requests: u64) -> Option<ErrorRow> {
+    let count = printed.count.value as u64;
+    let reason = printed.count.name.trim_start_matches("errors.").to_owned();
+    let class = if printed.unanswered == Some(true) {
+        "none"
+    } else {
+        "failed"
+    };
+    (count > 0).then(|| error_row(reason, class, count, requests))
+}
+
+fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow {
+    ErrorRow {
+        reason,
+        class: class.to_owned(),
+        count,
+        share: share_of(count, requests),
+        labels: Vec::new(),
+        first: None,
+        last_ns: None,
+    }
+}
+
+fn model(report: &Report) -> Model {
+    match report.tool {
+        Tool::Wrk | Tool::Locust => Model::Closed,
+        Tool::Artillery | Tool::Wrk2 | Tool::Loadline => Model::Open,
+    }
+}
+
+fn load(report: &Report) -> String {
+    let bound = report.bound.as_ref();
+    let bound = bound.map(|bound| format!("{} {}", bound.figure.shown(), bound.what));
+    let threads = report
+        .threads
+        .as_ref()
+        .map(|n| format!("{} threads", n.shown()));
+    let parts: Vec<String> = threads.into_iter().chain(bound).collect();
+    let tool = report.tool.name();
+    if parts.is_empty() {
+        format!("as {tool} printed it")
+    } else {
+        format!("{} of {tool}", parts.join(" and "))
+    }
+}
+
+/// What a tool's times are, which no rendering can change.
+fn times_are(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Artillery => {
+            "Times are Artillery's: from sending a request to the headers of its answer, in whole milliseconds, percentiles within 1 %. \
+             A request without an answer is in none of them."
+        }
+        Tool::Wrk => {
+            "Times are wrk's: in a closed loop, so that a stall of the server is seen once per connection, with samples that wrk adds \
+             afterwards; a request without an answer is in none of them."
+        }
+        Tool::Wrk2 => {
+            "Times are wrk2's: from the moment at which a request should have been sent, by its pace."
+        }
+        Tool::Locust => {
+            "Times are Locust's: from sending a request to its whole answer, in a closed loop, so that a stall of the server is seen once \
+             per user; percentiles have two digits."
+        }
+        Tool::Loadline => "Times are Loadline's.",
+    }
+}
+
+fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
+    let mut notes = vec![format!(
+        "read from {}: whether its generator kept up cannot be told from such a file",
+        first.format
+    )];
+    for (name, import) in imports {
+        for report in import
+            .reports
+            .iter()
+            .filter(|report| report.title == "exceptions")
+        {
+            let thrown = report
+                .all
+                .errors
+                .iter()
+                .map(|error| error.count.value as u64);
+            notes.push(format!(
+                "{}: {} exceptions in the test's own code",
+                file_name(name),
+                units::count(thrown.sum())
+            ));
+        }
+        let audit = check::of(import);
+        let findings = audit.findings.iter();
+        notes.extend(findings.map(|finding| {
+            let text = finding.to_string();
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!("{}: {text}", file_name(name))
+        }));
+    }
+    notes
+}
+
+fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
+    Manifest {
+        schema: SCHEMA,
+        state: State::Complete,
+        tool: Writer {
+            name: "loadline".into(),
+            version: summary.run.version.clone(),
+        },
+        pid: 0,
+        command: Vec::new(),
+        door: summary.run.door.clone(),
+        name: summary.run.name.clone(),
+        target: String::new(),
+        load: LoadFacts {
+            model: summary.run.model,
+            text: summary.run.load.clone(),
+            planned: None,
+            users: None,
+            end_ns: summary.run.elapsed_ns,
+        },
+        phases: Vec::new(),
+        scenarios: Vec::new(),
+        criteria: Vec::new(),
+        stop: Vec::new(),
+        notes: Vec::new(),
+        plugins: plan::plugins::Plugins::default(),
+        workers: 0,
+        seed: 0,
+        start: Start {
+            wall_ns: summary.run.started_wall_ns,
+            monotonic_ns: 0,
+            utc: summary.run.started_utc.clone(),
+        },
+        end: None,
+        files: imports
+            .iter()
+            .map(|(name, _)| FileFacts::of(name))
+            .collect(),
+        git: None,
+        host: record::Host::default(),
+        histograms: Layout::default(),
+    }
+}

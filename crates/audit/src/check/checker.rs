@@ -1,0 +1,249 @@
+//! The tools of the checks: comparing ranges, counting relations, writing findings.
+
+use crate::import::{Figure, Range, model::Total};
+
+use record::units;
+
+use super::finding::{Finding, Kind, Named};
+
+/// Figures may differ by so much, beyond their rounding.
+pub const MARGIN: f64 = 0.02;
+/// Sums of so many parts are written out.
+const WRITTEN_OUT: usize = 8;
+/// What adding up binary fractions may cost.
+const EPSILON: f64 = 1e-12;
+
+/// How far two values are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Off {
+    /// Not at all: rounding explains it.
+    Not,
+    /// By less than the margin.
+    Little,
+    /// By more.
+    Much,
+}
+
+/// Compares what should be equal.
+#[must_use]
+pub fn off(a: Range, b: Range) -> Off {
+    let gap = a.gap(b);
+    // The smaller of the two, so that a figure changed by more than the margin is always found.
+    let size = a.high.min(b.high).max(0.0);
+    if gap <= EPSILON * a.high.max(b.high) || gap.is_nan() {
+        Off::Not
+    } else if gap <= MARGIN * size {
+        Off::Little
+    } else {
+        Off::Much
+    }
+}
+
+/// Whether a value is above another for certain.
+#[must_use]
+pub fn above(a: Range, b: Range) -> bool {
+    a.low > b.high * (1.0 + EPSILON) + f64::MIN_POSITIVE
+}
+
+/// Collects findings.
+pub struct Checker {
+    findings: Vec<Finding>,
+    relations: usize,
+    needs_column: bool,
+}
+
+impl Checker {
+    /// A checker that has found nothing.
+    pub fn new(needs_column: bool) -> Checker {
+        Checker {
+            findings: Vec::new(),
+            relations: 0,
+            needs_column,
+        }
+    }
+
+    /// The findings, and how many relations were checked.
+    pub fn done(self) -> (Vec<Finding>, usize) {
+        (self.findings, self.relations)
+    }
+
+    /// A relation is looked at.
+    pub fn look(&mut self) {
+        self.relations += 1;
+    }
+
+    /// A relation does not hold; the first figure is the one whose place it gets.
+    pub fn find(&mut self, kind: Kind, relation: &'static str, figures: &[&Figure], text: String) {
+        let Some(first) = figures.first() else { return };
+        self.findings.push(Finding {
+            kind,
+            relation,
+            line: first.place.line,
+            column: first.place.column,
+            text,
+            figures: figures.iter().map(|figure| Named::from(*figure)).collect(),
+            needs_column: self.needs_column,
+        });
+    }
+
+    /// `small` must not be larger than `large`.
+    pub fn order(&mut self, relation: &'static str, small: &Figure, large: &Figure) {
+        self.order_of(relation, (small, small.range), (large, large.range));
+    }
+
+    /// The same with ranges that allow for more than rounding.
+    pub fn order_of(
+        &mut self,
+        relation: &'static str,
+        (small, small_range): (&Figure, Range),
+        (large, large_range): (&Figure, Range),
+    ) {
+        self.look();
+        if above(small_range, large_range) {
+            let text = format!("{} is above {}", small.named(), large.named());
+            self.find(Kind::Contradiction, relation, &[small, large], text);
+        }
+    }
+
+    /// Two figures say the same.
+    pub fn same(&mut self, relation: &'static str, a: &Figure, b: &Figure) {
+        self.look();
+        let kind = match off(a.range, b.range) {
+            Off::Not => return,
+            Off::Little if a.range.low < a.range.high => Kind::Remark,
+            _ => Kind::Contradiction,
+        };
+        let text = format!(
+            "{}, but {} ({})",
+            a.named(),
+            b.named(),
+            by(a.value, b.value)
+        );
+        self.find(kind, relation, &[a, b], text);
+    }
+
+    /// A total and its parts. Counts are whole and must come out exactly; `small_is_fine` lets differences pass as remarks
+    /// where the two were not counted at the same moment.
+    pub fn sum(
+        &mut self,
+        relation: &'static str,
+        total: &Figure,
+        parts: &[&Figure],
+        is: Total,
+        small_is_fine: bool,
+    ) {
+        self.look();
+        let sum = parts
+            .iter()
+            .fold(Range::exactly(0.0), |sum, part| sum.plus(part.range));
+        let (differs, how) = match is {
+            Total::Sum => (off(total.range, sum) != Off::Not, "="),
+            Total::AtMost => (above(total.range, sum), "= only"),
+            Total::AtLeast => (above(sum, total.range), "="),
+        };
+        if !differs {
+            return;
+        }
+        let is_count = total.range.low == total.range.high;
+        let little = off(total.range, sum) == Off::Little || total.range.gap(sum) <= 2.0;
+        let kind = if little && (small_is_fine || !is_count) {
+            Kind::Remark
+        } else {
+            Kind::Contradiction
+        };
+        let value: f64 = parts.iter().map(|part| part.value).sum();
+        let shown = if is_count {
+            units::count(value as u64)
+        } else {
+            units::decimal(value)
+        };
+        let text = format!(
+            "{}, but {} {how} {shown} ({})",
+            total.named(),
+            parts_in_words(parts),
+            by(total.value, value)
+        );
+        let mut figures = vec![total];
+        figures.extend(parts);
+        self.find(kind, relation, &figures, text);
+    }
+}
+
+fn parts_in_words(parts: &[&Figure]) -> String {
+    match parts {
+        [] => "nothing".into(),
+        _ if parts.len() <= WRITTEN_OUT => {
+            let named: Vec<String> = parts.iter().map(|part| part.named()).collect();
+            named.join(" + ")
+        }
+        [first, .., last] => format!(
+            "the {} figures from {} to {}",
+            parts.len(),
+            first.named(),
+            last.named(),
+        ),
+        [one] => one.named(),
+    }
+}
+
+/// By how much a figure is off what it should be: `-50 %`, or `+1` where a share would not show it.
+#[must_use]
+pub fn by(value: f64, should: f64) -> String {
+    let difference = value - should;
+    let share = 100.0 * difference / should;
+    if !share.is_finite() || share.abs() < 0.1 {
+        let digits = if difference.abs() < 10.0 && difference.fract() != 0.0 {
+            3
+        } else {
+            0
+        };
+        return format!("{difference:+.digits$}");
+    }
+    let digits = usize::from(share.abs() < 9.95);
+    format!("{share:+.digits$} %")
+}
+
+/// Longer times are nobody's; they come from figures that are not what they seem.
+const LONGEST_S: f64 = 1e9;
+
+/// A time for people: three digits.
+#[must_use]
+pub fn time(seconds: f64) -> String {
+    units::time((seconds.min(LONGEST_S) * 1e9) as u64)
+}
+
+/// A length of time for people: in words.
+#[must_use]
+pub fn length(seconds: f64) -> String {
+    units::duration((seconds.min(LONGEST_S) * 1e9) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_and_two_per_cent() {
+        let range = |low, high| Range { low, high };
+        assert_eq!(off(range(1.0, 2.0), range(2.0, 3.0)), Off::Not);
+        assert_eq!(
+            off(Range::exactly(100.0), Range::exactly(101.9)),
+            Off::Little
+        );
+        assert_eq!(off(Range::exactly(100.0), Range::exactly(102.1)), Off::Much);
+        assert_eq!(off(Range::exactly(102.1), Range::exactly(100.0)), Off::Much);
+        assert_eq!(off(Range::exactly(0.0), Range::exactly(0.0)), Off::Not);
+        assert_eq!(off(Range::ANY, Range::exactly(5.0)), Off::Not);
+        assert!(above(Range::exactly(1.0), Range::exactly(0.0)));
+        assert!(!above(Range::exactly(0.0), Range::exactly(0.0)));
+    }
+
+    #[test]
+    fn differences_in_words() {
+        assert_eq!(by(266.0, 527.0), "-50 %");
+        assert_eq!(by(554.0, 527.0), "+5.1 %");
+        assert_eq!(by(166_001.0, 166_000.0), "+1");
+        assert_eq!(by(1.0, 0.0), "+1");
+        assert_eq!(by(0.0, 0.0), "+0");
+    }
+}

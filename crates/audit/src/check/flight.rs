@@ -1,0 +1,175 @@
+//! Little's law: rate × mean time = requests in flight. Tools that wait for their answers cannot have more of them under way
+//! than they have connections or users; a generator that samples its own level must find what the law says.
+
+use crate::import::{
+    Figure, Range, Report,
+    model::{Bound, InFlight, Rates, Row},
+};
+
+use record::units;
+
+use super::{
+    checker::{Checker, MARGIN, by, time},
+    finding::Kind,
+};
+
+/// Users who do not wait are in requests for at least this share of their time.
+const FULL: f64 = 0.97;
+/// Below this they wait on purpose.
+const WAITING: f64 = 0.5;
+/// Levels lower than this are too coarse to compare.
+const LOWEST_LEVEL: f64 = 0.05;
+/// A sampled mean may be off by so many of its standard errors.
+const ERRORS: f64 = 4.0;
+
+/// Checks Little's law.
+pub fn check(checker: &mut Checker, report: &Report) {
+    if let (Some(bound), false) = (&report.bound, report.rates == Rates::Current) {
+        bounded(checker, report, bound);
+    }
+    if let Some(in_flight) = &report.in_flight {
+        sampled(checker, report, in_flight);
+    }
+}
+
+/// What is multiplied: a rate and a mean, of all requests or row by row.
+struct Product<'a> {
+    factors: Vec<(&'a Figure, &'a Figure)>,
+}
+
+impl<'a> Product<'a> {
+    fn of(report: &'a Report, bound: &'a Bound) -> Option<Product<'a>> {
+        let factors = |row: &'a Row| {
+            let mean = row
+                .latency
+                .as_ref()
+                .and_then(|latency| latency.mean.as_ref());
+            Some((row.rate.as_ref()?, mean?))
+        };
+        if let (Some(rate), Some(mean)) = (&report.all.rate, &bound.mean) {
+            return Some(Product {
+                factors: vec![(rate, mean)],
+            });
+        }
+        let all = factors(&report.all).map(|factors| vec![factors]);
+        let factors = all.or_else(|| report.rows.iter().map(factors).collect())?;
+        (!factors.is_empty()).then_some(Product { factors })
+    }
+
+    fn range(&self) -> Range {
+        let products = self
+            .factors
+            .iter()
+            .map(|(rate, mean)| rate.range.times(mean.range));
+        products.fold(Range::exactly(0.0), Range::plus)
+    }
+
+    fn value(&self) -> f64 {
+        self.factors
+            .iter()
+            .map(|(rate, mean)| rate.value * mean.value)
+            .sum()
+    }
+
+    fn in_words(&self) -> String {
+        let each = |(rate, mean): &(&Figure, &Figure)| {
+            format!("{}/s × {}", units::rate(rate.value), mean.shown())
+        };
+        self.factors
+            .iter()
+            .map(each)
+            .collect::<Vec<_>>()
+            .join(" + ")
+    }
+
+    fn figures(&self) -> Vec<&'a Figure> {
+        // The means first: they are what is wrong most often.
+        let means = self.factors.iter().map(|(_, mean)| *mean);
+        means
+            .chain(self.factors.iter().map(|(rate, _)| *rate))
+            .collect()
+    }
+}
+
+fn bounded(checker: &mut Checker, report: &Report, bound: &Bound) {
+    let Some(product) = Product::of(report, bound) else {
+        return;
+    };
+    checker.look();
+    let (level, limit) = (product.range(), bound.figure.range);
+    let mut figures = product.figures();
+    figures.push(&bound.figure);
+    let share = product.value() / bound.figure.value;
+    let law = format!(
+        "{} = {} requests in flight",
+        product.in_words(),
+        units::rate(product.value())
+    );
+    if level.low > limit.high * (1.0 + MARGIN) {
+        let allowed = match figures.as_slice() {
+            [_, rate, bound] => format!(
+                "; at this rate {} {} allow a mean of {} at most",
+                bound.shown(),
+                bound.name,
+                time(bound.value / rate.value)
+            ),
+            _ => String::new(),
+        };
+        let because = if bound.because.is_empty() {
+            String::new()
+        } else {
+            format!("; {}", bound.because)
+        };
+        let text = format!(
+            "{law}, on {} {} ({}){because}{allowed}",
+            bound.figure.shown(),
+            bound.what,
+            by(product.value(), bound.figure.value),
+        );
+        let kind =
+            if level.low > limit.high * bound.contradicts_above && report.rates == Rates::Whole {
+                Kind::Contradiction
+            } else {
+                Kind::Remark
+            };
+        checker.find(kind, "Little's law", &figures, text);
+    } else if bound.should_be_full && level.high < limit.low * FULL && share > WAITING {
+        let text = format!(
+            "{law}, of {} {}: {} of their time is outside of requests: think time, a generator that could not keep \
+             up, or a slow start that the mean includes",
+            bound.figure.shown(),
+            bound.what,
+            units::share(1.0 - share),
+        );
+        checker.find(Kind::Remark, "Little's law", &figures, text);
+    }
+}
+
+/// The level was sampled at random moments; it is as sure as its samples are many and independent.
+fn sampled(checker: &mut Checker, report: &Report, in_flight: &InFlight) {
+    let (Some(rate), Some(span)) = (&report.all.rate, &report.span) else {
+        return;
+    };
+    let in_request: f64 = in_flight.times.iter().map(|figure| figure.value).sum();
+    let level = rate.value * in_request;
+    if level < LOWEST_LEVEL {
+        return;
+    }
+    checker.look();
+    let samples = span.seconds.value / in_flight.every_s.max(2.0 * in_request);
+    let error = ERRORS * (level / samples.max(1.0)).sqrt();
+    let should = Range::exactly(level).widened(MARGIN, error);
+    if should.gap(in_flight.mean.range) > 0.0 {
+        let text = format!(
+            "{}, but {}/s × {} = {} requests in flight ({})",
+            in_flight.mean.named(),
+            units::rate(rate.value),
+            time(in_request),
+            units::rate(level),
+            by(in_flight.mean.value, level)
+        );
+        let mut figures = vec![&in_flight.mean, rate];
+        figures.extend(&in_flight.times);
+        checker.find(Kind::Contradiction, "Little's law", &figures, text);
+    }
+}

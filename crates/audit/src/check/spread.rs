@@ -1,0 +1,234 @@
+//! Whether mean, deviation and percentiles can belong to the same samples: percentiles say in which stretch how large a share of
+//! the samples lies, and that leaves little room for the others.
+
+use crate::import::{Figure, Range, model::Latency};
+
+use super::{
+    checker::{Checker, Off, above, off, time},
+    finding::Kind,
+};
+
+/// Shares within a standard deviation may differ by so much from what percentiles say.
+const SHARE: f64 = 0.02;
+
+/// Checks whether statistics can be of the same samples.
+pub fn check(checker: &mut Checker, latency: &Latency) {
+    let segments = Segments::of(latency);
+    mean(checker, latency, segments.as_ref());
+    deviation(checker, latency, segments.as_ref());
+    within(checker, latency);
+}
+
+/// Where the samples lie: shares of them, each between two values.
+struct Segments<'a> {
+    list: Vec<(f64, Range)>,
+    /// A percentile is off by up to a sample.
+    slack: f64,
+    figures: Vec<&'a Figure>,
+}
+
+impl Segments<'_> {
+    fn of(latency: &Latency) -> Option<Segments<'_>> {
+        let count = latency.count.as_ref()?.value;
+        let mut figures: Vec<&Figure> = latency.percentiles.iter().map(|(_, f)| f).collect();
+        figures.extend([&latency.min, &latency.max].into_iter().flatten());
+        let mut list = Vec::new();
+        let mut share = 0.0;
+        let mut low = latency.min.as_ref().map_or(0.0, |min| min.range.low);
+        let mut knots: Vec<(f64, Range)> = latency
+            .percentiles
+            .iter()
+            .map(|(p, f)| {
+                (
+                    *p,
+                    f.range.widened(latency.blur.share, latency.blur.amount_s),
+                )
+            })
+            .collect();
+        if let Some(max) = &latency.max {
+            knots.push((1.0, max.range));
+        }
+        for (p, range) in knots {
+            if p < share {
+                return None;
+            }
+            list.push((
+                p - share,
+                Range {
+                    low,
+                    high: range.high.max(low),
+                },
+            ));
+            (share, low) = (p, range.low.max(low.min(range.low)));
+        }
+        let is_closed = share >= 1.0 && list.len() > 2 && count >= 1.0;
+        is_closed.then(|| Segments {
+            slack: list.len() as f64 / count,
+            list,
+            figures,
+        })
+    }
+
+    /// The range of the samples' mean of a quantity that rises with the value.
+    fn mean(&self) -> Range {
+        let sum = |end: fn(&Range) -> f64| -> f64 {
+            self.list
+                .iter()
+                .map(|(share, range)| share * end(range))
+                .sum()
+        };
+        let slack = self.slack * self.widest();
+        Range {
+            low: (sum(|range| range.low) - slack).max(0.0),
+            high: sum(|range| range.high) + slack,
+        }
+    }
+
+    /// The range of their variance around a mean.
+    fn variance(&self, mean: Range) -> Range {
+        let mut sum = Range::exactly(0.0);
+        for (share, range) in &self.list {
+            let near = range.gap(mean);
+            let far = (range.high - mean.low)
+                .abs()
+                .max((mean.high - range.low).abs());
+            sum = sum.plus(Range {
+                low: share * near * near,
+                high: share * far * far,
+            });
+        }
+        let slack = self.slack * self.widest() * self.widest();
+        sum.widened(0.0, slack)
+    }
+
+    fn widest(&self) -> f64 {
+        let lows = self.list.iter().map(|(_, range)| range.low);
+        let highs = self.list.iter().map(|(_, range)| range.high);
+        highs.fold(0.0, f64::max) - lows.fold(f64::INFINITY, f64::min)
+    }
+}
+
+fn mean(checker: &mut Checker, latency: &Latency, segments: Option<&Segments<'_>>) {
+    let (Some(mean), Some(segments)) = (&latency.mean, segments) else {
+        return;
+    };
+    checker.look();
+    let allowed = segments.mean();
+    if off(mean.range, allowed) == Off::Much {
+        let text = format!(
+            "{}, but with these percentiles a mean lies between {} and {}",
+            mean.named(),
+            time(allowed.low),
+            time(allowed.high)
+        );
+        let mut figures = vec![mean];
+        figures.extend(&segments.figures);
+        checker.find(Kind::Contradiction, "mean", &figures, text);
+    }
+}
+
+/// A deviation cannot be larger than the mean's distances from both ends allow, nor leave the percentiles unexplained.
+fn deviation(checker: &mut Checker, latency: &Latency, segments: Option<&Segments<'_>>) {
+    let (Some(stdev), Some(mean), Some(max)) = (&latency.stdev, &latency.mean, &latency.max) else {
+        return;
+    };
+    let n = latency
+        .count
+        .as_ref()
+        .map_or(2.0, |count| count.value.max(2.0));
+    let of_samples = (n / (n - 1.0)).sqrt();
+    let above_mean = (max.range.high - mean.range.low).max(0.0);
+    let highest = (above_mean * mean.range.high).sqrt() * of_samples;
+    checker.look();
+    if off(
+        stdev.range,
+        Range {
+            low: 0.0,
+            high: highest,
+        },
+    ) == Off::Much
+    {
+        let text = format!(
+            "{}, but values from 0 to {} with {} deviate by {} at most",
+            stdev.named(),
+            max.named(),
+            mean.named(),
+            time(highest)
+        );
+        checker.find(Kind::Contradiction, "deviation", &[stdev, mean, max], text);
+        return;
+    }
+    let Some(segments) = segments else { return };
+    checker.look();
+    let variance = segments.variance(mean.range);
+    let allowed = Range {
+        low: variance.low.sqrt(),
+        high: variance.high.sqrt() * of_samples,
+    };
+    if off(stdev.range, allowed) == Off::Much {
+        let text = format!(
+            "{}, but with these percentiles and {} a deviation lies between {} and {}",
+            stdev.named(),
+            mean.named(),
+            time(allowed.low),
+            time(allowed.high)
+        );
+        let mut figures = vec![stdev, mean];
+        figures.extend(&segments.figures);
+        checker.find(Kind::Contradiction, "deviation", &figures, text);
+    }
+}
+
+/// The share within a deviation of the mean is known from the percentiles, roughly.
+fn within(checker: &mut Checker, latency: &Latency) {
+    let (Some(share), Some(mean), Some(stdev)) = (&latency.within, &latency.mean, &latency.stdev)
+    else {
+        return;
+    };
+    checker.look();
+    let upper = mean.range.plus(stdev.range);
+    let lower = Range {
+        low: (mean.range.low - stdev.range.high).max(0.0),
+        high: mean.range.high - stdev.range.low,
+    };
+    let (below_upper, below_lower) = (below(latency, upper), below(latency, lower));
+    let allowed = Range {
+        low: (below_upper.low - below_lower.high - SHARE).max(0.0),
+        high: (below_upper.high - below_lower.low + SHARE).min(1.0),
+    };
+    if above(share.range, allowed) || above(allowed, share.range) {
+        let text = format!(
+            "{}, but from {} to {} there are between {:.0} % and {:.0} % of the samples",
+            share.named(),
+            time(lower.low),
+            time(upper.high),
+            allowed.low * 100.0,
+            allowed.high * 100.0
+        );
+        let mut figures = vec![share, mean, stdev];
+        figures.extend(latency.percentiles.iter().map(|(_, figure)| figure));
+        checker.find(Kind::Contradiction, "deviation", &figures, text);
+    }
+}
+
+/// The share of samples below a value.
+fn below(latency: &Latency, value: Range) -> Range {
+    if value.high <= 0.0 {
+        return Range::exactly(0.0);
+    }
+    let max = latency.max.as_ref().map(|max| (1.0, max));
+    let known = latency.percentiles.iter().map(|(p, f)| (*p, f)).chain(max);
+    let mut range = Range {
+        low: 0.0,
+        high: 1.0,
+    };
+    for (p, figure) in known {
+        if figure.range.high <= value.low {
+            range.low = range.low.max(p);
+        }
+        if figure.range.low >= value.high {
+            range.high = range.high.min(p);
+        }
+    }
+    range
+}

@@ -1,0 +1,186 @@
+//! A figure as a tool printed it: its value, what the value may have been before it was rounded, and where it stands. Relations
+//! between figures are decided on these ranges, so that rounding alone never contradicts anything.
+
+use serde::Serialize;
+
+use record::units;
+
+/// Where something stands in a file; both from 1, columns in characters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// What a value may be: a closed range of numbers that are not negative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// At least this.
+    pub low: f64,
+    /// At most this.
+    pub high: f64,
+}
+
+impl Range {
+    /// The whole range of values.
+    pub const ANY: Range = Range {
+        low: 0.0,
+        high: f64::INFINITY,
+    };
+
+    /// One value.
+    #[must_use]
+    pub fn exactly(value: f64) -> Range {
+        Range {
+            low: value,
+            high: value,
+        }
+    }
+
+    /// The sum of two values.
+    #[must_use]
+    pub fn plus(self, other: Range) -> Range {
+        Range {
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
+    }
+
+    /// The product of two values.
+    #[must_use]
+    pub fn times(self, other: Range) -> Range {
+        Range {
+            low: self.low * other.low,
+            high: finite_or(self.high * other.high, f64::INFINITY),
+        }
+    }
+
+    /// The quotient of two values; of a divisor that may be zero there is no upper end.
+    #[must_use]
+    pub fn over(self, other: Range) -> Range {
+        Range {
+            low: finite_or(self.low / other.high, 0.0),
+            high: if other.low > 0.0 {
+                self.high / other.low
+            } else {
+                f64::INFINITY
+            },
+        }
+    }
+
+    /// The same, wider on both sides by a share of the value and by an absolute amount.
+    #[must_use]
+    pub fn widened(self, share: f64, amount: f64) -> Range {
+        Range {
+            low: (self.low * (1.0 - share) - amount).max(0.0),
+            high: self.high * (1.0 + share) + amount,
+        }
+    }
+
+    /// How far apart two ranges are; 0 where they meet.
+    #[must_use]
+    pub fn gap(self, other: Range) -> f64 {
+        (self.low - other.high).max(other.low - self.high).max(0.0)
+    }
+}
+
+/// 0 / 0 and 0 × ∞ say nothing.
+fn finite_or(value: f64, otherwise: f64) -> f64 {
+    if value.is_nan() { otherwise } else { value }
+}
+
+/// A number that a tool printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is, in the tool's words: `http.request_rate`, `GET / # reqs`.
+    pub name: String,
+    /// As printed: `266/sec`, `13.40ms`.
+    pub text: String,
+    /// The unit where the tool prints none beside the number: `ms`.
+    pub unit: &'static str,
+    /// Where it stands.
+    pub place: Place,
+    /// The value as printed, in seconds, bytes, per second, or a plain number.
+    pub value: f64,
+    /// What it may have been before it was printed.
+    pub range: Range,
+}
+
+impl Figure {
+    /// The figure for people: thousands separators in whole numbers, a space before the unit of a time.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        if self.unit == "ns" {
+            return units::time((self.value.min(1e9) * 1e9) as u64);
+        }
+        let end = self
+            .text
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')))
+            .unwrap_or(self.text.len());
+        let (digits, rest) = self.text.split_at(end);
+        let number = digits
+            .parse()
+            .map_or_else(|_| digits.to_owned(), units::count);
+        let unit = if rest.is_empty() { self.unit } else { rest };
+        let gap = if unit.starts_with(char::is_alphabetic) {
+            " "
+        } else {
+            ""
+        };
+        format!("{number}{gap}{unit}")
+    }
+
+    /// Its name and value.
+    #[must_use]
+    pub fn named(&self) -> String {
+        format!("{} {}", self.name, self.shown())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_hold_what_their_figures_may_be() {
+        let a = Range {
+            low: 1.0,
+            high: 2.0,
+        };
+        let b = Range {
+            low: 4.0,
+            high: 5.0,
+        };
+        assert_eq!(a.plus(b).high, 7.0);
+        assert_eq!(a.times(b).low, 4.0);
+        assert_eq!((b.over(a).low, b.over(a).high), (2.0, 5.0));
+        assert_eq!((a.gap(b), b.gap(a), a.gap(a)), (2.0, 2.0, 0.0));
+        let nothing = Range::exactly(0.0);
+        assert_eq!(nothing.over(nothing), Range::ANY);
+        assert_eq!(nothing.times(Range::ANY).low, 0.0);
+    }
+
+    #[test]
+    fn figures_are_shown_with_separators_and_spaces() {
+        let shown = |text: &str, unit| {
+            let figure = Figure {
+                name: "x".into(),
+                text: text.into(),
+                unit,
+                place: Place::default(),
+                value: 1.5e-3,
+                range: Range::ANY,
+            };
+            figure.shown()
+        };
+        assert_eq!(shown("166000", ""), "166,000");
+        assert_eq!(shown("13.40ms", ""), "13.40 ms");
+        assert_eq!(shown("266/sec", ""), "266/sec");
+        assert_eq!(shown("190.6", "ms"), "190.6 ms");
+        assert_eq!(shown("1661", "ms"), "1,661 ms");
+        assert_eq!(shown("75.66%", ""), "75.66%");
+        assert_eq!(shown("1500000", "ns"), "1.50 ms");
+    }
+}

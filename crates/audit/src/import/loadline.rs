@@ -1,0 +1,218 @@
+//! Loadline's own `summary.json`: the ledgers, the rows and their times, and the levels that were sampled.
+
+use super::{
+    figure::{Figure, Range},
+    json::{Node, Value},
+    model::{
+        Cover, InFlight, Latency, Ledger, Report, Row, Span, Tool,
+        Total::{self, AtLeast, AtMost, Sum},
+    },
+    number::Rounding,
+};
+
+/// Nanoseconds in seconds.
+const NS: f64 = 1e-9;
+/// Levels are sampled so often, in seconds.
+const SAMPLED_EVERY_S: f64 = 0.01;
+
+/// Whether it is a summary.
+#[must_use]
+pub fn is(root: &Node) -> bool {
+    ["schema", "run", "requests", "all", "labels"]
+        .iter()
+        .all(|key| root.get(key).is_some())
+}
+
+/// The report of a summary.
+#[must_use]
+pub fn read(root: &Node) -> Vec<Report> {
+    let mut report = Report::new(Tool::Loadline, "summary", root.place);
+    let span = root.get("run").and_then(|run| run.get("elapsed_ns"));
+    report.span = span
+        .and_then(|node| time("elapsed", node))
+        .map(|seconds| Span {
+            seconds,
+            idle_s: 0.0,
+            least_s: 0.0,
+            rate_is: None,
+        });
+    if let Some(all) = root.get("all") {
+        report.all = row(all, &mut report.ledgers);
+    }
+    let labels = root.get("labels").into_iter().flat_map(Node::items);
+    report.rows = labels
+        .map(|label| row(label, &mut report.ledgers))
+        .collect();
+    report.cover = Cover::All;
+    ledgers(root, &mut report.ledgers);
+    report.in_flight = in_flight(root);
+    let iterations = root.get("iterations").into_iter().flat_map(Node::items);
+    let mut iterations: Vec<Row> = iterations
+        .map(|node| row(node, &mut report.ledgers))
+        .collect();
+    if !iterations.is_empty() {
+        // Iterations are counted apart from requests.
+        let mut other = Report::new(Tool::Loadline, "iterations", root.place);
+        other.span.clone_from(&report.span);
+        other.rows.append(&mut iterations);
+        return vec![report, other];
+    }
+    vec![report]
+}
+
+fn count(name: &str, node: Option<&Node>) -> Option<Figure> {
+    node?.figure(name, Rounding::Exact, 1.0)
+}
+
+/// A time in nanoseconds: a number, or the `ns` of a figure.
+fn time(name: &str, node: &Node) -> Option<Figure> {
+    let mut figure = node
+        .get("ns")
+        .unwrap_or(node)
+        .figure(name, Rounding::Exact, NS)?;
+    figure.unit = "ns";
+    Some(figure)
+}
+
+fn row(node: &Node, ledgers: &mut Vec<Ledger>) -> Row {
+    let name = node.get("text").and_then(Node::text).unwrap_or_default();
+    let label = |what: &str| format!("{name} {what}");
+    let mut row = Row::new(name, node.place);
+    row.requests = count(&label("count"), node.get("count"));
+    row.failures = count(&label("errors"), node.get("errors"));
+    row.failed_share = share(&label("error_share"), node.get("error_share"));
+    row.rate = precise(&label("per_second"), node.get("per_second"));
+    let times = ["service", "response", "iteration"];
+    let mut times = times
+        .iter()
+        .filter_map(|kind| latency(&label(kind), node.get(kind)?));
+    row.latency = times.next();
+    row.others = times.collect();
+    let counts = |key: &str| -> Vec<Figure> {
+        let members = node.get(key).into_iter().flat_map(Node::members);
+        members
+            .filter_map(|(member, value)| count(&label(member), Some(value)))
+            .collect()
+    };
+    row.codes = counts("codes");
+    if let (Some(total), false) = (&row.requests, row.codes.is_empty()) {
+        let mut ends = row.codes.clone();
+        // An answer that broke off has a status and is in a class of those without a complete answer.
+        ends.extend(counts("none"));
+        ledgers.push(ledger(total, ends, AtMost));
+        ledgers.push(ledger(total, row.codes.clone(), AtLeast));
+    }
+    if let Some(total) = &row.failures {
+        ledgers.push(ledger(total, counts("none"), AtLeast));
+    }
+    row
+}
+
+fn latency(name: &str, node: &Node) -> Option<Latency> {
+    let mut latency = Latency {
+        name: name.to_owned(),
+        count: count(&format!("{name} count"), node.get("count")),
+        ..Latency::default()
+    };
+    let figure = |key: &str| time(&format!("{name} {key}"), node.get(key)?);
+    latency.min = figure("min_ns");
+    latency.mean = precise(&format!("{name} mean_ns"), node.get("mean_ns")).map(|mean| Figure {
+        value: mean.value * NS,
+        range: mean.range.times(Range::exactly(NS)),
+        unit: "ns",
+        ..mean
+    });
+    latency.max = figure("max");
+    let shares = [
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p95", 0.95),
+        ("p99", 0.99),
+        ("p999", 0.999),
+    ];
+    for (key, share) in shares {
+        latency.percentiles.extend(figure(key).map(|f| (share, f)));
+    }
+    // Histograms keep three digits.
+    latency.blur.share = 0.002;
+    // With unanswered requests the mean is that of the others, and the percentiles are not.
+    let unanswered = count("unanswered", node.get("unanswered"))?;
+    if unanswered.value > 0.0 {
+        latency.mean = None;
+        latency.min = None;
+    }
+    Some(latency)
+}
+
+/// A number with all its digits.
+fn precise(name: &str, node: Option<&Node>) -> Option<Figure> {
+    let figure = node?.figure(name, Rounding::Exact, 1.0)?;
+    Some(Figure {
+        range: figure.range.widened(1e-9, 0.0),
+        text: shorter(&figure),
+        ..figure
+    })
+}
+
+fn share(name: &str, node: Option<&Node>) -> Option<Figure> {
+    precise(name, node)
+}
+
+/// Sixteen digits are nobody's reading.
+fn shorter(figure: &Figure) -> String {
+    record::units::decimal(figure.value)
+}
+
+fn ledgers(root: &Node, ledgers: &mut Vec<Ledger>) {
+    let mut sum = |of: &str, total: &str, parts: &[&str]| {
+        let Some(node) = root.get(of) else { return };
+        let figure = |key: &str| {
+            let value = node.get(key).filter(|n| n.value != Value::Word("null"))?;
+            count(&format!("{of} {key}"), Some(value))
+        };
+        let Some(total) = figure(total) else { return };
+        let parts = parts.iter().filter_map(|part| figure(part)).collect();
+        ledgers.push(ledger(&total, parts, Sum));
+    };
+    sum("arrivals", "planned", &["started", "skipped", "unsent"]);
+    sum(
+        "arrivals",
+        "started",
+        &["completed", "failed", "abandoned", "under_way"],
+    );
+    sum("requests", "issued", &["ok", "failed", "none", "under_way"]);
+    let classes = root.get("requests").and_then(|r| r.get("none_by_class"));
+    let none = root.get("requests").and_then(|r| r.get("none"));
+    if let (Some(classes), Some(total)) = (classes, count("requests none", none)) {
+        let parts = classes
+            .members()
+            .filter_map(|(name, n)| count(name, Some(n)));
+        ledgers.push(ledger(&total, parts.collect(), Sum));
+    }
+}
+
+fn ledger(total: &Figure, parts: Vec<Figure>, is: Total) -> Ledger {
+    Ledger {
+        total: total.clone(),
+        parts,
+        is,
+    }
+}
+
+/// A request is under way from when a worker turned to it until its answer is complete.
+fn in_flight(root: &Node) -> Option<InFlight> {
+    let all = root.get("all")?;
+    let mean = |node: &Node, name: &str| {
+        let unanswered = count("unanswered", node.get("unanswered"))?;
+        let figure = time(name, node.get("mean_ns")?)?;
+        (unanswered.value == 0.0).then_some(figure)
+    };
+    let service = mean(all.get("service")?, "service mean")?;
+    let wait = mean(root.get("wait")?, "wait mean")?;
+    let sampled = precise("in flight", root.get("in_flight")?.get("mean"))?;
+    Some(InFlight {
+        mean: sampled,
+        times: vec![service, wait],
+        every_s: SAMPLED_EVERY_S,
+    })
+}

@@ -1,0 +1,136 @@
+//! Changing one figure of a text, and asking whether the auditor names it.
+
+use audit::{
+    check::{self, Audit, Kind},
+    import::{self, Figure},
+};
+
+pub fn audit(text: &str) -> Audit {
+    check::of(&import::read(text).unwrap())
+}
+
+pub fn contradictions(text: &str) -> Vec<String> {
+    let findings = audit(text).findings;
+    findings
+        .iter()
+        .filter(|finding| finding.kind == Kind::Contradiction)
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// Every figure that is read from a text.
+pub fn figures(text: &str) -> Vec<Figure> {
+    let import = import::read(text).unwrap();
+    import::figures(&import.reports)
+        .into_iter()
+        .cloned()
+        .collect()
+}
+
+/// The figures of a name.
+pub fn named(text: &str, name: &str) -> Vec<Figure> {
+    let mut figures = figures(text);
+    figures.retain(|figure| figure.name == name);
+    figures
+}
+
+/// The last figure of a name, which in a console's output is the summary's.
+pub fn last(text: &str, name: &str) -> Figure {
+    let found = named(text, name).pop();
+    assert!(found.is_some(), "no figure {name} in\n{text}");
+    found.unwrap()
+}
+
+/// The text with a figure's digits replaced by a number, printed with as many decimals.
+pub fn with(text: &str, figure: &Figure, value: f64) -> String {
+    let (place, mut out) = (figure.place, String::new());
+    for (i, line) in text.split_inclusive('\n').enumerate() {
+        if i + 1 != place.line {
+            out.push_str(line);
+            continue;
+        }
+        let at = line.char_indices().nth(place.column - 1).unwrap().0;
+        let old = number_at(&line[at..]);
+        let decimals = old
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        out.push_str(&line[..at]);
+        out.push_str(&format!("{value:.decimals$}"));
+        out.push_str(&line[at + old.len()..]);
+    }
+    out
+}
+
+/// The same with a number rounded up to what can be printed with those decimals.
+pub fn with_at_least(text: &str, figure: &Figure, value: f64) -> String {
+    let step = step(text, figure);
+    with(text, figure, (value / step).ceil() * step)
+}
+
+/// The printed number, in the printed unit.
+pub fn printed(text: &str, figure: &Figure) -> f64 {
+    let line = text.lines().nth(figure.place.line - 1).unwrap();
+    let at = line.char_indices().nth(figure.place.column - 1).unwrap().0;
+    number_at(&line[at..]).parse().unwrap()
+}
+
+fn number_at(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    text[..end.unwrap_or(text.len())].trim_end_matches('.')
+}
+
+/// One unit of the last digit.
+pub fn step(text: &str, figure: &Figure) -> f64 {
+    let line = text.lines().nth(figure.place.line - 1).unwrap();
+    let at = line.char_indices().nth(figure.place.column - 1).unwrap().0;
+    let number = number_at(&line[at..]);
+    let decimals = number.split_once('.').map_or(0, |(_, d)| d.len());
+    10f64.powi(-i32::try_from(decimals).unwrap())
+}
+
+/// Where a figure is bound.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Way {
+    Up,
+    Down,
+}
+
+/// Changes a figure by a little more than 2 % and rounding, and wants it named. `rounding` is how many of its last digits the
+/// figures that it is bound to leave open; `more` is what the tool's own definition leaves open besides, as a share.
+pub fn caught(
+    text: &str,
+    figure: &Figure,
+    way: Way,
+    rounding: f64,
+    more: f64,
+) -> Result<(), String> {
+    let old = printed(text, figure);
+    let change = old * (0.021 + more) + rounding * step(text, figure);
+    let new = match way {
+        Way::Up => old + change,
+        Way::Down => old - change,
+    };
+    if new < 0.0 {
+        return Ok(());
+    }
+    let changed = with(text, figure, new);
+    named_in(&changed, figure).map_err(|error| format!("from {old} to {new}: {error}"))
+}
+
+/// Whether any finding names the figure; otherwise what was found.
+pub fn named_in(text: &str, figure: &Figure) -> Result<(), String> {
+    let audit = audit(text);
+    let is_named = audit.findings.iter().any(|finding| {
+        let mut figures = finding.figures.iter();
+        figures.any(|named| (named.line, named.column) == (figure.place.line, figure.place.column))
+    });
+    if is_named {
+        return Ok(());
+    }
+    Err(format!(
+        "{} at {:?} was not named:\n{}\n{text}",
+        figure.name,
+        figure.place,
+        audit.text()
+    ))
+}

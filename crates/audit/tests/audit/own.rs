@@ -1,0 +1,148 @@
+//! Loadline's own summary: the same relations, its ledgers, and its sampled level.
+
+use analysis::summary;
+use audit::check;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{
+    change::{Way, caught, contradictions, figures, last, named_in, with},
+    random::{Rng, Samples},
+    support::{Folder, plan, write},
+};
+
+/// Statistics as the summary has them.
+fn stats(samples: &Samples) -> Value {
+    let ns = |ms: f64| (ms * 1e6) as u64;
+    let at = |q: f64| {
+        let rank = ((q * samples.n() as f64).ceil() as usize).max(1);
+        json!({ "ns": ns(samples.0[rank - 1]), "beyond": samples.n() - rank })
+    };
+    json!({
+        "count": samples.n(),
+        "unanswered": 0,
+        "mean_ns": samples.mean() * 1e6,
+        "min_ns": ns(samples.min()),
+        "p50": at(0.5),
+        "p90": at(0.9),
+        "p95": at(0.95),
+        "p99": at(0.99),
+        "p999": at(0.999),
+        "max": at(1.0),
+    })
+}
+
+/// A run in which every request was answered.
+fn random(seed: u64) -> String {
+    let rng = &mut Rng(seed);
+    let elapsed_s = rng.magnitude(2.0, 600.0);
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    for i in 0..rng.whole(1, 5) {
+        let n = rng.whole(20, 800) as usize;
+        let base = rng.magnitude(0.05, 900.0);
+        let times: Vec<f64> = rng
+            .times(n, base)
+            .iter()
+            .map(|ms| ms.min(1_900.0))
+            .collect();
+        let failed = rng.whole(0, n as u64);
+        rows.push((format!("GET /{i}"), Samples::new(times.clone()), failed));
+        all.extend(times);
+    }
+    let failed: u64 = rows.iter().map(|row| row.2).sum();
+    let whole = ("all requests".to_owned(), Samples::new(all), failed);
+    let row = |(text, samples, failed): &(String, Samples, u64)| {
+        let n = samples.n() as u64;
+        json!({
+            "id": 2,
+            "group": "request",
+            "text": text,
+            "count": n,
+            "errors": failed,
+            "error_share": *failed as f64 / n as f64,
+            "per_second": n as f64 / elapsed_s,
+            "service": stats(samples),
+            "response": null,
+            "iteration": null,
+            "codes": { "200": n - failed, "500": failed },
+            "none": {},
+        })
+    };
+    let n = whole.1.n() as u64;
+    let wait = Samples::new(vec![0.01; n as usize]);
+    let level = (whole.1.mean() + wait.mean()) / 1e3 * n as f64 / elapsed_s;
+    let (skipped, unsent) = (rng.whole(0, 50), rng.whole(0, 50));
+    let broken = rng.whole(0, n);
+    let summary = json!({
+        "schema": 1,
+        "run": { "elapsed_ns": (elapsed_s * 1e9) as u64 },
+        "arrivals": {
+            "planned": n + skipped + unsent, "started": n, "skipped": skipped, "unsent": unsent,
+            "completed": n - broken, "failed": broken, "abandoned": 0, "under_way": 0,
+        },
+        "requests": {
+            "issued": n, "ok": n - failed, "failed": failed, "none": 0, "none_by_class": {}, "under_way": 0,
+        },
+        "all": row(&whole),
+        "labels": rows.iter().map(row).collect::<Vec<_>>(),
+        "iterations": [],
+        "wait": stats(&wait),
+        "in_flight": { "mean": level, "max": n },
+    });
+    format!("{summary:#}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn consistent_summaries_pass(seed: u64) {
+        let text = random(seed);
+        prop_assert_eq!(contradictions(&text), Vec::<String>::new(), "{}", text);
+    }
+
+    #[test]
+    fn changed_counts_and_rates_are_named(seed: u64, up: bool, which: prop::sample::Index) {
+        let text = random(seed);
+        let way = if up { Way::Up } else { Way::Down };
+        let bound: Vec<_> = figures(&text)
+            .into_iter()
+            .filter(|f| ["arrivals", "requests"].iter().any(|of| f.name.starts_with(of)) || f.name.ends_with(" count") || f.name.ends_with("per_second") || f.name.ends_with(" 200"))
+            .collect();
+        let figure = &bound[which.index(bound.len())];
+        caught(&text, figure, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+        let elapsed = last(&text, "elapsed");
+        caught(&text, &elapsed, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn levels_that_contradict_littles_law_are_named(seed: u64) {
+        let text = random(seed);
+        let level = last(&text, "in flight");
+        if level.value < 0.05 {
+            return Ok(());
+        }
+        let elapsed = last(&text, "elapsed").value;
+        let time = last(&text, "all requests service mean_ns").value;
+        let chance = 5.0 * (level.value / (elapsed / (2.0 * time).max(0.01)).max(1.0)).sqrt();
+        let above = level.value * 1.03 + chance;
+        named_in(&with(&text, &level, above), &level).map_err(TestCaseError::fail)?;
+    }
+}
+
+#[test]
+fn a_real_run_agrees_with_itself() {
+    let folder = Folder::new();
+    let run = write(&folder.0, &plan(&[]));
+    let mut summary = summary::of(&run);
+    assert_eq!(check::of_summary(&summary), []);
+    summary.requests.ok += 1;
+    let findings = check::of_summary(&summary);
+    assert!(
+        findings[0]
+            .text
+            .starts_with("requests issued 80, but requests ok 77 + requests failed 2"),
+        "{findings:?}"
+    );
+}

@@ -1,0 +1,168 @@
+//! The manifest of a run that starts: what the plan, the caller, the files and the machine say.
+
+use std::path::Path;
+
+use measure::histogram::MAX_VALUE;
+use plan::{Load, Plan, Schedule};
+use sha2::{Digest, Sha256};
+
+use super::{
+    FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, SCHEMA, ScenarioFacts, Start, State,
+    Tool, load_text, manifest::Layout,
+};
+
+/// What only the caller knows of a run that starts.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// Loadline's version.
+    pub version: String,
+    /// The command line as given.
+    pub command: Vec<String>,
+    /// The front door: run, artillery, mqtt, wrk, locust.
+    pub door: String,
+    /// Worker threads.
+    pub workers: usize,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Wall clock at the start of the test, in nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// `CLOCK_MONOTONIC` at the same moment, in nanoseconds.
+    pub monotonic_ns: u64,
+}
+
+impl Manifest {
+    /// The manifest of a run that starts. Reads the plan's files and what Linux says of the machine.
+    #[must_use]
+    pub fn new(plan: &Plan, started: Started) -> Manifest {
+        let schedule = plan.schedule(started.seed);
+        Manifest {
+            schema: SCHEMA,
+            state: State::Running,
+            tool: Tool {
+                name: "loadline".into(),
+                version: started.version,
+            },
+            pid: std::process::id(),
+            command: started.command,
+            door: started.door,
+            name: plan.name.clone(),
+            target: plan.target.clone(),
+            load: load_facts(plan, &schedule),
+            phases: phase_facts(plan, &schedule),
+            scenarios: scenario_facts(plan),
+            criteria: plan
+                .criteria
+                .iter()
+                .map(|criterion| criterion.text.clone())
+                .collect(),
+            stop: plan
+                .stop
+                .iter()
+                .map(|rule| rule.when.text.clone())
+                .collect(),
+            notes: plan
+                .notes
+                .iter()
+                .map(|note| {
+                    note.at
+                        .as_ref()
+                        .map_or_else(|| note.text.clone(), |at| format!("{at}: {}", note.text))
+                })
+                .collect(),
+            plugins: plan.plugins.clone(),
+            workers: started.workers,
+            seed: started.seed,
+            start: Start {
+                wall_ns: started.wall_ns,
+                monotonic_ns: started.monotonic_ns,
+                utc: utc(started.wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
+            },
+            end: None,
+            files: plan.files.iter().map(|path| FileFacts::of(path)).collect(),
+            git: super::host::git_revision(Path::new(".")),
+            host: Host::read(),
+            histograms: Layout {
+                unit: "ns".into(),
+                lowest: 1,
+                highest: MAX_VALUE,
+                significant_digits: 3,
+            },
+        }
+    }
+}
+
+fn load_facts(plan: &Plan, schedule: &Schedule) -> LoadFacts {
+    let (model, planned, users) = match &plan.load {
+        Load::Open { .. } => (Model::Open, Some(schedule.total()), None),
+        Load::Closed { users, .. } => (Model::Closed, None, Some(*users)),
+        Load::Once => (Model::Once, Some(1), None),
+    };
+    LoadFacts {
+        model,
+        text: load_text::of(plan),
+        planned,
+        users,
+        end_ns: schedule.end_ns(),
+    }
+}
+
+fn phase_facts(plan: &Plan, schedule: &Schedule) -> Vec<PhaseFacts> {
+    let Load::Open { phases, .. } = &plan.load else {
+        return Vec::new();
+    };
+    let mut start_ns = 0;
+    let facts = phases
+        .iter()
+        .zip(schedule.phase_ends())
+        .enumerate()
+        .map(|(i, (phase, end_ns))| PhaseFacts {
+            name: phase.name.clone(),
+            text: load_text::of_phase(phase),
+            duration_text: phase.duration_text.clone(),
+            start_ns: std::mem::replace(&mut start_ns, *end_ns),
+            end_ns: *end_ns,
+            planned: schedule.phase_total(i as u32),
+        });
+    facts.collect()
+}
+
+fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
+    let facts = |(i, scenario): (usize, &plan::Scenario)| ScenarioFacts {
+        name: scenario.shown(i),
+        weight: scenario.weight,
+    };
+    plan.scenarios.iter().enumerate().map(facts).collect()
+}
+
+impl FileFacts {
+    /// The facts of a file that may be read.
+    #[must_use]
+    pub fn of(path: &str) -> FileFacts {
+        match std::fs::read(path) {
+            Ok(content) => FileFacts {
+                path: path.to_owned(),
+                sha256: Some(
+                    Sha256::digest(&content)
+                        .iter()
+                        .map(|byte| format!("{byte:02x}"))
+                        .collect(),
+                ),
+                bytes: content.len() as u64,
+            },
+            Err(_) => FileFacts {
+                path: path.to_owned(),
+                sha256: None,
+                bytes: 0,
+            },
+        }
+    }
+}
+
+/// A moment in UTC, by a strftime pattern; empty for moments beyond the calendar.
+#[must_use]
+pub fn utc(wall_ns: u64, pattern: &str) -> String {
+    let moment = jiff::Timestamp::from_nanosecond(i128::from(wall_ns));
+    moment
+        .map(|moment| moment.strftime(pattern).to_string())
+        .unwrap_or_default()
+}

@@ -1,0 +1,251 @@
+//! A line of points over time that never has more than so many: when there would be one too many, points become twice as wide.
+//! A point that is finished is packed; only the one that is being added to is kept open.
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, Outcome, Packed, Slot, slot::Counters};
+
+use crate::Part;
+
+/// Points over time.
+#[derive(Debug, Clone)]
+pub struct Line {
+    most: usize,
+    /// The width of a point, in whole seconds of the wall clock.
+    width_s: u64,
+    /// By the number of the point: its first second divided by the width.
+    finished: BTreeMap<u64, Shut>,
+    open: Option<(u64, Point)>,
+}
+
+/// What was counted in a point.
+#[derive(Debug, Clone, Default)]
+pub struct Point {
+    /// Start and end, in nanoseconds from the start of the test.
+    pub span: (u64, u64),
+    /// What was counted.
+    pub part: Part,
+}
+
+/// A point in a few bytes.
+#[derive(Debug, Clone)]
+struct Shut {
+    span: (u64, u64),
+    counters: Counters,
+    times: Vec<(Kind, Outcome, Packed)>,
+}
+
+impl Line {
+    /// A line of at most so many points.
+    #[must_use]
+    pub fn new(most: usize) -> Line {
+        Line {
+            most,
+            width_s: 1,
+            finished: BTreeMap::new(),
+            open: None,
+        }
+    }
+
+    /// The width of its points, in nanoseconds.
+    #[must_use]
+    pub fn width_ns(&self) -> u64 {
+        self.width_s * 1_000_000_000
+    }
+
+    /// The number of the point in which a second of the wall clock lies.
+    #[must_use]
+    pub fn point_of(&self, second: u64) -> u64 {
+        second / self.width_s
+    }
+
+    /// The point of an interval that begins in this second of the wall clock, for what was counted in it.
+    pub fn reach(&mut self, second: u64, span: (u64, u64)) -> &mut Slot {
+        while self.is_elsewhere(second) {
+            self.shut();
+            let number = self.point_of(second);
+            match self.finished.remove(&number) {
+                Some(known) => self.open = Some((number, known.open())),
+                None if self.finished.len() < self.most => {
+                    self.open = Some((number, Point::default()));
+                }
+                None => self.widen(),
+            }
+        }
+        let (_, point) = self.open.get_or_insert_default();
+        point.cover(span);
+        &mut point.part.slot
+    }
+
+    /// Whether another point than this second's is open.
+    fn is_elsewhere(&self, second: u64) -> bool {
+        let open = self.open.as_ref();
+        open.is_none_or(|(open, _)| *open != self.point_of(second))
+    }
+
+    /// All points in order, with their numbers.
+    pub fn points(&self) -> impl Iterator<Item = (u64, Point)> + '_ {
+        // Of several processes, one after the other, the open one need not be the last.
+        let before = |number: u64| self.open.as_ref().is_none_or(|(open, _)| number < *open);
+        let open = self
+            .open
+            .iter()
+            .map(|(number, point)| (*number, point.clone()));
+        let shut = |(number, shut): (&u64, &Shut)| (*number, shut.open());
+        let first = self
+            .finished
+            .iter()
+            .take_while(move |(n, _)| before(**n))
+            .map(shut);
+        let last = self
+            .finished
+            .iter()
+            .skip_while(move |(n, _)| before(**n))
+            .map(shut);
+        first.chain(open).chain(last)
+    }
+
+    fn shut(&mut self) {
+        if let Some((number, point)) = self.open.take() {
+            self.finished.insert(number, Shut::of(&point));
+        }
+    }
+
+    fn widen(&mut self) {
+        self.shut();
+        self.width_s *= 2;
+        let mut wider: BTreeMap<u64, Point> = BTreeMap::new();
+        for (number, shut) in std::mem::take(&mut self.finished) {
+            let narrow = shut.open();
+            let point = wider.entry(number / 2).or_default();
+            point.cover(narrow.span);
+            point.part.slot.add(&narrow.part.slot);
+        }
+        // The last one goes on to be added to.
+        self.open = wider.pop_last();
+        let shut = wider
+            .iter()
+            .map(|(number, point)| (*number, Shut::of(point)));
+        self.finished = shut.collect();
+    }
+}
+
+impl Point {
+    /// Makes it reach over an interval as well.
+    fn cover(&mut self, (from, to): (u64, u64)) {
+        if self.span == (0, 0) {
+            self.span = (from, to);
+        }
+        self.span = (self.span.0.min(from), self.span.1.max(to));
+    }
+}
+
+impl Shut {
+    fn of(point: &Point) -> Shut {
+        let slot = &point.part.slot;
+        let packed = |(kind, outcome, histogram)| (kind, outcome, Packed::of(histogram));
+        Shut {
+            span: point.span,
+            counters: slot.counters.clone(),
+            times: slot.histograms().map(packed).collect(),
+        }
+    }
+
+    fn open(&self) -> Point {
+        let mut point = Point {
+            span: self.span,
+            part: Part::default(),
+        };
+        point.part.slot.counters = self.counters.clone();
+        for (kind, outcome, packed) in &self.times {
+            packed.add_to(point.part.slot.histogram_mut(*kind, *outcome));
+        }
+        point
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn part(values: &[u64]) -> Part {
+        let mut part = Part::default();
+        for value in values {
+            part.slot.record(Kind::Service, Outcome::Ok, *value);
+            part.slot.counters.ok += 1;
+        }
+        part
+    }
+
+    fn add(line: &mut Line, second: u64, span: (u64, u64), part: &Part) {
+        line.reach(second, span).add(&part.slot);
+    }
+
+    #[test]
+    fn intervals_of_one_second_are_one_point() {
+        let mut line = Line::new(10);
+        // A phase ends in the middle of the second 7 of the wall clock.
+        add(&mut line, 7, (S / 2, S), &part(&[5]));
+        add(&mut line, 7, (S, 3 * S / 2), &part(&[7]));
+        add(&mut line, 8, (3 * S / 2, 5 * S / 2), &part(&[9]));
+        let points: Vec<_> = line.points().collect();
+        assert_eq!(points.len(), 2);
+        assert_eq!((points[0].0, points[0].1.span), (7, (S / 2, 3 * S / 2)));
+        assert_eq!(points[0].1.part.slot.counters.ok, 2);
+        assert_eq!(points[1].1.span, (3 * S / 2, 5 * S / 2));
+    }
+
+    #[test]
+    fn a_second_process_begins_again_at_the_first_point() {
+        let mut line = Line::new(10);
+        for _ in 0..2 {
+            for second in 0..3 {
+                add(
+                    &mut line,
+                    second,
+                    (second * S, (second + 1) * S),
+                    &part(&[second + 1]),
+                );
+            }
+        }
+        let counts: Vec<u64> = line
+            .points()
+            .map(|(_, p)| p.part.slot.counters.ok)
+            .collect();
+        assert_eq!(counts, [2, 2, 2]);
+        add(&mut line, 1, (S, 2 * S), &part(&[1]));
+        let numbers: Vec<u64> = line.points().map(|(number, _)| number).collect();
+        assert_eq!(numbers, [0, 1, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_long_and_nothing_is_lost(
+            start in 0..100_000u64,
+            seconds in prop::collection::vec(prop::collection::vec(1..10_000_000u64, 0..5), 1..300),
+        ) {
+            let mut line = Line::new(16);
+            for (i, values) in seconds.iter().enumerate() {
+                let i = i as u64;
+                add(&mut line, start + i, (i * S, (i + 1) * S), &part(values));
+            }
+            let points: Vec<_> = line.points().collect();
+            prop_assert!(points.len() <= 16);
+            prop_assert!(seconds.len() < 16 || points.len() >= 8);
+            // Without gaps, in order, from the first to the last.
+            prop_assert_eq!(points.first().map(|(_, p)| p.span.0), Some(0));
+            prop_assert_eq!(points.last().map(|(_, p)| p.span.1), Some(seconds.len() as u64 * S));
+            prop_assert!(points.windows(2).all(|pair| pair[0].1.span.1 == pair[1].1.span.0));
+            let mut together = Part::default();
+            points.iter().for_each(|(_, point)| together.slot.add(&point.part.slot));
+            let all = part(&seconds.concat());
+            prop_assert_eq!(&together.slot.counters, &all.slot.counters);
+            let cells = |part: &Part| part.slot.histogram(Kind::Service, Outcome::Ok).map(|h| h.cells().collect::<Vec<_>>());
+            prop_assert_eq!(cells(&together), cells(&all));
+        }
+    }
+}

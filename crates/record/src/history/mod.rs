@@ -1,0 +1,100 @@
+//! The run over time, kept small: what was counted in each of at most 720 points (and, label by label, of at most 60), with whole
+//! distributions, so that percentiles of wider points are computed and never averaged. What is shown of it is `series`' business.
+
+mod line;
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, Label, LabelId, Outcome, Slot, label, label::Group};
+
+pub use line::{Line, Point};
+
+use crate::{Frame, Part};
+
+/// Points of a chart.
+pub const POINTS: usize = 720;
+/// Points of a sparkline.
+pub const SPARK_POINTS: usize = 60;
+
+/// What a chart of all requests is drawn from.
+const OF_ALL: [Kind; 6] = [
+    Kind::Lateness,
+    Kind::Wait,
+    Kind::Service,
+    Kind::Response,
+    Kind::Connect,
+    Kind::Tls,
+];
+/// What a label's sparkline, and a criterion on it, is drawn from.
+const OF_LABEL: [Kind; 3] = [Kind::Service, Kind::Response, Kind::Iteration];
+
+/// A run over time.
+#[derive(Debug, Clone)]
+pub struct History {
+    /// Where the run's zero lies on the wall clock: points are cut at its whole seconds.
+    zero_wall_ns: u64,
+    /// All requests.
+    pub all: Line,
+    /// All iterations together.
+    pub iterations: Line,
+    /// By label, requests and iterations.
+    pub labels: BTreeMap<LabelId, Line>,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History::new(0)
+    }
+}
+
+impl History {
+    /// The history of a run that starts at this moment of the wall clock.
+    #[must_use]
+    pub fn new(zero_wall_ns: u64) -> History {
+        History {
+            zero_wall_ns,
+            all: Line::new(POINTS),
+            iterations: Line::new(POINTS),
+            labels: BTreeMap::new(),
+        }
+    }
+
+    /// The second of the wall clock, counted from its zero, in which a moment of the run lies.
+    #[must_use]
+    pub fn second(&self, at_ns: u64) -> u64 {
+        (self.zero_wall_ns + at_ns) / 1_000_000_000
+    }
+
+    /// Adds an interval; `labels` says which of its labels count iterations.
+    pub fn add(&mut self, frame: &Frame, labels: &[Label]) {
+        let second = self.second(frame.span.0);
+        // An interval in which nothing was counted is a point all the same: of nothing.
+        self.all.reach(second, frame.span);
+        self.iterations.reach(second, frame.span);
+        for ((id, _), part) in &frame.parts {
+            if *id == label::ALL {
+                add(self.all.reach(second, frame.span), part, &OF_ALL);
+                continue;
+            }
+            let is_iteration = |known: &&Label| known.id == *id && known.group == Group::Iteration;
+            if labels.iter().any(|known| is_iteration(&known)) {
+                add(self.iterations.reach(second, frame.span), part, &OF_LABEL);
+            }
+            let line = self.labels.entry(*id);
+            let line = line.or_insert_with(|| Line::new(SPARK_POINTS));
+            add(line.reach(second, frame.span), part, &OF_LABEL);
+        }
+    }
+}
+
+/// Adds a part's counters and these kinds of its times. Failures by reason are in the totals.
+fn add(point: &mut Slot, part: &Part, kinds: &[Kind]) {
+    point.counters.add(&part.slot.counters);
+    for kind in kinds {
+        for outcome in Outcome::ALL {
+            if let Some(histogram) = part.slot.histogram(*kind, outcome) {
+                point.histogram_mut(*kind, outcome).add(histogram);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! KEEP it: the run record, the folder in which a run is kept, written while it runs and read by everything that tells of it.
+//!
+//! The engine hands over whole intervals; [`Writer`] keeps them, [`Run`] reads them back, with the run over time ([`history`]);
+//! what nobody may read is blotted out on the way in ([`redact`]). The format is described in `docs/run-record.md`. This crate
+//! judges nothing and computes no figure, reads no clock and starts no thread.
+
+#![forbid(unsafe_code)]
+
+mod begin;
+mod counters;
+mod door;
+mod event;
+mod extent;
+mod files;
+mod frame;
+mod frames;
+pub mod history;
+mod hlog;
+mod host;
+mod load_text;
+mod manifest;
+mod place;
+mod read;
+pub mod redact;
+mod run;
+pub mod units;
+mod write;
+
+use std::{io, path::PathBuf};
+
+pub use begin::Started;
+pub use begin::utc;
+pub use event::{Event, EventKind, FirstError};
+pub use extent::Cut;
+pub use frame::{Frame, HostSample, Part, Row};
+pub use frames::Frames;
+pub use host::Host;
+pub use manifest::{
+    End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
+    Tool,
+};
+pub use place::{Place, find};
+pub use read::Reader;
+pub use run::{Run, Totals};
+pub use write::Writer;
+
+/// The version of the record's format that this build writes. Readers refuse newer ones.
+pub const SCHEMA: u32 = 1;
+
+/// Why a record could not be written or read.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The folder cannot be made or written.
+    NotWritable {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Writing failed while the run was under way.
+    Stopped {
+        /// The record's folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+        /// Up to when the record goes, in nanoseconds from the start.
+        at_ns: u64,
+    },
+    /// There is no such run.
+    NotFound {
+        /// As the user named it.
+        wanted: String,
+        /// Where it was looked for.
+        runs: PathBuf,
+    },
+    /// Several runs begin so.
+    Ambiguous {
+        /// As the user named it.
+        wanted: String,
+        /// Some of them.
+        found: Vec<String>,
+    },
+    /// The folder is no run record, or its manifest is damaged.
+    NoManifest {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A newer version wrote it.
+    Newer {
+        /// Which.
+        path: PathBuf,
+        /// Its schema version.
+        schema: u32,
+    },
+}
+
+impl std::fmt::Display for RecordError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RecordError::NotWritable { path, source } => {
+                write!(
+                    f,
+                    "the run is not recorded: {}: {source}; name a folder that can be written with --runs or LOADLINE_RUNS",
+                    path.display()
+                )
+            }
+            RecordError::Stopped {
+                path,
+                source,
+                at_ns,
+            } => write!(
+                f,
+                "the record in {} ends at {}: {source}; the run goes on and its summary will be whole, free some space for the next",
+                path.display(),
+                crate::units::duration(*at_ns)
+            ),
+            RecordError::NotFound { wanted, runs } => {
+                write!(
+                    f,
+                    "no run `{wanted}` in {}: name a run folder, the beginning of its name, or `last`",
+                    runs.display()
+                )
+            }
+            RecordError::Ambiguous { wanted, found } => write!(
+                f,
+                "several runs begin with `{wanted}`: {}; write more of the name",
+                found.join(", ")
+            ),
+            RecordError::NoManifest { path, reason } => {
+                write!(f, "{} is no run record: {reason}", path.display())
+            }
+            RecordError::Newer { path, schema } => {
+                write!(
+                    f,
+                    "{} was written by a newer Loadline (record schema {schema}, this one reads up to {SCHEMA}): update Loadline",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RecordError::NotWritable { source, .. } | RecordError::Stopped { source, .. } => {
+                Some(source)
+            }
+            _ => None,
+        }
+    }
+}
