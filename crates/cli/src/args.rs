@@ -168,11 +168,14 @@ pub enum Artillery {
     Run(Box<ArtilleryRun>),
     /// Run a simple test without a script
     Quick(ArtilleryQuick),
-    /// Show a report file that `run -o` wrote
+    /// Write a report page from a file that `run -o` wrote
     Report {
         /// The file
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Where to write the page [default: FILE.html]
+        #[arg(short, long, value_name = "PATH")]
+        output: Option<PathBuf>,
     },
     /// Print versions
     Version,

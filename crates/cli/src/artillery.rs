@@ -47,7 +47,7 @@ pub fn command(door: args::ArtilleryDoor) -> u8 {
         _ if door.version => about::version(),
         Some(args::Artillery::Run(args)) => run(&args),
         Some(args::Artillery::Quick(args)) => run_quick(&args),
-        Some(args::Artillery::Report { file }) => tell::command(&file),
+        Some(args::Artillery::Report { file, output }) => tell::command(&file, output),
         Some(args::Artillery::Dino { message }) => about::dino(&message),
         Some(args::Artillery::Version) | None => about::version(),
     }
@@ -214,7 +214,7 @@ fn refused(errors: &LoadErrors) -> u8 {
             FAILED
         }
         ErrorKind::Worker(message) => {
-            log::say(format_args!("worker error, id: 1 {message}"));
+            log::out(&format!("worker error, id: 1 {message}\n"));
             errors.problems.iter().for_each(log::error);
             WORKER_DIED
         }

@@ -116,8 +116,12 @@ impl Secrets {
                             .for_each(|(name, value)| self.named(name, value)),
                         Body::Multipart(parts) => {
                             for part in parts {
-                                if let PartContent::Text(template) = &part.content {
-                                    self.template(&part.name, template, false);
+                                match &part.content {
+                                    PartContent::Text(template)
+                                    | PartContent::Named { path: template, .. } => {
+                                        self.template(&part.name, template, false);
+                                    }
+                                    PartContent::File { .. } => {}
                                 }
                             }
                         }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// All but those of TLS.
-const ALL: [Fault; 33] = [
+const ALL: [Fault; 37] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
     Fault::ConnectTimeout,
@@ -27,6 +27,10 @@ const ALL: [Fault; 33] = [
     Fault::Protocol(ProtocolFault::HeadTooLarge),
     Fault::Protocol(ProtocolFault::ContentLength),
     Fault::Protocol(ProtocolFault::ChunkSize),
+    Fault::Protocol(ProtocolFault::Version),
+    Fault::Protocol(ProtocolFault::Status),
+    Fault::Protocol(ProtocolFault::Lengths),
+    Fault::Protocol(ProtocolFault::ChunkEnd),
     Fault::Protocol(ProtocolFault::Trailing),
     Fault::Protocol(ProtocolFault::Http2),
     Fault::Protocol(ProtocolFault::Tls),
@@ -73,6 +77,10 @@ impl Fault {
             Fault::Protocol(ProtocolFault::HeadTooLarge) => "http_head_too_large",
             Fault::Protocol(ProtocolFault::ContentLength) => "http_content_length",
             Fault::Protocol(ProtocolFault::ChunkSize) => "http_chunk_size",
+            Fault::Protocol(ProtocolFault::Version) => "http_version",
+            Fault::Protocol(ProtocolFault::Status) => "http_status",
+            Fault::Protocol(ProtocolFault::Lengths) => "http_content_lengths",
+            Fault::Protocol(ProtocolFault::ChunkEnd) => "http_chunk_end",
             Fault::Protocol(ProtocolFault::Trailing) => "http_trailing",
             Fault::Protocol(ProtocolFault::Http2) => "http_2_only",
             Fault::Protocol(ProtocolFault::Tls) => "http_tls",

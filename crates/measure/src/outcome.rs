@@ -236,14 +236,22 @@ pub enum KeptEnd {
 pub enum ProtocolFault {
     /// The first line is no status line.
     StatusLine,
+    /// The status line has another version than 1.0 and 1.1.
+    Version,
+    /// The status line has no status.
+    Status,
     /// A header line is malformed.
     Header,
     /// The head is larger than any server's should be.
     HeadTooLarge,
-    /// Content-Length is no number, or there are two.
+    /// Content-Length is no number.
     ContentLength,
+    /// There are two of them, and they differ.
+    Lengths,
     /// A chunk's size is malformed.
     ChunkSize,
+    /// A chunk does not end where its size says.
+    ChunkEnd,
     /// Bytes where none may be.
     Trailing,
     /// Frames of HTTP/2 instead of an answer.
@@ -314,8 +322,12 @@ impl Fault {
             Fault::Protocol(ProtocolFault::StatusLine) => "not HTTP: bad status line",
             Fault::Protocol(ProtocolFault::Header) => "not HTTP: bad header",
             Fault::Protocol(ProtocolFault::HeadTooLarge) => "not HTTP: head too large",
+            Fault::Protocol(ProtocolFault::Version) => "not HTTP/1.1: another version",
+            Fault::Protocol(ProtocolFault::Status) => "not HTTP: bad status",
             Fault::Protocol(ProtocolFault::ContentLength) => "not HTTP: bad Content-Length",
+            Fault::Protocol(ProtocolFault::Lengths) => "not HTTP: two Content-Lengths",
             Fault::Protocol(ProtocolFault::ChunkSize) => "not HTTP: bad chunk size",
+            Fault::Protocol(ProtocolFault::ChunkEnd) => "not HTTP: a chunk longer than its size",
             Fault::Protocol(ProtocolFault::Trailing) => "not HTTP: bytes behind the answer",
             Fault::Protocol(ProtocolFault::Tls) => "not HTTP: the port speaks TLS (https)",
             Fault::Protocol(ProtocolFault::Http2) => "not HTTP/1.1: the server speaks HTTP/2 only",

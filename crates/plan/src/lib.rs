@@ -10,6 +10,7 @@ mod draw;
 pub mod endpoints;
 pub mod expect;
 pub mod load;
+pub mod media;
 pub mod mutant;
 pub mod plugins;
 pub mod rng;
@@ -233,6 +234,8 @@ pub struct Http {
     /// What the jar lets through.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
+    /// Whether header values go out as Latin-1, and values beyond it not at all (Artillery); else as UTF-8.
+    pub latin1: bool,
 }
 
 impl Default for Http {
@@ -252,6 +255,7 @@ impl Default for Http {
             max_redirects: 10,
             cookie_jar: true,
             cookies: CookieRules::default(),
+            latin1: false,
         }
     }
 }
@@ -302,6 +306,9 @@ pub struct CookieRules {
     pub reject_public_suffixes: bool,
     /// What becomes of a cookie that breaks the promise of its `__Secure-` or `__Host-` prefix.
     pub prefixes: CookiePrefixes,
+    /// Whether a cookie that a step sets belongs to the folder of its URL, and waits for a first one that a server sets before steps
+    /// without cookies of their own send it too (Artillery); else it goes to the whole host from then on.
+    pub local: bool,
 }
 
 impl Default for CookieRules {
@@ -310,6 +317,7 @@ impl Default for CookieRules {
             loose: false,
             reject_public_suffixes: true,
             prefixes: CookiePrefixes::Silent,
+            local: false,
         }
     }
 }

@@ -142,8 +142,8 @@ pub struct Part {
     pub name: String,
     /// What is in it.
     pub content: PartContent,
-    /// Its content type, where it has one.
-    pub content_type: Option<String>,
+    /// Its content type, where it is said; a file's follows from its name else.
+    pub content_type: Option<Template>,
 }
 
 /// What a part of a multipart body holds.
@@ -159,6 +159,14 @@ pub enum PartContent {
         /// Its bytes; not kept in the record.
         #[serde(skip)]
         bytes: std::sync::Arc<[u8]>,
+    },
+    /// A file that values of the run name, read each time.
+    Named {
+        /// To which the name is relative.
+        #[serde(skip)]
+        folder: std::path::PathBuf,
+        /// The file, with or without folders.
+        path: Template,
     },
 }
 

@@ -55,6 +55,14 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     replace(&dir.join("report.md"), document.text.as_bytes())
 }
 
+/// Writes the page alone.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_page(path: &Path, page: &Page) -> Result<(), NotWritten> {
+    replace(path, html::of(page).map_err(not_json)?.as_bytes())
+}
+
 /// Makes a folder for a report, if it is not there.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use crate::log;
 
 /// The version of Artillery whose behaviour this door follows.
-const FOLLOWS: &str = "2.0.34";
+const FOLLOWS: &str = "2.0.21";
 
 /// Prints whose door this is.
 pub fn version() -> u8 {

@@ -1,28 +1,45 @@
-//! `artillery report FILE`: a report file of Artillery's on the terminal.
+//! `artillery report FILE`: a page from a report file of Artillery's. Standard output says where it is, as Artillery does; the
+//! summary that the file holds goes to standard error.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use report::artillery::{Zone, retold};
+use report::{
+    adopt,
+    artillery::{Zone, retold},
+    derived, import,
+};
 
 use crate::{log, terminal};
 
-/// Prints the summary of a report file.
-pub fn command(file: &Path) -> u8 {
-    let text = match std::fs::read(file) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) => {
-            log::error(format_args!("{}: {error}", file.display()));
-            return 1;
-        }
-    };
-    match retold(&text, &Zone::of_machine(), terminal::columns()) {
-        Ok(text) => {
-            log::out(&text);
-            0
-        }
-        Err(error) => {
-            log::error(format_args!("{}{error}", file.display()));
+/// Writes the page of a report file; beside it, unless a place is named.
+pub fn command(file: &Path, output: Option<PathBuf>) -> u8 {
+    match page(file, output) {
+        Ok(()) => 0,
+        Err(line) => {
+            log::error(line);
             1
         }
     }
+}
+
+fn page(file: &Path, output: Option<PathBuf>) -> Result<(), String> {
+    let name = file.display().to_string();
+    let bytes = std::fs::read(file).map_err(|error| format!("{name}: {error}"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let told = retold(&text, &Zone::of_machine(), terminal::columns())
+        .map_err(|error| format!("{name}{error}"))?;
+    // A file of Artillery 1 has other fields: what the terminal shows of it is what is understood of it.
+    let import = import::read(&text)
+        .or_else(|_| import::read(&told))
+        .map_err(|unknown| format!("{name}: {unknown}"))?;
+    let page = adopt::of(&[(name, import)]).map_err(|error| error.to_string())?;
+    let output = output.unwrap_or_else(|| {
+        let mut path = file.as_os_str().to_owned();
+        path.push(".html");
+        path.into()
+    });
+    derived::write_page(&output, &page).map_err(|error| error.to_string())?;
+    log::say_as_is(&told);
+    log::out(&format!("Report generated: {}\n", output.display()));
+    Ok(())
 }

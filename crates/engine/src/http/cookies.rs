@@ -12,6 +12,8 @@ use super::{cookie_date, url::Origin};
 pub struct Jar {
     cookies: Vec<Cookie>,
     rules: CookieRules,
+    /// Whether a server has set one.
+    served: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -44,12 +46,14 @@ impl Jar {
         Jar {
             cookies: Vec::new(),
             rules,
+            served: false,
         }
     }
 
     /// Takes over what has changed in another jar since it began as a copy of one: what it merely still holds may be older than
     /// what came to this one meanwhile.
     pub fn adopt(&mut self, begun: &Jar, other: Jar) {
+        self.served |= other.served;
         for cookie in &begun.cookies {
             if !other.cookies.iter().any(|c| c.replaces(cookie)) {
                 self.forget(cookie);
@@ -62,10 +66,10 @@ impl Jar {
         }
     }
 
-    /// Whether there is nothing to send to anyone.
+    /// Whether there is nothing to send to anyone, by a step that sets cookies itself or by one that does not.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.cookies.is_empty()
+    pub fn is_empty(&self, sets: bool) -> bool {
+        self.cookies.is_empty() || (self.rules.local && !sets && !self.served)
     }
 
     /// Takes a `Set-Cookie` value from an answer that came now; false when it is malformed.
@@ -136,6 +140,7 @@ impl Jar {
         } else {
             self.keep(cookie);
         }
+        self.served = true;
         true
     }
 
@@ -143,23 +148,31 @@ impl Jar {
         self.cookies.retain(|c| !c.replaces(cookie));
     }
 
+    /// A new value keeps the old one's place in the order.
     fn keep(&mut self, cookie: Cookie) {
-        self.forget(&cookie);
-        self.cookies.push(cookie);
+        match self.cookies.iter_mut().find(|c| c.replaces(&cookie)) {
+            Some(known) => *known = cookie,
+            None => self.cookies.push(cookie),
+        }
     }
 
-    /// Sets a cookie that the test file names, for this URL's host and every path.
-    pub fn put(&mut self, name: &str, value: &str, origin: &Origin) {
+    /// Sets a cookie that the test file names, for this URL's host: for its folder, or for every path.
+    pub fn put(&mut self, name: &str, value: &str, origin: &Origin, request_path: &str) {
         // Whatever is behind a semicolon would be an attribute, and no part of the value.
         let value = value.split(';').next().unwrap_or_default().trim();
-        self.cookies
-            .retain(|c| !(c.name == name && c.domain == origin.host));
-        self.cookies.push(Cookie {
+        let path = if self.rules.local {
+            default_path(request_path)
+        } else {
+            self.cookies
+                .retain(|c| !(c.name == name && c.domain == origin.host));
+            "/".to_owned()
+        };
+        self.keep(Cookie {
             name: name.to_owned(),
             value: value.to_owned(),
             domain: origin.host.clone(),
             host_only: true,
-            path: "/".to_owned(),
+            path,
             secure: false,
             expires_s: None,
         });
@@ -264,11 +277,42 @@ mod tests {
         jar.set("sid=new; Path=/", &host, "/", NOW);
         jar.set("wide=; Domain=a.test; Path=/; Max-Age=0", &host, "/", NOW);
         assert_eq!(jar.header(&host, "/", NOW).as_deref(), Some("sid=new"));
-        jar.put("mine", "yes1", &host);
+        jar.put("mine", "yes1", &host, "/x/y");
         assert_eq!(
             jar.header(&host, "/", NOW).as_deref(),
             Some("sid=new; mine=yes1")
         );
+    }
+
+    #[test]
+    fn cookies_of_steps_as_artillery_treats_them() {
+        let host = origin("a.test");
+        let mut jar = Jar::new(CookieRules {
+            local: true,
+            ..CookieRules::default()
+        });
+        jar.put("a", "1", &host, "/p/q/r?x=/y/z");
+        let header = |jar: &Jar, path: &str| jar.header(&host, path, NOW).unwrap_or_default();
+        assert_eq!(header(&jar, "/p/q/s"), "a=1");
+        assert_eq!(header(&jar, "/p/q"), "a=1");
+        assert_eq!(header(&jar, "/p/t"), "");
+        jar.put("top", "2", &host, "/any");
+        jar.put("a", "3", &host, "/p/q/r");
+        assert_eq!(header(&jar, "/p/q/s"), "a=3; top=2");
+        // Steps without cookies of their own send none before a server has set one.
+        assert!(jar.is_empty(false) && !jar.is_empty(true));
+        assert!(jar.set("s=1; Path=/", &host, "/p/q/r", NOW));
+        assert!(!jar.is_empty(false));
+    }
+
+    #[test]
+    fn a_new_value_keeps_its_place() {
+        let host = origin("a.test");
+        let mut jar = Jar::default();
+        for pair in ["a=1", "b=1", "a=2"] {
+            assert!(jar.set(pair, &host, "/", NOW));
+        }
+        assert_eq!(jar.header(&host, "/", NOW).as_deref(), Some("a=2; b=1"));
     }
 
     #[test]
@@ -290,6 +334,7 @@ mod tests {
             loose: true,
             reject_public_suffixes: false,
             prefixes: CookiePrefixes::Strict,
+            local: false,
         };
         let mut jar = Jar::new(rules);
         assert!(jar.set("a=1; Domain=test", &host, "/", NOW));

@@ -228,10 +228,19 @@ fn fault(error: httparse::Error, bytes: &[u8]) -> ProtocolFault {
         _ if is_http2(bytes) => ProtocolFault::Http2,
         _ if is_tls_alert(bytes) => ProtocolFault::Tls,
         httparse::Error::Status | httparse::Error::Version | httparse::Error::Token => {
-            ProtocolFault::StatusLine
+            status_line(bytes)
         }
         httparse::Error::TooManyHeaders => ProtocolFault::HeadTooLarge,
         _ => ProtocolFault::Header,
+    }
+}
+
+/// What is wrong with a status line.
+fn status_line(bytes: &[u8]) -> ProtocolFault {
+    match bytes.strip_prefix(b"HTTP/") {
+        None => ProtocolFault::StatusLine,
+        Some([b'1', b'.', b'0' | b'1', b' ', ..]) => ProtocolFault::Status,
+        Some(_) => ProtocolFault::Version,
     }
 }
 
@@ -275,7 +284,7 @@ fn parse<'b>(
     }
     let status = response.code.unwrap_or(0);
     if status < 100 {
-        return Ok(Err(ProtocolFault::StatusLine));
+        return Ok(Err(ProtocolFault::Status));
     }
     if (100..200).contains(&status) && status != 101 {
         return Ok(Ok(Some(Head {
@@ -334,7 +343,7 @@ impl Lines {
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let length = parse_length(value)?;
                 if self.length.is_some_and(|known| known != length) {
-                    return Err(ProtocolFault::ContentLength);
+                    return Err(ProtocolFault::Lengths);
                 }
                 self.length = Some(length);
             }

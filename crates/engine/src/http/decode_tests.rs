@@ -98,7 +98,14 @@ fn who_may_use_the_connection_again() {
 fn garbage_is_named() {
     let fault = |bytes: &[u8]| whole("GET", bytes).expect_err("garbage");
     assert_eq!(fault(b"SSH-2.0-OpenSSH_9.2\r\n"), ProtocolFault::StatusLine);
-    assert_eq!(fault(b"HTTP/3.7 200 OK\r\n\r\n"), ProtocolFault::StatusLine);
+    for version in ["HTTP/3.7 200 OK", "HTTP/x 200 OK", "HTTP/1.1200 OK"] {
+        let bytes = format!("{version}\r\n\r\n");
+        assert_eq!(fault(bytes.as_bytes()), ProtocolFault::Version, "{version}");
+    }
+    for status in ["HTTP/1.1 abc OK", "HTTP/1.1 20 OK"] {
+        let bytes = format!("{status}\r\n\r\n");
+        assert_eq!(fault(bytes.as_bytes()), ProtocolFault::Status, "{status}");
+    }
     let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64";
     assert_eq!(fault(settings), ProtocolFault::Http2);
     assert_eq!(fault(&settings[..5]), ProtocolFault::Http2);
@@ -113,7 +120,7 @@ fn garbage_is_named() {
     assert_eq!(fault(b"\x15\x03\x03\0\x02\x02\x28"), ProtocolFault::Tls);
     assert_eq!(
         fault(b"HTTP/1.1 000 X\r\nContent-Length: 0\r\n\r\n"),
-        ProtocolFault::StatusLine
+        ProtocolFault::Status
     );
     assert_eq!(
         fault(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"),
@@ -121,7 +128,7 @@ fn garbage_is_named() {
     );
     assert_eq!(
         fault(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
-        ProtocolFault::ContentLength
+        ProtocolFault::Lengths
     );
     assert_eq!(
         fault(b"HTTP/1.1 200 OK\r\n\0bad: x\r\n\r\n"),

@@ -15,9 +15,41 @@ pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host:
     out.extend_from_slice(b"\r\n");
 }
 
+/// How header values become bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charset {
+    /// As most clients and servers have it today.
+    Utf8,
+    /// As Node.js has it: a byte for each character, and no characters beyond.
+    Latin1,
+}
+
+impl Charset {
+    /// Latin-1, or UTF-8.
+    #[must_use]
+    pub fn of(latin1: bool) -> Charset {
+        if latin1 {
+            Charset::Latin1
+        } else {
+            Charset::Utf8
+        }
+    }
+
+    /// Appends a text; false, and part of it, where it has characters that cannot be written.
+    #[must_use]
+    pub fn write(self, out: &mut Vec<u8>, text: &str) -> bool {
+        if self == Charset::Utf8 || text.is_ascii() {
+            out.extend_from_slice(text.as_bytes());
+            return true;
+        }
+        out.extend(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')));
+        text.chars().all(|c| c <= '\u{ff}')
+    }
+}
+
 /// Adds a header; false when its name or value cannot stand in a head.
 #[must_use]
-pub fn header(out: &mut Vec<u8>, name: &str, value: &str) -> bool {
+pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     if name.is_empty()
         || !name.bytes().all(token)
@@ -27,9 +59,9 @@ pub fn header(out: &mut Vec<u8>, name: &str, value: &str) -> bool {
     }
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    out.extend_from_slice(value.as_bytes());
+    let written = charset.write(out, value);
     out.extend_from_slice(b"\r\n");
-    true
+    written
 }
 
 /// Adds Content-Length.
@@ -80,14 +112,24 @@ mod tests {
         };
         let mut out = Vec::new();
         begin(&mut out, "GET", "/x", &origin, None);
-        assert!(header(&mut out, "x-one", "1"));
-        assert!(!header(&mut out, "x-two", "1\r\nInjected: 2"));
-        assert!(!header(&mut out, "x two", "1"));
+        let utf8 = Charset::Utf8;
+        assert!(header(&mut out, "x-one", "1", utf8));
+        assert!(!header(&mut out, "x-two", "1\r\nInjected: 2", utf8));
+        assert!(!header(&mut out, "x two", "1", utf8));
         content_length(&mut out, 5);
         assert_eq!(
             out,
             b"GET /x HTTP/1.1\r\nHost: h:81\r\nx-one: 1\r\ncontent-length: 5\r\n"
         );
+    }
+
+    #[test]
+    fn values_in_either_charset() {
+        let mut out = Vec::new();
+        assert!(header(&mut out, "a", "né€", Charset::Utf8));
+        assert!(header(&mut out, "b", "né", Charset::Latin1));
+        assert_eq!(out, b"a: n\xc3\xa9\xe2\x82\xac\r\nb: n\xe9\r\n");
+        assert!(!header(&mut out, "c", "€", Charset::Latin1));
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn step(state: Chunk, byte: u8) -> Result<Chunk, ProtocolFault> {
         (Chunk::Size(..) | Chunk::SizeEnd(_), _) => return Err(ProtocolFault::ChunkSize),
         (Chunk::DataCr, b'\r') => Chunk::DataLf,
         (Chunk::DataCr | Chunk::DataLf, b'\n') => Chunk::Size(0, 0),
-        (Chunk::DataCr | Chunk::DataLf, _) => return Err(ProtocolFault::ChunkSize),
+        (Chunk::DataCr | Chunk::DataLf, _) => return Err(ProtocolFault::ChunkEnd),
         (Chunk::TrailerStart, b'\r') => Chunk::FinalLf,
         (Chunk::Trailer, b'\n') => Chunk::TrailerStart,
         (Chunk::TrailerStart | Chunk::Trailer, _) => Chunk::Trailer,
@@ -177,10 +177,10 @@ mod tests {
 
     #[test]
     fn garbage_is_named() {
+        assert_eq!(whole(b"4\r\nWikiX"), Err(ProtocolFault::ChunkEnd));
         for bytes in [
             &b"x\r\n"[..],
             b"\r\n",
-            b"4\r\nWikiX",
             b"fffffffffffffffff\r\n",
             b"4x\r\n",
             b"0\r\n\rX",

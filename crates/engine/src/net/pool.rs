@@ -121,6 +121,11 @@ impl Pool {
         None
     }
 
+    /// Takes the idle connections of another pool.
+    pub fn take_over(&self, other: &Pool) {
+        self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
+    }
+
     /// Keeps a connection for the next exchange.
     pub fn put(&self, conn: Conn) {
         self.idle.borrow_mut().push(conn);

@@ -324,10 +324,6 @@ impl Compiler<'_> {
                 Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
                 Step::Log(template) => ops.push(Op::Log(template.clone())),
                 Step::Loop(inner) => self.repeat(inner, ops),
-                // Over one connection they come one after the other anyway: without branches they see each other's variables.
-                Step::Parallel(inner) if self.plan.http.pool == plan::Pool::PerUser => {
-                    self.steps(&inner.steps, ops);
-                }
                 Step::Parallel(inner) => self.fork(inner, ops),
             }
         }

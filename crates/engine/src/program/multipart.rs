@@ -1,6 +1,10 @@
-//! Multipart bodies: parts between boundaries, as browsers and Artillery's client write them.
+//! Multipart bodies: parts between boundaries, as browsers and Artillery's client write them. Files that values of the run name
+//! are read here, each time.
+
+use std::{borrow::Cow, io::ErrorKind, path::Path};
 
 use plan::{
+    media,
     rng::Rng,
     scenario::{Part, PartContent},
 };
@@ -17,31 +21,89 @@ pub fn boundary(rng: &mut Rng) -> String {
 }
 
 /// The body.
-pub fn body(parts: &[Part], boundary: &str, scope: &dyn Scope, rng: &mut Rng) -> Vec<u8> {
+///
+/// # Errors
+/// The operating system's name for why a file could not be read.
+pub fn body(
+    parts: &[Part],
+    boundary: &str,
+    scope: &dyn Scope,
+    rng: &mut Rng,
+) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::new();
     for part in parts {
+        let content = content(&part.content, scope, rng)?;
         let name = quoted(&part.name);
         out.extend_from_slice(
             format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"").as_bytes(),
         );
-        if let PartContent::File { name, .. } = &part.content {
+        if let Some(name) = &content.file {
             out.extend_from_slice(format!("; filename=\"{}\"", quoted(name)).as_bytes());
         }
         out.extend_from_slice(b"\r\n");
-        if let Some(content_type) = &part.content_type {
+        let said = part
+            .content_type
+            .as_ref()
+            .map(|said| said.to_text(scope, rng));
+        let by_name = || Some(media::content_type(content.file.as_deref()?).to_owned());
+        if let Some(content_type) = said.or_else(by_name) {
+            let content_type = quoted(&content_type);
             out.extend_from_slice(format!("Content-Type: {content_type}\r\n").as_bytes());
         }
         out.extend_from_slice(b"\r\n");
-        match &part.content {
-            PartContent::File { bytes, .. } => out.extend_from_slice(bytes),
-            PartContent::Text(template) => {
-                out.extend_from_slice(template.to_text(scope, rng).as_bytes());
-            }
-        }
+        out.extend_from_slice(&content.bytes);
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    out
+    Ok(out)
+}
+
+/// What is in a part.
+struct Content<'p> {
+    /// The file's name, if it is one.
+    file: Option<Cow<'p, str>>,
+    bytes: Cow<'p, [u8]>,
+}
+
+fn content<'p>(
+    content: &'p PartContent,
+    scope: &dyn Scope,
+    rng: &mut Rng,
+) -> Result<Content<'p>, &'static str> {
+    Ok(match content {
+        PartContent::Text(template) => Content {
+            file: None,
+            bytes: template.to_text(scope, rng).into_bytes().into(),
+        },
+        PartContent::File { name, bytes } => Content {
+            file: Some(name.into()),
+            bytes: Cow::Borrowed(bytes),
+        },
+        PartContent::Named { folder, path } => {
+            let path = folder.join(path.to_text(scope, rng));
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            Content {
+                file: Some(name.to_string_lossy().into_owned().into()),
+                bytes: read(&path)?.into(),
+            }
+        }
+    })
+}
+
+/// A regular file's bytes: devices and pipes may never end.
+fn read(path: &Path) -> Result<Vec<u8>, &'static str> {
+    let named = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "ENOENT",
+        ErrorKind::PermissionDenied => "EACCES",
+        ErrorKind::NotADirectory => "ENOTDIR",
+        _ => "EIO",
+    };
+    let about = std::fs::metadata(path).map_err(named)?;
+    match about {
+        about if about.is_dir() => Err("EISDIR"),
+        about if !about.is_file() => Err("EINVAL"),
+        _ => std::fs::read(path).map_err(named),
+    }
 }
 
 /// What would end a quoted name, as browsers escape it.
@@ -72,11 +134,11 @@ mod tests {
                     name: "x.png".into(),
                     bytes: vec![0, 255].into(),
                 },
-                content_type: Some("image/png".into()),
+                content_type: None,
             },
         ];
         let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
-        let bytes = body(&parts, "B", &Map::new(), &mut rng);
+        let bytes = body(&parts, "B", &Map::new(), &mut rng).unwrap();
         let expected = b"--B\r\nContent-Disposition: form-data; name=\"field\"\r\n\r\nvalue1\r\n\
             --B\r\nContent-Disposition: form-data; name=\"a%22b\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n\x00\xff\r\n--B--\r\n";
         assert_eq!(bytes, expected);

@@ -15,7 +15,11 @@ use super::{
     captures::{Capturing, Checking, capturing, checking},
     multipart,
 };
-use crate::http::{Origin, Target, Want, encode, url};
+use crate::http::{
+    Origin, Target, Want,
+    encode::{self, Charset},
+    url,
+};
 
 /// A compiled request step.
 #[derive(Debug, Clone)]
@@ -38,6 +42,8 @@ pub struct RequestStep {
     pub name: Option<Template>,
     /// What becomes of expectations; none where nobody would hear of them.
     pub expect: Option<plan::plugins::Expect>,
+    /// How header values become bytes.
+    pub charset: Charset,
 }
 
 /// A request as bytes.
@@ -58,6 +64,8 @@ pub enum BuildError {
     Url(String),
     /// A header's value holds a line break or the like.
     Header(String),
+    /// A file to send cannot be read: the operating system's name for why.
+    File(&'static str),
 }
 
 /// What a redirect changes.
@@ -111,6 +119,7 @@ impl RequestStep {
                 .as_deref()
                 .map(|name| Template::parse_text(name).unwrap_or_else(|_| Template::from(name))),
             expect: expectations(spec, plan),
+            charset: Charset::of(plan.http.latin1),
         };
         if is_fixed(spec) {
             // What cannot be built fails when its turn comes, as it would if it were templated.
@@ -174,7 +183,7 @@ impl RequestStep {
             headers.push(("Authorization", encode::basic(user, password)));
         }
         let body = if redirect.is_none_or(|r| r.body) {
-            body_bytes(&spec.body, scope, rng, &mut headers)
+            body_bytes(&spec.body, scope, rng, &mut headers)?
         } else {
             None
         };
@@ -187,7 +196,7 @@ impl RequestStep {
                         .any(|h| name.eq_ignore_ascii_case(h))
             });
         }
-        encode_request(target, method, &headers, body.as_deref())
+        encode_request(target, method, &headers, body.as_deref(), self.charset)
     }
 
     fn target(&self, base: &str, scope: &dyn Scope, rng: &mut Rng) -> Result<Target, BuildError> {
@@ -227,7 +236,7 @@ fn framing(spec: &Request) -> Result<(), String> {
         let sent = if is_fixed_body(&spec.body) {
             let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
             let body = body_bytes(&spec.body, &Map::new(), &mut rng, &mut Vec::new());
-            body.map_or(0, |body| body.len())
+            body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
                 "`{name}: {said}` may not be the length of this body, which is another one each time: leave it out"
@@ -247,6 +256,7 @@ fn encode_request(
     method: &str,
     headers: &[(&str, String)],
     body: Option<&[u8]>,
+    charset: Charset,
 ) -> Result<Built, BuildError> {
     let mut bytes = Vec::with_capacity(256 + body.map_or(0, <[u8]>::len));
     let host = headers
@@ -258,7 +268,7 @@ fn encode_request(
         .iter()
         .filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
     {
-        if !encode::header(&mut bytes, name, value) {
+        if !encode::header(&mut bytes, name, value, charset) {
             return Err(BuildError::Header((*name).to_owned()));
         }
     }
@@ -356,10 +366,10 @@ fn body_bytes(
     scope: &dyn Scope,
     rng: &mut Rng,
     headers: &mut Vec<(&str, String)>,
-) -> Option<Vec<u8>> {
+) -> Result<Option<Vec<u8>>, BuildError> {
     let mut text = String::new();
     match body {
-        Body::None => return None,
+        Body::None => return Ok(None),
         Body::Multipart(parts) => {
             let boundary = multipart::boundary(rng);
             if !headers
@@ -369,18 +379,23 @@ fn body_bytes(
                 let value = format!("multipart/form-data; boundary={boundary}");
                 headers.insert(usize::from(!headers.is_empty()), ("content-type", value));
             }
-            return Some(multipart::body(parts, &boundary, scope, rng));
+            let bytes = multipart::body(parts, &boundary, scope, rng);
+            return bytes.map(Some).map_err(BuildError::File);
         }
         Body::Json(template) => {
-            template.write_json(scope, rng, &mut text).ok()?;
-            if matches!(text.as_str(), "0" | "\"\"" | "false" | "null") {
-                return None;
+            let written = template.write_json(scope, rng, &mut text);
+            if written.is_err() || matches!(text.as_str(), "0" | "\"\"" | "false" | "null") {
+                return Ok(None);
             }
         }
-        Body::Text(template) => template.write_text(scope, rng, &mut text).ok()?,
+        Body::Text(template) => {
+            if template.write_text(scope, rng, &mut text).is_err() {
+                return Ok(None);
+            }
+        }
         Body::Form(pairs) => push_pairs(&mut text, pairs, scope, rng),
     }
-    Some(text.into_bytes())
+    Ok(Some(text.into_bytes()))
 }
 
 fn is_fixed(spec: &Request) -> bool {

@@ -75,6 +75,6 @@ fn text(end: &End) -> String {
         End::Answered(_, fault, _) => fault.text().to_owned(),
         End::Failed(failure) => format!("{failure}"),
         End::Capture => "Failed capture or match".to_owned(),
-        End::Named(name, _) | End::Unsendable(name, _) | End::Unexpected(name) => name.clone(),
+        End::Named(name, _) | End::Unsendable(name, ..) | End::Unexpected(name) => name.clone(),
     }
 }

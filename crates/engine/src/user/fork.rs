@@ -1,11 +1,13 @@
-//! Steps at the same time: each branch is a copy of the virtual user with a limit of its own over the shared connections. What
-//! the branches set is put together afterwards, in their order.
+//! Steps at the same time: each branch is a copy of the virtual user with a limit of its own over the shared connections, which
+//! for a user without a pool is its one: there requests queue in the order in which they come up. What the branches set is put
+//! together afterwards, in their order.
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
 use super::{End, Keeps, User};
 use crate::{
     deadlines::Limit,
+    net::Pool,
     program::{Fork, Op},
 };
 
@@ -16,12 +18,14 @@ impl<'a> User<'a> {
     /// Carries out all branches; the first error ends the user, but only when all have come to their end: a request that is
     /// under way is never left without an entry in the books.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), End> {
+        let pool = Rc::new(Pool::shared(1));
+        pool.take_over(&self.keeps.pool);
         let own: Vec<Keeps> = fork
             .branches
             .iter()
             .map(|_| Keeps {
                 limit: Rc::new(Limit::default()),
-                ..Keeps::default()
+                pool: Rc::clone(&pool),
             })
             .collect();
         let places: Vec<usize> = own
@@ -41,6 +45,7 @@ impl<'a> User<'a> {
                 .collect();
             all(waiting, fork.limit).await
         };
+        self.keeps.pool.take_over(&pool);
         for place in places {
             self.worker.unwatch(place);
         }

@@ -29,7 +29,9 @@ impl User<'_> {
             Err(End::Named(name, fault)) => {
                 return (Ended::None(fault), Err(End::Named(name, fault)));
             }
-            Err(end @ End::Unsendable(..)) => return (Ended::None(Fault::Declared), Err(end)),
+            Err(End::Unsendable(name, fault, step)) => {
+                return (Ended::None(fault), Err(End::Unsendable(name, fault, step)));
+            }
             Err(end @ End::Answered(failure, ..)) => return (Ended::Failed(failure), Err(end)),
             Err(other) => return (Ended::Ok, Err(other)),
             Ok(()) => {}
@@ -140,7 +142,7 @@ impl User<'_> {
         if recorder.is_first(sample.label, ended) {
             let spec = &ongoing.step.spec;
             let more = match (result, &ongoing.unexpected) {
-                (Err(End::Named(name, _) | End::Unsendable(name, _)), _) => format!(": {name}"),
+                (Err(End::Named(name, _) | End::Unsendable(name, ..)), _) => format!(": {name}"),
                 (_, Some(what)) => format!(": {what}"),
                 _ => status.map_or(String::new(), |status| format!(": status {status}")),
             };

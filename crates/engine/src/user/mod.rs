@@ -51,8 +51,8 @@ pub struct Start {
 /// What a virtual user keeps from one iteration to the next in a closed model.
 #[derive(Debug)]
 pub struct Keeps {
-    /// Its connections.
-    pub pool: Pool,
+    /// Its connections; the branches of a fork share them.
+    pub pool: Rc<Pool>,
     /// What cuts its waits short.
     pub limit: Rc<Limit>,
 }
@@ -60,7 +60,7 @@ pub struct Keeps {
 impl Default for Keeps {
     fn default() -> Self {
         Keeps {
-            pool: Pool::own(),
+            pool: Rc::new(Pool::own()),
             limit: Rc::default(),
         }
     }
@@ -80,7 +80,7 @@ enum End {
     /// An answer was not as expected: the error's name.
     Unexpected(String),
     /// The original's HTTP client would not send the request: the error's name, and the step.
-    Unsendable(String, u32),
+    Unsendable(String, Fault, u32),
     /// An error of the flow itself, by name.
     Named(String, Fault),
 }
@@ -159,11 +159,9 @@ pub async fn run(worker: &Worker, keeps: &Keeps, start: Start) -> Ended {
                     Some(Reason::Named(name)),
                     None,
                 ),
-                End::Unsendable(name, step) => (
-                    Ended::None(Fault::Declared),
-                    Some(Reason::Named(name)),
-                    Some(*step),
-                ),
+                End::Unsendable(name, fault, step) => {
+                    (Ended::None(*fault), Some(Reason::Named(name)), Some(*step))
+                }
                 End::Named(name, fault) => (Ended::None(*fault), Some(Reason::Named(name)), None),
             };
             if let Some(reason) = reason {

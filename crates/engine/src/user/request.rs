@@ -15,7 +15,7 @@ use plan::{
 use super::{End, User, judge::door_answer};
 use crate::{
     exchange::{Exchange, Limits, Moments},
-    http::{Answer, Decoder, Target, Want, url},
+    http::{Answer, Decoder, Target, Want, encode::Charset, url},
     memory::Held,
     net::{
         Conn, Pool,
@@ -117,7 +117,7 @@ impl User<'_> {
         let step = ongoing.step;
         if let Some(name) = &step.spec.fails_with {
             return Err(if name.starts_with("ERR_") {
-                End::Unsendable(name.clone(), step.index)
+                End::Unsendable(name.clone(), Fault::Declared, step.index)
             } else {
                 End::Named(name.clone(), Fault::Declared)
             });
@@ -128,7 +128,7 @@ impl User<'_> {
             Some(_) => None,
             None => Some(
                 step.build(&self.worker.program.target, &self.vars, &mut self.rng, None)
-                    .map_err(|error| build_end(step, error))?,
+                    .map_err(|error| self.build_end(step, error))?,
             ),
         };
         let Some(mut request) = built.as_ref().or(fixed).map(std::borrow::Cow::Borrowed) else {
@@ -187,7 +187,7 @@ impl User<'_> {
                     &mut drawn_from.clone(),
                     Some(change),
                 )
-                .map_err(|error| build_end(step, error))?;
+                .map_err(|error| self.build_end(step, error))?;
             request = std::borrow::Cow::Owned(built);
         }
         Ok(())
@@ -245,6 +245,30 @@ impl User<'_> {
         ruling != Ruling::Refused
     }
 
+    /// The error of a request that cannot be built, in the words of Artillery's client.
+    fn build_end(&self, step: &RequestStep, error: BuildError) -> End {
+        let index = step.index;
+        match error {
+            BuildError::Url(url) if !url.starts_with("http") => {
+                End::Named(format!("Invalid URL - {}", self.hidden(url)), Fault::BadUrl)
+            }
+            BuildError::Url(url) if !url.starts_with("http:") && !url.starts_with("https:") => {
+                End::Unsendable("ERR_UNSUPPORTED_PROTOCOL".to_owned(), Fault::BadUrl, index)
+            }
+            BuildError::Url(_) => {
+                End::Unsendable("ERR_INVALID_URL".to_owned(), Fault::BadUrl, index)
+            }
+            BuildError::Header(_) => End::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared),
+            BuildError::File(name) => End::Named(name.to_owned(), Fault::Declared),
+        }
+    }
+
+    /// A text for the record, which cannot know what a user has captured: without its secrets.
+    fn hidden(&self, text: String) -> String {
+        let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");
+        self.secrets().iter().fold(text, hide)
+    }
+
     /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
     fn made_endpoint(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
         let naming = self.worker.program.made_endpoints.as_ref()?;
@@ -257,9 +281,7 @@ impl User<'_> {
             .as_ref()
             .map(|name| name.to_text(&self.vars, &mut self.rng));
         let made = naming.name(&self.worker.program.target, &url, name.as_deref())?;
-        // It goes into the record, which cannot know what a user has captured.
-        let hide = |name: String, secret: &String| name.replace(secret.as_str(), "‹redacted›");
-        Some(self.secrets().iter().fold(made, hide))
+        Some(self.hidden(made))
     }
 
     /// Closes a hop that was redirected: it is counted apart, and its answer is forgotten.
@@ -287,9 +309,10 @@ impl User<'_> {
             let value = value.to_text(&self.vars, &mut self.rng);
             // A line break would begin a header of its own, and no header holds more than Latin-1.
             if value.contains(|c: char| c.is_control() || c > '\u{ff}') {
-                return Err(build_end(step, BuildError::Header(name.clone())));
+                return Err(self.build_end(step, BuildError::Header(name.clone())));
             }
-            self.jar.put(name, &value, &request.target.origin);
+            self.jar
+                .put(name, &value, &request.target.origin, &request.target.path);
         }
         Ok(())
     }
@@ -306,7 +329,7 @@ impl User<'_> {
         let origin = worker.origin_id(&request.target.origin);
         let fault = |fault: Fault| End::Fault(fault, step);
         let keeps = self.keeps;
-        let pool = worker.shared_pool.as_ref().unwrap_or(&keeps.pool);
+        let pool = worker.shared_pool.as_ref().unwrap_or(&*keeps.pool);
         let pass = pool.enter(origin, &keeps.limit).await.map_err(fault)?;
         if mutant::is(Mutant::StampAtDequeue) && ongoing.intended.is_paced() {
             ongoing.moments.taken_up = worker.clock.now();
@@ -324,7 +347,7 @@ impl User<'_> {
                 .await
                 .map_err(fault)?,
         };
-        let cookie = if self.jar.is_empty() {
+        let cookie = if self.jar.is_empty(!ongoing.step.spec.cookies.is_empty()) {
             None
         } else {
             self.jar.header(
@@ -333,7 +356,8 @@ impl User<'_> {
                 worker.wall_s(now),
             )
         };
-        let with_cookie = cookie.map(|cookie| insert_cookie(request, &cookie));
+        let with_cookie =
+            cookie.map(|cookie| insert_cookie(request, &cookie, ongoing.step.charset));
         let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
         let mut want = ongoing.step.want;
         if worker.common.trace {
@@ -457,7 +481,7 @@ fn redirect_of(step: &RequestStep, answer: &Answer) -> Option<String> {
 }
 
 /// The request with the jar's cookies; a `cookie` header of the step's own gives way to them.
-fn insert_cookie(request: &Built, cookie: &str) -> Vec<u8> {
+fn insert_cookie(request: &Built, cookie: &str, charset: Charset) -> Vec<u8> {
     let (head, rest) = request.bytes.split_at(request.cookie_at);
     let mut bytes = Vec::with_capacity(request.bytes.len() + cookie.len() + 10);
     let is_cookie = |line: &&[u8]| {
@@ -469,26 +493,11 @@ fn insert_cookie(request: &Built, cookie: &str) -> Vec<u8> {
         .filter(|line| !is_cookie(line))
         .for_each(|line| bytes.extend_from_slice(line));
     bytes.extend_from_slice(b"cookie: ");
-    bytes.extend_from_slice(cookie.as_bytes());
+    // What a server set may hold anything; a step's own was looked at before.
+    let _ = charset.write(&mut bytes, cookie);
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(rest);
     bytes
-}
-
-/// The error of a request that cannot be built. It is named by what the file says: what came out may hold a secret, and would
-/// make a name of its own for each user.
-fn build_end(step: &RequestStep, error: BuildError) -> End {
-    match error {
-        BuildError::Url(url) => {
-            let shown = if url == "undefined" {
-                &url
-            } else {
-                &step.spec.url_text
-            };
-            End::Named(format!("Invalid URL - {shown}"), Fault::BadUrl)
-        }
-        BuildError::Header(_) => End::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared),
-    }
 }
 
 /// The pool that a plan asks for, for one of so many workers.

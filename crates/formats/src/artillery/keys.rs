@@ -112,7 +112,11 @@ pub const KEYS: &[Key] = &[
     yes(Level::Config, "mode"),
     yes(Level::Config, "plugins"),
     yes(Level::Config, "engine"),
-    no(Level::Config, "processor", NO_JS),
+    noted(
+        Level::Config,
+        "processor",
+        "its code is not run, and no step of this script asks for a function of it",
+    ),
     noted(
         Level::Config,
         "engines",

@@ -1,4 +1,4 @@
-//! Reads scripts: files by their suffix, one laid over the other, and the JSON objects of the command line.
+//! Reads scripts: YAML, of which JSON is a part, whatever the file is called; one laid over the other, and the JSON objects of the command line.
 
 use std::path::Path;
 
@@ -52,20 +52,11 @@ fn read_file(path: &Path, read: ReadFile<'_>, findings: &mut Findings) -> Result
         .and_then(|s| s.to_str())
         .unwrap_or_default()
         .to_ascii_lowercase();
-    match suffix.as_str() {
-        "yml" | "yaml" | "json" => {}
-        "js" | "ts" | "mjs" | "cjs" => {
-            findings.problem_anywhere(format!(
-                "{name}: scripts written in JavaScript are not supported yet: write it as YAML or JSON"
-            ));
-            return Err(());
-        }
-        _ => {
-            findings.problem_anywhere(format!(
-                "{name}: unknown file type: an Artillery script ends in .yml, .yaml or .json"
-            ));
-            return Err(());
-        }
+    if matches!(suffix.as_str(), "js" | "ts" | "mjs" | "cjs") {
+        findings.problem_anywhere(format!(
+            "{name}: scripts written in JavaScript are not supported yet: write it as YAML or JSON"
+        ));
+        return Err(());
     }
     let bytes = read(path).map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))?;
     let text = files::text(bytes).map_err(|why| findings.placed(why.problem(name.clone())))?;

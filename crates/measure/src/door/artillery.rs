@@ -2,7 +2,7 @@
 //!
 //! Only the names of errors and endpoints are made here; layout and rounding belong to the renderer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Door, DoorEvent, DoorPart, Opening, Reason};
 use crate::{
@@ -12,6 +12,10 @@ use crate::{
 };
 
 const MS: u64 = 1_000_000;
+/// How the name of a URL that is none begins; the URL follows, so that each may be another one.
+const INVALID_URL: &str = "Invalid URL - ";
+/// So many of these names a worker tells apart.
+const MOST_URLS: usize = 200;
 
 /// Artillery's accumulator for one worker.
 pub struct ArtilleryDoor {
@@ -25,6 +29,8 @@ pub struct ArtilleryDoor {
     apdex_ns: Option<u64>,
     /// Whether the parts of a request's time are kept.
     extended: bool,
+    /// URLs that were none, as far as they are told apart.
+    urls: BTreeSet<String>,
     counts: Counts,
     part: DoorPart,
 }
@@ -34,7 +40,8 @@ pub struct ArtilleryDoor {
 struct Counts {
     created: Vec<u64>,
     requests: u64,
-    downloaded: u64,
+    /// None before the first body.
+    downloaded: Option<u64>,
     /// (step, status, last of a chain of redirects) → answers and their sketch.
     answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
     /// The same for answers whose endpoint is not said by the step.
@@ -96,6 +103,7 @@ impl ArtilleryDoor {
             endpoints,
             apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
             extended: false,
+            urls: BTreeSet::new(),
             counts: Counts::default(),
             part: DoorPart::default(),
         }
@@ -122,7 +130,14 @@ impl ArtilleryDoor {
     }
 
     fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
-        let name = reason.name();
+        let mut name = reason.name();
+        if name.starts_with(INVALID_URL) && !self.urls.contains(name) {
+            if self.urls.len() < MOST_URLS {
+                self.urls.insert(name.to_owned());
+            } else {
+                name = "Invalid URL";
+            }
+        }
         *self
             .counts
             .errors
@@ -223,7 +238,7 @@ impl Door for ArtilleryDoor {
                 last,
                 opening,
             } => {
-                counts.downloaded += bytes;
+                *counts.downloaded.get_or_insert_default() += bytes;
                 if self.extended {
                     counts.parts(opening, total_ns);
                 }
@@ -268,7 +283,6 @@ impl Door for ArtilleryDoor {
         add("vusers.skipped".into(), counts.skipped);
         add("vusers.completed".into(), counts.completed);
         add("http.requests".into(), counts.requests);
-        add("http.downloaded_bytes".into(), counts.downloaded);
         counts.errors.into_iter().for_each(|(name, n)| add(name, n));
         for (kind, [ok, failed]) in counts.expected {
             add("plugins.expect.ok".into(), ok);
@@ -314,6 +328,13 @@ impl Door for ArtilleryDoor {
             .zip(counts.apdex.into_iter().flatten())
         {
             *part.counters.entry(name.into()).or_default() += n;
+        }
+        // Whatever has come, even if it was nothing.
+        if let Some(bytes) = counts.downloaded {
+            *part
+                .counters
+                .entry("http.downloaded_bytes".into())
+                .or_default() += bytes;
         }
         // Artillery counts failures as soon as a user has ended, even when none failed.
         if counts.completed + counts.failed > 0 {
@@ -364,6 +385,10 @@ pub fn error_name(fault: Fault) -> &'static str {
         Fault::Tls(TlsFault::Closed) => "ECONNRESET",
         Fault::Tls(_) => "EPROTO",
         Fault::Protocol(ProtocolFault::StatusLine) => "HPE_INVALID_CONSTANT",
+        Fault::Protocol(ProtocolFault::Version) => "HPE_INVALID_VERSION",
+        Fault::Protocol(ProtocolFault::Status) => "HPE_INVALID_STATUS",
+        Fault::Protocol(ProtocolFault::Lengths) => "HPE_UNEXPECTED_CONTENT_LENGTH",
+        Fault::Protocol(ProtocolFault::ChunkEnd) => "HPE_STRICT",
         Fault::Protocol(ProtocolFault::Header) => "HPE_INVALID_HEADER_TOKEN",
         Fault::Protocol(ProtocolFault::HeadTooLarge) => "HPE_HEADER_OVERFLOW",
         Fault::Protocol(ProtocolFault::ContentLength) => "HPE_INVALID_CONTENT_LENGTH",

@@ -57,8 +57,8 @@ impl Layout<'_> {
             match figure {
                 Shown::Value(value) => self.line(&format!("{name}:"), value, &mut out),
                 Shown::Statistics(statistics) => {
-                    out.push_str(&cut(&format!("{name}:")));
-                    out.push('\n');
+                    // Only what has a figure beside it is cut.
+                    out.push_str(&format!("{name}:\n"));
                     for (of, value) in statistics {
                         self.line(&format!("  {of}:"), value, &mut out);
                     }

@@ -80,6 +80,8 @@ impl Translator<'_> {
                 );
             }
             self.templates.sets(name);
+            self.captured
+                .insert(query::path::Path::parse(name).root().to_owned());
         }
         Some(Capture {
             from,

@@ -1,4 +1,5 @@
-//! `formData`: the parts of a multipart body. Files are read here, before the run; one that is not there fails its request.
+//! `formData`: the parts of a multipart body. Files are read here, before the run; one that is not there fails its request. One
+//! that values of the run name is read by the engine when it is sent - never one that an answer names.
 
 use std::path::Path;
 
@@ -33,11 +34,9 @@ impl Translator<'_> {
             if value.is_map() {
                 self.check_keys(value, Level::FormData);
             }
-            let said = value.get("contentType").map(Node::text);
-            let content_type = said.or_else(|| match &content {
-                Some(PartContent::File { name, .. }) => Some(content_type(name).to_owned()),
-                _ => None,
-            });
+            let content_type = value
+                .get("contentType")
+                .map(|said| self.template(&Node::scalar(said.mark, said.text())));
             parts.extend(content.map(|content| Part {
                 name: entry.key.clone(),
                 content,
@@ -47,13 +46,39 @@ impl Translator<'_> {
         parts
     }
 
+    /// An answer must not choose which of this machine's files it is sent.
+    pub(super) fn check_uploads(&mut self) {
+        loop {
+            let before = self.captured.len();
+            for (element, list) in &self.loops_over {
+                if self.captured.contains(list) {
+                    self.captured.insert(element.clone());
+                }
+            }
+            if self.captured.len() == before {
+                break;
+            }
+        }
+        for (roots, mark) in std::mem::take(&mut self.uploads) {
+            if let Some(root) = roots.iter().find(|root| self.captured.contains(*root)) {
+                let text = format!(
+                    "`{root}` is captured from an answer, which must not choose a file of this machine: name it by a variable, a table's column or a loop"
+                );
+                self.findings.problem(mark, text);
+            }
+        }
+    }
+
     fn upload(&mut self, path: &Node) -> Option<PartContent> {
         let text = path.text();
-        if text.contains("{{") {
-            let message =
-                "the name of a file to upload cannot be templated: files are read before the run";
-            self.findings.problem(path.mark, message);
-            return None;
+        let named = self.template(&Node::scalar(path.mark, text.as_str()));
+        if named.as_literal().is_none() {
+            let roots = named.variables().map(|path| path.root().to_owned());
+            self.uploads.push((roots.collect(), path.mark));
+            return Some(PartContent::Named {
+                folder: self.folder.clone(),
+                path: named,
+            });
         }
         let path = self.folder.join(&text);
         let name = Path::new(&text)
@@ -70,41 +95,5 @@ impl Translator<'_> {
                 Some(PartContent::Text(Template::from("")))
             }
         }
-    }
-}
-
-/// By the name's ending; the kinds that tests upload.
-fn content_type(name: &str) -> &'static str {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    match ending.to_ascii_lowercase().as_str() {
-        "txt" | "log" => "text/plain",
-        "csv" => "text/csv",
-        "htm" | "html" => "text/html",
-        "css" => "text/css",
-        "md" => "text/markdown",
-        "js" => "application/javascript",
-        "json" => "application/json",
-        "xml" => "application/xml",
-        "yml" | "yaml" => "text/yaml",
-        "pdf" => "application/pdf",
-        "zip" => "application/zip",
-        "gz" => "application/gzip",
-        "tar" => "application/x-tar",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "svg" => "image/svg+xml",
-        "bmp" => "image/bmp",
-        "ico" => "image/vnd.microsoft.icon",
-        "mp3" => "audio/mpeg",
-        "wav" => "audio/wav",
-        "mp4" => "video/mp4",
-        "webm" => "video/webm",
-        "doc" => "application/msword",
-        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "xls" => "application/vnd.ms-excel",
-        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        _ => "application/octet-stream",
     }
 }

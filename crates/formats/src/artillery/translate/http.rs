@@ -68,7 +68,7 @@ impl Translator<'_> {
 
     /// What the jar takes, as tough-cookie names it.
     fn cookie_rules(&mut self, node: &Node) -> CookieRules {
-        let mut rules = CookieRules::default();
+        let mut rules = cookie_rules();
         self.map(node, "cookieJarOptions");
         self.check_keys(node, Level::CookieJar);
         let says = |key: &str| node.get(key).and_then(Node::as_bool);
@@ -252,4 +252,12 @@ fn needs_target(steps: &[Step]) -> bool {
         Step::Parallel(inner) => needs_target(&inner.steps),
         Step::Think(_) | Step::Log(_) => false,
     })
+}
+
+/// A step's cookies as Artillery treats them, whatever the options say.
+pub(super) fn cookie_rules() -> CookieRules {
+    CookieRules {
+        local: true,
+        ..CookieRules::default()
+    }
 }

@@ -15,18 +15,26 @@ mod steps;
 mod travel;
 mod variables;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use plan::{Format, Http, Load, Plan, Rules, Template, scenario::Jitter};
 use serde_json::Value;
 
 use super::{
     keys::{self, Level, Support},
-    prepare::Script,
+    prepare::{self, Script},
 };
 use crate::{
-    Inputs, files::ReadFile, findings::Findings, nearest::hint, secrets, templates::Templates,
-    yaml::Node,
+    ErrorKind, Inputs,
+    files::ReadFile,
+    findings::Findings,
+    nearest::hint,
+    secrets,
+    templates::Templates,
+    yaml::{Mark, Node},
 };
 
 /// What the parts share while they translate.
@@ -40,6 +48,12 @@ struct Translator<'a> {
     pooled: bool,
     /// Files of the request at hand that could not be read, and why.
     missing_files: Vec<String>,
+    /// Files that values of the run name: by which variables, and where.
+    uploads: Vec<(Vec<String>, Mark)>,
+    /// Variables whose values come from answers.
+    captured: BTreeSet<String>,
+    /// Variables that hold elements of another variable's list.
+    loops_over: Vec<(String, String)>,
     defaults: Defaults,
     templates: Templates,
     /// What the plugin `expect` is to do, where the script has it.
@@ -72,12 +86,16 @@ pub(super) fn translate(
         folder: folder.unwrap_or_default(),
         pooled: false,
         missing_files: Vec::new(),
+        uploads: Vec::new(),
+        captured: BTreeSet::new(),
+        loops_over: Vec::new(),
         defaults: Defaults::default(),
         templates: Templates::default(),
         expect: None,
     };
     t.check_keys(&script.root, Level::Root);
     t.check_keys(config, Level::Config);
+    t.processor(config);
     let mut plugins = t.plugins(config);
     plugins.extended_metrics = t.extended_metrics(config);
     let http = t.http(config);
@@ -88,6 +106,7 @@ pub(super) fn translate(
     let before = t.aside(&script.root, config, "before");
     let scenarios = t.scenarios(&script.root, config, &constants);
     let after = t.aside(&script.root, config, "after");
+    t.check_uploads();
     let target = t.target(config, scenarios.iter().chain(&before).chain(&after));
     let variables = t.variables(script, constants, &payloads);
     let name = script
@@ -140,6 +159,30 @@ impl Translator<'_> {
                 }
             }
         }
+    }
+
+    /// Its functions are refused where steps name them. Artillery loads it in any case, and dies where it is not there.
+    fn processor(&mut self, config: &Node) {
+        let Some(node) = config.get("processor").filter(|node| node.is_truthy()) else {
+            return;
+        };
+        let path = prepare::absolute(&self.folder.join(node.text()));
+        let endings = ["", ".js", ".json", ".node", "/index.js"];
+        let mut places = endings.iter().map(|ending| {
+            let mut place = path.clone().into_os_string();
+            place.push(ending);
+            place
+        });
+        if places.any(|place| (self.read)(Path::new(&place)).is_ok()) {
+            return;
+        }
+        let message = format!("Error: Cannot find module '{}'", path.display());
+        let advice = format!(
+            "`processor: {}` is not there: remove it, or correct its path",
+            node.text()
+        );
+        self.findings
+            .fatal(ErrorKind::Worker(message), Some(node.mark), advice);
     }
 
     /// A mapping's entries, or a problem.
@@ -201,7 +244,8 @@ fn artillery_http() -> Http {
         proxies: plan::Proxies::default(),
         route: plan::Route::default(),
         max_redirects: 10,
-        cookies: plan::CookieRules::default(),
+        cookies: http::cookie_rules(),
+        latin1: true,
         cookie_jar: true,
     }
 }

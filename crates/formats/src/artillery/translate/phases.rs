@@ -125,8 +125,11 @@ impl Translator<'_> {
                 let help = format!(
                     "{message} (write seconds, or text like 500ms, 90s, 5m; at most 100 days)"
                 );
-                self.findings
-                    .fatal(ErrorKind::Worker(message), Some(node.mark), help);
+                self.findings.fatal(
+                    ErrorKind::Worker(format!("Error: {message}")),
+                    Some(node.mark),
+                    help,
+                );
                 None
             }
         }

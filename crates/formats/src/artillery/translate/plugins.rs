@@ -1,7 +1,7 @@
 //! `config.plugins`: which of them may be there.
 //!
-//! Plugins that only send results elsewhere, and those that Artillery itself would not find, get its warning and the run goes on;
-//! those that shape traffic are refused until they are supported. What the others judge or show goes into the plan.
+//! Plugins that only send results elsewhere are noted, those that Artillery itself would not find get its warning, and the run goes
+//! on; those that shape traffic are refused until they are supported. What the others judge or show goes into the plan.
 
 use plan::plugins::{Condition, Endpoints, Ensure, Plugins};
 
@@ -84,14 +84,24 @@ impl Translator<'_> {
                 Some(Support::Noted(why)) => {
                     self.findings.note(
                         entry.key_mark,
-                        format!("WARNING: Could not load plugin: {name} ({why})"),
+                        format!("the plugin `{name}` has no effect: {why}"),
                     );
                 }
                 None => {
-                    let text = format!(
-                        "WARNING: Could not load plugin: {name} (third-party plugins are not supported: it has no effect)"
+                    self.findings.note(
+                        entry.key_mark,
+                        format!("the plugin `{name}` has no effect: plugins of others are not supported"),
                     );
-                    self.findings.note(entry.key_mark, text);
+                    // Artillery's own words, where it does not find one.
+                    let words = [
+                        format!("WARNING: Could not load plugin: {name} warn"),
+                        format!(
+                            "WARNING: Plugin {name} specified but module artillery-plugin-{name} could not be found (MODULE_NOT_FOUND) warn"
+                        ),
+                    ];
+                    for text in words.into_iter().filter(|_| !self.inputs.native) {
+                        self.findings.note_anywhere(text);
+                    }
                 }
             }
         }

@@ -23,6 +23,7 @@ impl Translator<'_> {
             Ok(chosen) => chosen,
             Err(()) => return Vec::new(),
         };
+        let other = self.supported(items, config);
         let mut scenarios = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let name = item.get("name").and_then(Node::as_str).map(str::to_owned);
@@ -42,7 +43,7 @@ impl Translator<'_> {
                     Scenario {
                         name,
                         weight,
-                        steps: self.scenario(item, config),
+                        steps: self.scenario(item, config, other.as_deref()),
                     }
                 }
             });
@@ -65,21 +66,22 @@ impl Translator<'_> {
         Some(Scenario {
             name: Some(key.to_owned()),
             weight: 1,
-            steps: self.scenario(node, config),
+            steps: self.scenario(node, config, None),
         })
     }
 
-    fn scenario(&mut self, node: &Node, config: &Node) -> Vec<plan::Step> {
+    /// The steps of a scenario; `other` is one that could be run instead.
+    fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<plan::Step> {
         self.check_keys(node, Level::Scenario);
-        let engine = node.get("engine").or_else(|| config.get("engine"));
-        if let Some(engine) =
-            engine.filter(|engine| engine.is_truthy() && engine.as_str() != Some("http"))
-        {
+        if let Some(engine) = other_engine(node, config) {
             let name = engine.text();
             let what = "keep its scenarios in a script of their own";
+            let other = other.map_or_else(String::new, |other| {
+                format!(", or run another one alone with `--scenario-name {other}`")
+            });
             self.findings.problem(
                 engine.mark,
-                format!("the engine `{name}` is not supported yet, only http is: {what}"),
+                format!("the engine `{name}` is not supported yet, only http is: {what}{other}"),
             );
             return Vec::new();
         }
@@ -88,26 +90,31 @@ impl Translator<'_> {
             .unwrap_or_default()
     }
 
+    /// How `--scenario-name`, a flag of Artillery's door, chooses a scenario for the HTTP engine, in a script that has others.
+    fn supported(&self, items: &[Node], config: &Node) -> Option<String> {
+        let (fine, others): (Vec<&Node>, Vec<&Node>) = items
+            .iter()
+            .partition(|item| other_engine(item, config).is_none());
+        if self.inputs.native || others.is_empty() {
+            return None;
+        }
+        let names = fine.iter().filter_map(|item| item.get("name")?.as_str());
+        let alone = |name: &&str| matching(items, name).len() == 1;
+        let name = names.filter(|name| !name.contains('\'')).find(alone)?;
+        let bare = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
+        Some(if name.chars().all(bare) {
+            name.to_owned()
+        } else {
+            format!("'{name}'")
+        })
+    }
+
     /// `--scenario-name`: exactly one must have the name, or match it as a regular expression.
     fn chosen(&mut self, items: &[Node]) -> Result<Option<usize>, ()> {
         let Some(wanted) = &self.inputs.scenario_name else {
             return Ok(None);
         };
-        let regex = Regex::new(wanted).ok();
-        let fits = |item: &Node| {
-            let name = item.get("name").and_then(Node::as_str);
-            // JavaScript matches a missing name as the text `undefined`.
-            name == Some(wanted)
-                || regex
-                    .as_ref()
-                    .is_some_and(|regex| regex.find(name.unwrap_or("undefined")).is_some())
-        };
-        let found: Vec<usize> = items
-            .iter()
-            .enumerate()
-            .filter(|(_, item)| fits(item))
-            .map(|(i, _)| i)
-            .collect();
+        let found = matching(items, wanted);
         let message = match found.as_slice() {
             [one] => return Ok(Some(*one)),
             [] => format!(
@@ -117,8 +124,11 @@ impl Translator<'_> {
                 "Multiple scenarios for {wanted} found in script. Make sure you give unique names to your scenarios in your script."
             ),
         };
-        self.findings
-            .fatal(ErrorKind::Worker(message.clone()), None, message);
+        self.findings.fatal(
+            ErrorKind::Worker(format!("Error: {message}")),
+            None,
+            message,
+        );
         Err(())
     }
 
@@ -180,4 +190,25 @@ impl Translator<'_> {
             }
         }
     }
+}
+
+/// The engine of a scenario, if it is another one than HTTP.
+fn other_engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
+    let engine = scenario.get("engine").or_else(|| config.get("engine"));
+    engine.filter(|engine| engine.is_truthy() && engine.as_str() != Some("http"))
+}
+
+/// The scenarios that have the name, or match it as a regular expression.
+fn matching(items: &[Node], wanted: &str) -> Vec<usize> {
+    let regex = Regex::new(wanted).ok();
+    let fits = |item: &Node| {
+        let name = item.get("name").and_then(Node::as_str);
+        // JavaScript matches a missing name as the text `undefined`.
+        name == Some(wanted)
+            || regex
+                .as_ref()
+                .is_some_and(|regex| regex.find(name.unwrap_or("undefined")).is_some())
+    };
+    let all = items.iter().enumerate();
+    all.filter(|(_, item)| fits(item)).map(|(i, _)| i).collect()
 }

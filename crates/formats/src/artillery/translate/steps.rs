@@ -135,6 +135,10 @@ impl Translator<'_> {
         self.templates.sets(&element_as);
         let count = self.loop_count(node.get("count"));
         let over = node.get("over").and_then(|over| self.over(over));
+        if let Some(Over::Variable(list)) = &over {
+            let root = query::path::Path::parse(list).root().to_owned();
+            self.loops_over.push((element_as.clone(), root));
+        }
         let endless = matches!(&count, LoopCount::Fixed(range) if range.end.is_none());
         if endless && over.is_none() {
             let text = "this loop has no end: its virtual users run until the test is stopped";

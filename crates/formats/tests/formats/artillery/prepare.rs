@@ -235,10 +235,10 @@ fn flags() {
     let message = "Scenario three not found in script. Make sure your chosen scenario matches the one in your script exactly.";
     assert_eq!(
         chosen("three").unwrap_err().kind,
-        ErrorKind::Worker(message.into())
+        ErrorKind::Worker(format!("Error: {message}"))
     );
     assert!(
-        matches!(chosen("o").unwrap_err().kind, ErrorKind::Worker(message) if message.starts_with("Multiple scenarios for o"))
+        matches!(chosen("o").unwrap_err().kind, ErrorKind::Worker(message) if message.starts_with("Error: Multiple scenarios for o"))
     );
 }
 
@@ -312,12 +312,32 @@ fn insecure() {
 }
 
 #[test]
-fn a_processor_is_refused_where_it_stands() {
+fn a_processor_that_no_step_names_is_noted() {
     let folder = Folder::new("processor");
-    let text = BASE.replace("  variables:", "  processor: ./hooks.js\n  variables:");
-    let found = lines(&load(&folder.inputs("s.yml", &text)).unwrap_err());
+    let with = |what: &str| {
+        BASE.replace(
+            "  variables:",
+            &format!("  processor: {what}\n  variables:"),
+        )
+    };
+    folder.file("hooks.js", "");
+    for there in ["./hooks.js", "hooks"] {
+        let plan = ok(&folder.inputs("s.yml", &with(there)));
+        let found = notes(&plan);
+        let wanted = "4:3: `processor` has no effect: its code is not run";
+        assert!(found.iter().any(|note| note.contains(wanted)), "{found:?}");
+    }
+    let missing = load(&folder.inputs("s.yml", &with("./none.js"))).unwrap_err();
     assert!(
-        found.len() == 1 && found[0].contains("s.yml:4:3: `processor` is not supported"),
+        matches!(&missing.kind, ErrorKind::Worker(message)
+            if message.starts_with("Error: Cannot find module '/") && message.ends_with("/none.js'")),
+        "{missing:?}"
+    );
+    let hook = with("./hooks.js").replace("    flow:", "    beforeScenario: hook\n    flow:");
+    assert_ne!(hook, with("./hooks.js"));
+    let found = lines(&load(&folder.inputs("s.yml", &hook)).unwrap_err());
+    assert!(
+        found.len() == 1 && found[0].contains("`beforeScenario` is not supported"),
         "{found:?}"
     );
 }

@@ -29,8 +29,8 @@ fn every_refusal_has_its_place_and_a_way_out() {
             "4:40: the part `a` is text, or { value: … }, or { fromFile: … }",
         ),
         (
-            flow("- post: { url: /, formData: { a: { fromFile: '{{ x }}' } } }"),
-            "4:52: the name of a file to upload cannot be templated",
+            flow("- get: { url: /, capture: { json: $.a, as: x } }\n- post: { url: /, formData: { a: { fromFile: '{{ x }}' } } }"),
+            "5:52: `x` is captured from an answer, which must not choose a file of this machine",
         ),
         (flow("- get: { url: /, beforeRequest: x }"), "4:24: `beforeRequest` is not supported"),
         (flow("- loop: [ { get: { url: / } } ]\n  whileTrue: x"), "5:9: `whileTrue` is not supported"),
@@ -43,7 +43,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
         (flow("- head: /"), "4:15: `head` is a mapping like { url: / }, not text"),
         (flow("- get: { url: /, headers: { 'a b': 1 } }"), "4:35: `a b` is no header name"),
         (flow("- get: { url: /, headers: { a: null } }"), "4:38: the header `a` must be text, not nothing"),
-        (config("processor: ./x.js"), "3:3: `processor` is not supported: JavaScript hooks"),
+        (config("processor: ./x.js"), "3:14: `processor: ./x.js` is not there"),
         (
             config("plugins: { hls: {} }"),
             "3:14: the plugin `hls` is not supported: video streams are not supported",
@@ -67,7 +67,11 @@ fn every_refusal_has_its_place_and_a_way_out() {
         ),
         (
             "config: { target: 'http://x' }\nscenarios: [ { engine: ws, flow: [ { send: x } ] } ]".into(),
-            "2:24: the engine `ws` is not supported yet",
+            "2:24: the engine `ws` is not supported yet, only http is: keep its scenarios in a script of their own",
+        ),
+        (
+            "config: { target: 'http://x' }\nscenarios:\n- { engine: ws, flow: [] }\n- { name: a, flow: [] }\n- { name: ab c, flow: [] }".into(),
+            "3:13: the engine `ws` is not supported yet, only http is: keep its scenarios in a script of their own, or run another one alone with `--scenario-name 'ab c'`",
         ),
         ("config: { target: 'http://x' }\nscenarios: []".into(), "2:12: there is no scenario"),
         ("- 1".into(), "1:1: a script is a mapping with `config` and `scenarios`, not a list"),
@@ -143,9 +147,9 @@ fn unknown_keys_are_noted_because_artillery_ignores_them() {
 #[test]
 fn file_types() {
     for (name, part) in [
-        ("x.txt", "unknown file type"),
+        ("x.txt", "no target"),
         ("x.js", "not supported yet"),
-        ("x", "unknown file type"),
+        ("x", "no target"),
     ] {
         assert!(lines(&translate_text(name, "").unwrap_err())[0].contains(part));
     }

@@ -1,0 +1,156 @@
+"""What goes over the wire, and what is counted, where scripts are odd or servers are broken: as the original does it."""
+
+import json
+import re
+
+import peers
+import pytest
+
+ONE = "config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 1 }} ]{more} }}\n{rest}"
+ENDPOINTS = ", plugins: { metrics-by-endpoint: {} }"
+
+
+def run(loadline, url: str, rest: str, more: str = "", code: int = 0):
+    done = loadline("artillery", "run", loadline.write("s.yml", ONE.format(url=url, rest=rest, more=more)), "-o", "out.json")
+    assert done.returncode == code, done.stdout + done.stderr
+    file = loadline.folder / "out.json"
+    return done, json.loads(file.read_text())["aggregate"]["counters"] if file.exists() else {}
+
+
+def test_cookies_of_steps_belong_to_their_folder(loadline):
+    def reply(request):
+        return 200, {"set-cookie": "srv=1; Path=/"} if request.path == "/set" else {}, b"{}"
+
+    steps = [("/a/b/c", "a"), ("/a/b/d", "b"), ("/x/y", "x"), ("/a/b/plain", ""), ("/set", ""), ("/a/b/plain", ""), ("/q", "")]
+    flow = ", ".join(f"{{ get: {{ url: {url}{f', cookie: {{ {name}: 1 }}' if name else ''} }} }}" for url, name in steps)
+    with peers.Recorder(reply) as peer:
+        run(loadline, peer.url, f"scenarios: [ {{ flow: [ {flow} ] }} ]")
+    sent = [request.headers.get("cookie") for request in peer.requests]
+    assert sent == ["a=1", "a=1; b=1", "x=1", None, None, "a=1; b=1; srv=1", "srv=1"]
+
+
+def test_header_values_are_latin_1(loadline):
+    raw = []
+
+    def serve(connection):
+        while data := connection.recv(65536):
+            raw.append(data)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        connection.close()
+
+    flow = "scenarios: [ { flow: [ { post: { url: /, headers: { x-a: 'ü{{ v }}' }, cookie: { c: 'n{{ v }}' }, body: 'ü' } } ] } ]"
+    with peers.Peer(serve) as peer:
+        _, counters = run(loadline, peer.url, flow, more=", variables: { v: é }")
+    assert b"x-a: \xfc\xe9\r\n" in raw[0]
+    assert b"cookie: c=n\xe9\r\n" in raw[0]
+    assert "ü".encode() in b"".join(raw)
+    # Nothing was downloaded, and that is told.
+    assert counters["http.downloaded_bytes"] == 0
+
+
+def test_what_is_queued_in_parallel_is_sent(loadline):
+    flow = """scenarios: [ { flow: [ { parallel: [
+        { get: { url: /one, capture: { json: $.none, as: x } } }, { loop: [ { get: { url: '/two{{ $loopCount }}' } } ], count: 2 },
+        { get: { url: /three } } ] }, { get: { url: /never } } ] } ]"""
+    with peers.Recorder() as peer:
+        _, counters = run(loadline, peer.url, flow)
+    assert peer.lines == ["GET /one", "GET /two0", "GET /three", "GET /two1"]
+    assert peer.peak == 1
+    assert (counters["vusers.failed"], counters["http.responses"]) == (1, 4)
+
+
+def test_files_that_values_name(loadline):
+    (loadline.folder / "up.txt").write_text("hello")
+    (loadline.folder / "rows.csv").write_text("up\n")
+    part = "{ post: { url: /, formData: { f: { fromFile: './{{ file }}.txt' } } } }"
+    more = ", payload: { path: rows.csv, fields: [ file ] }"
+    with peers.Recorder() as peer:
+        run(loadline, peer.url, f"scenarios: [ {{ flow: [ {part} ] }} ]", more=more)
+        named = b'name="f"; filename="up.txt"\r\nContent-Type: text/plain\r\n\r\nhello\r\n'
+        assert named in peer.requests[0].body
+        (loadline.folder / "rows.csv").write_text("none\n")
+        _, counters = run(loadline, peer.url, f"scenarios: [ {{ flow: [ {part} ] }} ]", more=more)
+        assert (counters["errors.ENOENT"], len(peer.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("{{ v }}", "Invalid URL - no/such"),
+        ("http://exa mple:99999/", "ERR_INVALID_URL"),
+        ("httpx://127.0.0.1/", "ERR_UNSUPPORTED_PROTOCOL"),
+    ],
+)
+def test_urls_that_are_none(loadline, url, error):
+    flow = f"scenarios: [ {{ flow: [ {{ get: {{ url: '{url}' }} }} ] }} ]"
+    _, counters = run(loadline, "http://127.0.0.1:1", flow, more=", variables: { v: no/such }")
+    assert counters[f"errors.{error}"] == 1
+
+
+BROKEN = {
+    "version": (b"HTTP/3.7 200 OK", "HPE_INVALID_VERSION"),
+    "status": (b"HTTP/1.1 abc OK", "HPE_INVALID_STATUS"),
+    "constant": (b"220 mail.example.test", "HPE_INVALID_CONSTANT"),
+    "lengths": (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3", "HPE_UNEXPECTED_CONTENT_LENGTH"),
+    "chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabXX", "HPE_STRICT"),
+}
+
+
+def test_broken_answers_have_nodes_names(loadline):
+    def serve(connection):
+        path = connection.recv(65536).split()[1].decode()
+        connection.sendall(BROKEN[path[1:]][0] + b"\r\n\r\n")
+        connection.close()
+
+    scenarios = ", ".join(f"{{ name: {name}, flow: [ {{ get: {{ url: /{name} }} }} ] }}" for name in BROKEN)
+    with peers.Peer(serve) as peer:
+        loadline.write(
+            "s.yml", ONE.format(url=peer.url, rest=f"scenarios: [ {scenarios} ]", more=ENDPOINTS).replace("Count: 1", "Count: 60")
+        )
+        loadline("artillery", "run", "s.yml", "-o", "out.json", env={"LOADLINE_SEED": "1"})
+    counters = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
+    found = {name: error for key in counters for name, error in re.findall(r"by-endpoint\./(\w+)\.errors\.(\w+)", key)}
+    assert found == {name: error for name, (_, error) in BROKEN.items()}
+
+
+def test_long_names_on_the_console(loadline):
+    with peers.Recorder() as peer:
+        done, _ = run(loadline, peer.url, f"scenarios: [ {{ flow: [ {{ get: {{ url: /{'a' * 90} }} }} ] }} ]", more=ENDPOINTS)
+    # Only what has a figure beside it is cut.
+    assert f"\nplugins.metrics-by-endpoint./{'a' * 47}...  1\n" in done.stdout
+    assert f"\nplugins.metrics-by-endpoint.response_time./{'a' * 90}:\n" in done.stdout
+
+
+def test_a_processor_that_no_step_names(loadline):
+    flow = "scenarios: [ { flow: [ { get: { url: / } } ] } ]"
+    with peers.Recorder() as peer:
+        done, _ = run(loadline, peer.url, flow, more=", processor: ./hooks.js", code=11)
+        assert re.search(r"\nworker error, id: 1 Error: Cannot find module '/.*/hooks.js'\n$", done.stdout)
+        assert not peer.requests
+        loadline.write("hooks.js", "throw 1")
+        done, _ = run(loadline, peer.url, flow, more=", processor: ./hooks.js")
+    assert "`processor` has no effect: its code is not run" in done.stderr
+    assert len(peer.requests) == 1
+
+
+def test_warnings_go_where_artillery_prints_them(loadline):
+    with peers.Recorder() as peer:
+        done, _ = run(
+            loadline, peer.url, "scenarios: [ { flow: [ { get: { url: / } } ] } ]", more=", plugins: { no-such: {}, slack: {} }"
+        )
+    warnings = [
+        "WARNING: Could not load plugin: no-such warn",
+        "WARNING: Plugin no-such specified but module artillery-plugin-no-such could not be found (MODULE_NOT_FOUND) warn",
+    ]
+    assert done.stdout.splitlines()[1:3] == warnings
+    assert "WARNING" not in done.stderr
+    assert "the plugin `slack` has no effect: results are not sent anywhere" in done.stderr
+
+
+def test_a_refused_engine_says_how_to_run_the_others(loadline):
+    scenarios = "scenarios: [ { name: sock, engine: ws, flow: [ { send: x } ] }, { name: web page, flow: [ { get: { url: / } } ] } ]"
+    with peers.Recorder() as peer:
+        done, _ = run(loadline, peer.url, scenarios, code=1)
+        assert "run another one alone with `--scenario-name 'web page'`" in done.stderr
+        assert loadline("artillery", "run", "-q", "s.yml", "--scenario-name", "web page").returncode == 0
+    assert peer.lines == ["GET /"]
