@@ -65,6 +65,20 @@ struct Counts {
 }
 
 impl Counts {
+    /// Counters that are there as soon as one can be counted: Artillery tells of failures when a user has ended, even when none failed, of
+    /// what has come, even if it was nothing, and of all three of Apdex.
+    fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
+        let ended = self.completed + self.failed > 0;
+        let apdex = self.apdex.map_or([None; 3], |classes| classes.map(Some));
+        [
+            ("http.downloaded_bytes", self.downloaded),
+            ("vusers.failed", ended.then_some(self.failed)),
+            ("apdex.satisfied", apdex[0]),
+            ("apdex.tolerated", apdex[1]),
+            ("apdex.frustrated", apdex[2]),
+        ]
+    }
+
     fn parts(&mut self, opening: Opening, total_ns: u64) {
         let parts = [
             Some(opening.lookup_ns),
@@ -265,6 +279,7 @@ impl Door for ArtilleryDoor {
     fn take(&mut self) -> DoorPart {
         let counts = std::mem::take(&mut self.counts);
         let mut part = std::mem::take(&mut self.part);
+        let counts_of_nothing = counts.of_nothing();
         let mut add = |name: String, n: u64| {
             if n > 0 {
                 *part.counters.entry(name).or_default() += n;
@@ -322,23 +337,10 @@ impl Door for ArtilleryDoor {
         if counts.completed > 0 {
             sketch("vusers.session_length".into(), &counts.sessions);
         }
-        // All three are listed as soon as one is counted.
-        for (name, n) in ["apdex.satisfied", "apdex.tolerated", "apdex.frustrated"]
-            .into_iter()
-            .zip(counts.apdex.into_iter().flatten())
-        {
-            *part.counters.entry(name.into()).or_default() += n;
-        }
-        // Whatever has come, even if it was nothing.
-        if let Some(bytes) = counts.downloaded {
-            *part
-                .counters
-                .entry("http.downloaded_bytes".into())
-                .or_default() += bytes;
-        }
-        // Artillery counts failures as soon as a user has ended, even when none failed.
-        if counts.completed + counts.failed > 0 {
-            *part.counters.entry("vusers.failed".into()).or_default() += counts.failed;
+        for (name, n) in counts_of_nothing {
+            if let Some(n) = n {
+                *part.counters.entry(name.into()).or_default() += n;
+            }
         }
         for (name, span) in [
             ("counter", counts.counter_span),

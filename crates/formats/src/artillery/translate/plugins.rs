@@ -87,22 +87,7 @@ impl Translator<'_> {
                         format!("the plugin `{name}` has no effect: {why}"),
                     );
                 }
-                None => {
-                    self.findings.note(
-                        entry.key_mark,
-                        format!("the plugin `{name}` has no effect: plugins of others are not supported"),
-                    );
-                    // Artillery's own words, where it does not find one.
-                    let words = [
-                        format!("WARNING: Could not load plugin: {name} warn"),
-                        format!(
-                            "WARNING: Plugin {name} specified but module artillery-plugin-{name} could not be found (MODULE_NOT_FOUND) warn"
-                        ),
-                    ];
-                    for text in words.into_iter().filter(|_| !self.inputs.native) {
-                        self.findings.note_anywhere(text);
-                    }
-                }
+                None => self.unknown_plugin(entry),
             }
         }
         if self.inputs.native && wanted.ensure.is_some() {
@@ -110,6 +95,24 @@ impl Translator<'_> {
             self.findings.note_anywhere(text);
         }
         wanted
+    }
+
+    fn unknown_plugin(&mut self, entry: &Entry) {
+        let name = entry.key.as_str();
+        self.findings.note(
+            entry.key_mark,
+            format!("the plugin `{name}` has no effect: plugins of others are not supported"),
+        );
+        // Artillery's own words, where it does not find one.
+        let words = [
+            format!("WARNING: Could not load plugin: {name} warn"),
+            format!(
+                "WARNING: Plugin {name} specified but module artillery-plugin-{name} could not be found (MODULE_NOT_FOUND) warn"
+            ),
+        ];
+        for text in words.into_iter().filter(|_| !self.inputs.native) {
+            self.findings.note_anywhere(text);
+        }
     }
 
     /// Whether the environment has something to say under this name.
