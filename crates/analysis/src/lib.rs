@@ -1,13 +1,19 @@
 //! WHAT it means: the figures, the verdict, the conclusions and the course of a run, computed from its record alone.
 //!
-//! [`summary`] holds every figure that any rendering shows, [`verdict`] judges criteria and the measurement itself, [`series`] is
-//! what charts are drawn from, [`conclusions`] are sentences that name where their figures stand, and [`page`] is all of it in one
-//! object. Pure functions: no I/O, no clock, and no layout.
+//! In this order, and each knows only those before it: [`figures`] are ledgers, percentiles and rates; [`verdict`] judges criteria
+//! and the measurement itself; [`summary`] holds every figure that any rendering shows; [`series`] is what charts are drawn from;
+//! [`conclusions`] are sentences that name where their figures stand; [`summarise`] makes a summary whole, and [`page`] is all of
+//! it in one object. Pure functions: no I/O, no clock, and no layout.
 
 #![forbid(unsafe_code)]
 
 pub mod conclusions;
+pub mod figures;
+mod moments;
 pub mod page;
 pub mod series;
+mod summarise;
 pub mod summary;
 pub mod verdict;
+
+pub use summarise::summarise;

@@ -7,8 +7,10 @@ use serde_json::Value;
 use record::{Manifest, Run};
 
 use crate::{
-    series::{self, Series, moments},
-    summary::{self, Summary},
+    series::{self, Series},
+    summarise,
+    summary::Summary,
+    verdict::timeline,
 };
 
 /// Everything that the page is given.
@@ -36,10 +38,10 @@ pub struct Tick<'a> {
 /// The page of a run.
 #[must_use]
 pub fn of(run: &Run) -> Page {
-    let moments = moments::of(run);
-    let summary = summary::with(run, &moments);
+    let timeline = timeline::of(run);
+    let summary = summarise::with(run, &timeline);
     Page {
-        series: series::with(run, &summary, &moments),
+        series: series::with(run, &summary, &timeline),
         summary,
         manifest: run.manifest.clone(),
     }

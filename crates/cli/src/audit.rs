@@ -10,8 +10,6 @@ use audit::{
 
 use record::Run;
 
-use analysis::summary;
-
 use crate::{args, exit, log};
 
 /// Why there is nothing to audit.
@@ -65,7 +63,7 @@ fn of(path: &Path) -> Result<Audit, Failed> {
             code: exit::COULD_NOT_RUN,
         })?;
         // A run's folder is audited by what its record says now, not by a summary of another day.
-        serde_json::to_string_pretty(&summary::of(&run)).unwrap_or_default()
+        serde_json::to_string_pretty(&analysis::summarise(&run)).unwrap_or_default()
     } else if path.is_dir() {
         return Err(Failed {
             why: format!("this folder is no run; audit reads {}", import::ACCEPTED),

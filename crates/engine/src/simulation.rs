@@ -492,7 +492,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         recorded_to_ns: None,
     };
     let (run, _) = writer.finish(record::State::Complete, end);
-    let summary = analysis::summary::of(&run);
+    let summary = analysis::summarise(&run);
     summary.measurement.expect("something was measured")
 }
 

@@ -2,8 +2,8 @@
 
 use measure::Kind;
 
-use super::{Conclusion, Tone, conclusion, slowest::slowest};
-use crate::summary::{Figure, Peak, Stats, Summary, Trend};
+use super::slowest::slowest;
+use crate::summary::{Conclusion, Figure, Peak, Stats, Summary, Tone, Trend};
 use record::{Model, units};
 
 /// A rule.
@@ -25,16 +25,6 @@ const PILE: f64 = 10.0;
 /// A load that has changed by less than this is the same.
 const SAME_LOAD: f64 = 0.2;
 
-/// What the headline is called.
-pub(super) fn headline(summary: &Summary) -> &'static str {
-    match summary.headline() {
-        Kind::Response => "response time",
-        Kind::Iteration => "iteration time",
-        _ if summary.run.imported_from.is_some() => "response time",
-        _ => "service time",
-    }
-}
-
 /// Where a figure of the headline stands in the summary.
 fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
@@ -51,12 +41,6 @@ fn headline_path(summary: &Summary, figure: &str) -> String {
     }
 }
 
-/// Whether the figures are those of the generator more than those of the server.
-pub(super) fn is_generators(summary: &Summary) -> bool {
-    let verdict = summary.measurement.as_ref().map(|m| m.verdict.as_str());
-    verdict.is_some_and(|verdict| verdict != "VALID")
-}
-
 fn error_share(summary: &Summary) -> f64 {
     summary.all.error_share.unwrap_or(0.0)
 }
@@ -70,7 +54,7 @@ enum Behind<'a> {
 }
 
 fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
-    if summary.run.model != Model::Open || is_generators(summary) {
+    if summary.run.model != Model::Open || summary.is_generators() {
         return None;
     }
     if let Some(peak) = peak(summary) {
@@ -119,7 +103,7 @@ fn nothing(summary: &Summary) -> Option<Conclusion> {
             Some(_) => "The record holds 0 requests: there is nothing to conclude.",
             None => "0 requests were sent: there is nothing to conclude.",
         };
-        conclusion("nothing", Tone::Bad, text.into(), &["requests.issued"])
+        Conclusion::new("nothing", Tone::Bad, text.into(), &["requests.issued"])
     })
 }
 
@@ -146,7 +130,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                     summary.criteria.len()
                 ),
             };
-            Some(conclusion(
+            Some(Conclusion::new(
                 "generator",
                 Tone::Bad,
                 format!(
@@ -160,7 +144,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             ))
         }
         // What a server refuses says nothing of what it can do.
-        "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(conclusion(
+        "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(Conclusion::new(
             "generator",
             Tone::Bad,
             format!(
@@ -169,7 +153,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             ),
             &["measurement.reasons", "all.per_second"],
         )),
-        "DEGRADED" => Some(conclusion(
+        "DEGRADED" => Some(Conclusion::new(
             "generator",
             Tone::Bad,
             format!("The load generator was the limit ({reasons})."),
@@ -196,13 +180,13 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
                 "recovery.peak.answered_per_second",
                 "recovery.peak.under_way",
             ];
-            return Some(conclusion("overload", Tone::Bad, text, &figures));
+            return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
         }
     };
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let verb = if after > before { "grew" } else { "went" };
-    Some(conclusion(
+    Some(Conclusion::new(
         "overload",
         Tone::Bad,
         format!(
@@ -241,7 +225,7 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
         }
         many => format!(", under {} endpoints", many.len()),
     };
-    Some(conclusion(
+    Some(Conclusion::new(
         "errors",
         Tone::Bad,
         format!(
@@ -263,7 +247,7 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
 
 fn healthy(summary: &Summary) -> Option<Conclusion> {
     let ok = summary.requests.ok;
-    if is_generators(summary)
+    if summary.is_generators()
         || falls_behind(summary).is_some()
         || peak(summary).is_some_and(|peak| peak.slow_to_the_end)
         || error_share(summary) >= FEW_ERRORS
@@ -271,7 +255,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     {
         return None;
     }
-    let name = headline(summary);
+    let name = summary.headline_name();
     let (row, stats) = summary.headline_stats()?;
     let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
         format!(" of {}", row.text)
@@ -285,7 +269,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         format!("{} failed", units::count(errors))
     };
     let (percentile, figure) = highest(stats)?;
-    Some(conclusion(
+    Some(Conclusion::new(
         "healthy",
         Tone::Good,
         format!(
@@ -340,10 +324,10 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
 fn course(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
-    if is_generators(summary) || before == 0 {
+    if summary.is_generators() || before == 0 {
         return None;
     }
-    let name = headline(summary);
+    let name = summary.headline_name();
     let factor = after as f64 / before as f64;
     let (verb, tone) = match factor {
         f if f > 1.5 => ("rose", Tone::Bad),
@@ -352,7 +336,7 @@ fn course(summary: &Summary) -> Option<Conclusion> {
         _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
         _ => ("stayed about the same", Tone::Good),
     };
-    Some(conclusion(
+    Some(Conclusion::new(
         "course",
         tone,
         format!(
@@ -373,7 +357,7 @@ fn course(summary: &Summary) -> Option<Conclusion> {
 
 /// How long answers stayed slow after a peak.
 fn recovery(summary: &Summary) -> Option<Conclusion> {
-    let peak = peak(summary).filter(|_| !is_generators(summary))?;
+    let peak = peak(summary).filter(|_| !summary.is_generators())?;
     let (name, before) = (phase_name(summary, peak), peak.before);
     let (tone, text) = match peak.settled_ns {
         Some(0) => return None,
@@ -393,7 +377,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
         ),
     };
     let figures = ["recovery.peak.settled_ns", "recovery.peak.before"];
-    Some(conclusion("recovery", tone, text, &figures))
+    Some(Conclusion::new("recovery", tone, text, &figures))
 }
 
 /// Arrivals that the plan's cap turned away.
@@ -405,7 +389,7 @@ fn not_sent(summary: &Summary) -> Option<Conclusion> {
     } else {
         "planned"
     };
-    Some(conclusion(
+    Some(Conclusion::new(
         "skipped",
         Tone::Bad,
         format!(

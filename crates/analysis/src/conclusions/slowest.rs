@@ -1,8 +1,7 @@
 //! The rule for the slowest endpoint: it compares the figure that all endpoints have, in the time that the table of endpoints
 //! shows. A sentence about some of them says of how many.
 
-use super::{Conclusion, Tone, conclusion, rules::is_generators};
-use crate::summary::{Figure, Row, Stats, Summary};
+use crate::summary::{Conclusion, Figure, Row, Stats, Summary, Tone};
 
 /// Where a row's statistics stand, by a figure's name.
 type Time = (&'static str, &'static str, fn(&Row) -> Option<&Stats>);
@@ -17,7 +16,7 @@ const PERCENTILES: [Percentile; 3] = [
 
 /// The endpoint with the slowest answers, where there are several.
 pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
-    if is_generators(summary) {
+    if summary.is_generators() {
         return None;
     }
     let (key, name, stats) = time(summary);
@@ -68,7 +67,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         format!("all.{key}.{percentile}"),
     ];
     let figures = figures.each_ref().map(String::as_str);
-    Some(conclusion("slowest", Tone::Neutral, text, &figures))
+    Some(Conclusion::new("slowest", Tone::Neutral, text, &figures))
 }
 
 /// The time that the table of endpoints shows for all of them.

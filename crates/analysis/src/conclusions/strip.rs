@@ -2,40 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::rules;
 use crate::{
-    summary::Summary,
+    summary::{Deciding, Strip, Summary},
     verdict::{Judged, Judgement, Measurement},
 };
 use record::units;
 
 /// Three figures are read, more are not.
 const FIGURES: usize = 3;
-
-/// The head of every report.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Strip {
-    /// All criteria together; none without criteria.
-    pub criteria: Option<Judgement>,
-    /// One sentence.
-    pub sentence: String,
-    /// The figures that decided it.
-    pub figures: Vec<Deciding>,
-}
-
-/// A figure with its name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Deciding {
-    /// What it is.
-    pub name: String,
-    /// The figure with its unit.
-    pub value: String,
-    /// What it was to be, or what it is of.
-    pub note: Option<String>,
-}
 
 /// The head of a summary.
 #[must_use]
@@ -179,7 +154,7 @@ fn told_by(summary: &Summary, tool: &str) -> String {
     let stats = summary.headline_stats();
     let slow = stats.and_then(|(_, stats)| rules::highest(stats));
     told.extend(slow.map(|(percentile, figure)| {
-        format!("{percentile} of the {} {figure}", rules::headline(summary))
+        format!("{percentile} of the {} {figure}", summary.headline_name())
     }));
     if told.is_empty() {
         return format!("{tool} told nothing of its requests.");
@@ -189,7 +164,7 @@ fn told_by(summary: &Summary, tool: &str) -> String {
 
 /// Without criteria: what was seen.
 fn described(summary: &Summary) -> String {
-    let name = rules::headline(summary);
+    let name = summary.headline_name();
     let slow = summary
         .headline_stats()
         .and_then(|(_, stats)| rules::highest(stats))
@@ -266,7 +241,7 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
 
 /// What everybody asks for: the headline's percentile, errors, and the rate.
 fn usual(summary: &Summary) -> Vec<Deciding> {
-    let name = rules::headline(summary);
+    let name = summary.headline_name();
     let mut figures = Vec::new();
     if let Some((row, (percentile, figure))) = summary
         .headline_stats()

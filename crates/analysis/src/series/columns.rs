@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use measure::{Kind, NoAnswer, Outcome};
 use serde::Serialize;
 
-use super::moments::Moment;
-use crate::summary::Sampled;
+use crate::figures::Sampled;
+use crate::moments::Moment;
 use record::Row;
 
 /// A figure per point; none where there is none.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use measure::Kind;
 use serde::Serialize;
 
-use super::{moments::Moment, shape::Grid};
+use super::shape::Grid;
+use crate::moments::Moment;
 
 /// Columns of a heat map; more would be narrower than a pixel on paper.
 const COLUMNS: usize = 240;

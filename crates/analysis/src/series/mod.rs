@@ -4,8 +4,6 @@
 
 mod columns;
 mod heat;
-mod lanes;
-pub(crate) mod moments;
 mod shape;
 mod sparks;
 
@@ -13,13 +11,15 @@ use serde::Serialize;
 
 pub use columns::{Columns, Times};
 pub use heat::Heat;
-use moments::Moments;
 pub use shape::Distribution;
 pub use sparks::Spark;
 
 use record::Run;
 
-use crate::summary::Summary;
+use crate::{
+    summary::Summary,
+    verdict::timeline::{self, Timeline},
+};
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
@@ -46,19 +46,19 @@ pub struct Series {
 /// The series of a run, with the summary that says which time is its headline.
 #[must_use]
 pub fn of(run: &Run, summary: &Summary) -> Series {
-    with(run, summary, &moments::of(run))
+    with(run, summary, &timeline::of(run))
 }
 
 /// The same, of a run whose points are there already.
-pub(crate) fn with(run: &Run, summary: &Summary, moments: &Moments<'_>) -> Series {
+pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Series {
     let headline = summary.headline();
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
-        points: columns::of(&moments.all),
-        heat: heat::of(&moments.all, headline),
+        points: columns::of(&timeline.moments),
+        heat: heat::of(&timeline.moments, headline),
         distribution: shape::of(run, headline),
         labels: sparks::of(run),
-        lanes: moments.lanes.clone(),
+        lanes: timeline.criteria.clone(),
     }
 }

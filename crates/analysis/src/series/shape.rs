@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use record::{Part, Run};
 
-use crate::summary::Sampled;
+use crate::figures::Sampled;
 
 /// Points of the curve for each halving of what lies beyond.
 const STEPS: u32 = 4;

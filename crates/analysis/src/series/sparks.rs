@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use record::Run;
 
-use crate::summary::Sampled;
+use crate::figures::Sampled;
 
 /// A label over time: at most 60 points.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

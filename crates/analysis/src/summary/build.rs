@@ -3,25 +3,15 @@
 use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
 use plan::criteria::{Metric, Span, parse_criterion};
 
-use super::{
-    Identity, Level, Row, SCHEMA, Sampled, Summary, errors, ledger, phases, recovery, scenarios,
-    share_of, trend,
-};
+use super::{Identity, Level, Row, SCHEMA, Strip, Summary, phases, recovery, scenarios, trend};
 use crate::{
-    conclusions::{self, Strip},
-    series::moments::{self, Moments},
-    verdict,
+    figures::{self, Sampled, elapsed_ns, per_second, share_of},
+    verdict::{self, Timeline},
 };
 use record::{Cut, EventKind, Model, Part, Run, State, units};
 
-/// The summary of a run.
-#[must_use]
-pub fn of(run: &Run) -> Summary {
-    with(run, &moments::of(run))
-}
-
-/// The same, of a run whose points are there already: unpacking them takes most of the time.
-pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
+/// The figures of a run, with its points and what was judged of each; nothing is said in sentences yet.
+pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
     let row = |label: &Label| row_of(label, &run.totals.label(label.id), elapsed_ns);
@@ -36,10 +26,10 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
         .label(label::ALL)
         .cloned()
         .unwrap_or_else(|| measure::Labels::default().all()[0].clone());
-    let arrivals = ledger::arrivals(run);
+    let arrivals = figures::arrivals(run);
     let has_arrivals = run.manifest.load.model != Model::Closed || arrivals.started > 0;
-    let mut criteria = verdict::judge(run, moments, elapsed_ns);
-    let requests = ledger::requests(run, &all.slot.counters);
+    let mut criteria = verdict::judge(run, timeline, elapsed_ns);
+    let requests = figures::requests(run, &all.slot.counters);
     let measurement = verdict::measurement::of(run, &arrivals, &requests);
     if let Some(measurement) = &measurement {
         let known = (measurement, &arrivals);
@@ -63,7 +53,7 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
         labels: rows(&[Group::Request, Group::Mqtt, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
         ladders: Vec::new(),
-        confidence: super::confidence::of(run),
+        confidence: figures::confidence(run),
         lateness: Sampled::of(&all, Kind::Lateness).raw_stats(),
         wait: Sampled::of(&all, Kind::Wait).raw_stats(),
         connect: Sampled::of(&all, Kind::Connect).stats(),
@@ -71,7 +61,7 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
         in_flight: level(run, |run| run.in_flight),
         users: level(run, |run| run.users),
         connections_opened: run.totals.rows.values().map(|row| row.run.opened).sum(),
-        errors: errors::rows(run),
+        errors: figures::errors(run),
         conclusions: Vec::new(),
         assumptions: Vec::new(),
         notes: Vec::new(),
@@ -82,17 +72,20 @@ pub(crate) fn with(run: &Run, moments: &Moments<'_>) -> Summary {
     let headline = summary.headline();
     summary.phases = phases::of(run, headline, elapsed_ns);
     summary.scenarios = scenarios::of(run, summary.arrivals.as_ref(), elapsed_ns);
-    summary.trend = trend::of(run, &moments.all, headline);
-    summary.recovery = recovery::of(run, &moments.all, &summary.phases, headline, elapsed_ns);
+    summary.trend = trend::of(run, &timeline.moments, headline);
+    summary.recovery = recovery::of(
+        run,
+        &timeline.moments,
+        &summary.phases,
+        headline,
+        elapsed_ns,
+    );
     let shown = [&summary.all]
         .into_iter()
         .chain(&summary.labels)
         .chain(&summary.iterations);
     summary.ladders = super::ladder::of(run, shown);
     summary.notes = notes(run, &summary);
-    summary.verdict = conclusions::strip(&summary);
-    summary.conclusions = conclusions::of(&summary);
-    summary.assumptions = conclusions::assumptions(&summary);
     summary
 }
 
@@ -126,31 +119,6 @@ fn average(summary: &mut Summary, run: &Run) {
     ];
     for (figure, q) in figures {
         figure.ns = Some(mean(q));
-    }
-}
-
-/// From the start to the last completion or the end of the load (or the moment at which the run was stopped), whichever is later.
-fn elapsed_ns(run: &Run) -> u64 {
-    let load_end = load_end_ns(run);
-    let last_end = run
-        .totals
-        .rows
-        .values()
-        .map(|row| row.run.last_end_ns)
-        .max()
-        .unwrap_or(0);
-    load_end.max(last_end)
-}
-
-/// The end of the load, or the moment at which the run was stopped, or that up to which the record of a killed run goes.
-pub(super) fn load_end_ns(run: &Run) -> u64 {
-    if let Some(cut) = run.cut {
-        return cut.at_ns.min(run.manifest.load.end_ns);
-    }
-    match (&run.manifest.end, run.manifest.state) {
-        (_, State::Complete) => run.manifest.load.end_ns,
-        (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
-        (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
     }
 }
 
@@ -200,7 +168,7 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
         response: stats(Kind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(Kind::Iteration).filter(|_| is_iteration),
         codes: counters.codes.0.iter().copied().collect(),
-        none: ledger::by_class(counters),
+        none: figures::by_class(counters),
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         not_told: Vec::new(),
@@ -212,16 +180,6 @@ fn has_times(part: &Part, kind: Kind) -> bool {
     Outcome::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
-}
-
-/// So many in so many nanoseconds, per second; 0 of no time.
-#[must_use]
-pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
-    if elapsed_ns == 0 {
-        0.0
-    } else {
-        count as f64 * 1e9 / elapsed_ns as f64
-    }
 }
 
 fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {

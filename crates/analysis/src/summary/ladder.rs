@@ -4,7 +4,8 @@ use measure::{LabelId, label::Group};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Row, Sampled};
+use super::Row;
+use crate::figures::{Figure, Sampled};
 use record::Run;
 
 /// The shares of Locust's table.

@@ -2,15 +2,12 @@
 //! out; they compute nothing. The format is described in `docs/run-record.md`.
 
 mod build;
-mod confidence;
-mod errors;
 mod json;
 mod ladder;
-mod ledger;
 mod phases;
 mod recovery;
 mod scenarios;
-mod times;
+mod told;
 mod trend;
 
 use std::collections::BTreeMap;
@@ -20,27 +17,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use build::cut_text;
-pub use build::of;
-pub use build::per_second;
-pub(crate) use build::with;
-pub use confidence::Confidence;
-pub use errors::ErrorRow;
-pub use errors::share_of;
+pub(crate) use build::of;
 pub use json::json;
 pub use ladder::{Ladder, SHARES};
-pub use ledger::{Arrivals, Requests};
-pub use ledger::{arrivals as of_arrivals, requests as of_requests};
 pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, Peak, Recovery};
 pub use scenarios::ScenarioRow;
-pub use times::Sampled;
-pub use times::{Figure, Stats};
+pub use told::{Conclusion, Deciding, Strip, Tone};
 pub use trend::{Stretch, Trend};
 
-use crate::{
-    conclusions::{Conclusion, Strip},
-    verdict::{Judged, Measurement},
-};
+pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats};
+use crate::verdict::{Judged, Measurement};
 
 use record::{Model, State};
 
@@ -134,6 +121,24 @@ impl Summary {
         } else {
             Kind::Service
         }
+    }
+
+    /// What the headline time is called.
+    #[must_use]
+    pub fn headline_name(&self) -> &'static str {
+        match self.headline() {
+            Kind::Response => "response time",
+            Kind::Iteration => "iteration time",
+            _ if self.run.imported_from.is_some() => "response time",
+            _ => "service time",
+        }
+    }
+
+    /// Whether the figures are those of the generator more than those of the server.
+    #[must_use]
+    pub fn is_generators(&self) -> bool {
+        let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());
+        verdict.is_some_and(|verdict| verdict != "VALID")
     }
 
     /// The statistics of the headline time: of all requests, or of the scenario with most iterations, with what they are of.

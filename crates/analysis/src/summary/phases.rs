@@ -6,7 +6,7 @@ use measure::{Kind, LabelId, label, label::Group};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Sampled, per_second};
+use crate::figures::{Figure, Sampled, per_second};
 use record::{Model, Run};
 
 /// What was planned of a phase, and what came of it.

@@ -5,8 +5,11 @@ use measure::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, PhaseRow, Sampled, per_second};
-use crate::series::moments::Moment;
+use super::PhaseRow;
+use crate::{
+    figures::{Figure, Sampled, per_second},
+    moments::Moment,
+};
 use record::{Model, Part, PhaseFacts, Row, Run};
 
 /// Whoever is done sooner after the load needs no telling.

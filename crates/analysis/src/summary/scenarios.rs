@@ -5,7 +5,7 @@ use plan::Draw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrivals, build, per_second, share_of};
+use crate::figures::{Arrivals, load_end_ns, per_second, share_of};
 use record::{Model, Run, State};
 
 const HOUR_S: f64 = 3600.0;
@@ -67,7 +67,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
         })
         .map(|planned| draw.counts(planned));
     let length_ns = if planned.is_some() {
-        build::load_end_ns(run)
+        load_end_ns(run)
     } else {
         elapsed_ns
     };

@@ -5,8 +5,10 @@ use measure::{Kind, slot::Counters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Sampled, per_second, share_of};
-use crate::series::moments::Moment;
+use crate::{
+    figures::{Figure, Sampled, per_second, share_of},
+    moments::Moment,
+};
 use record::{Part, Run};
 
 /// Fewer points than this are no course of events.

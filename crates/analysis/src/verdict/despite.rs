@@ -18,7 +18,7 @@ use super::{
     Judgement,
     measured::{Scope, bound, kind_of},
 };
-use crate::summary::{Arrivals, Sampled};
+use crate::figures::{Arrivals, Sampled};
 use record::Run;
 
 /// What the generator did wrong in the phases that a criterion is of.

@@ -20,7 +20,7 @@ use record::{
     units,
 };
 
-use crate::summary::{Sampled, of_arrivals, per_second};
+use crate::figures::{self, Sampled, per_second};
 
 /// A figure with the bound that it is compared with, both in the metric's own unit.
 pub(super) struct Measured {
@@ -204,7 +204,7 @@ impl<'a> Scope<'a> {
                 "unsent arrivals are counted for the whole run, not by label or phase".into(),
             );
         }
-        let arrivals = of_arrivals(self.run);
+        let arrivals = figures::arrivals(self.run);
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
             return Err("a closed loop plans no arrivals".into());
         };

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use record::{Model, Row, Run, units};
 
-use crate::summary::{Arrivals, Requests};
+use crate::figures::{Arrivals, Requests};
 
 /// Whether the measurement can be trusted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,10 @@ use measure::{LabelId, label::Group};
 
 use crate::import::{Figure as Printed, Report, Tool, model};
 
-use analysis::summary::{Figure, Row, Stats, per_second, share_of};
+use analysis::{
+    figures::{per_second, share_of},
+    summary::{Figure, Row, Stats},
+};
 
 /// Nanoseconds of a second.
 const NS: f64 = 1e9;

@@ -12,9 +12,10 @@ use crate::{
 };
 
 use analysis::{
-    conclusions::{self, Strip},
+    conclusions,
+    figures::share_of,
     page::Page,
-    summary::{self, Arrivals, ErrorRow, Identity, Level, Requests, Row, Summary, share_of},
+    summary::{self, Arrivals, ErrorRow, Identity, Level, Requests, Row, Strip, Summary},
 };
 
 use record::{

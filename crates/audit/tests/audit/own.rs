@@ -1,6 +1,5 @@
 //! Loadline's own summary: the same relations, its ledgers, and its sampled level.
 
-use analysis::summary;
 use audit::check;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -135,7 +134,7 @@ proptest! {
 fn a_real_run_agrees_with_itself() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&[]));
-    let mut summary = summary::of(&run);
+    let mut summary = analysis::summarise(&run);
     assert_eq!(check::of_summary(&summary), []);
     summary.requests.ok += 1;
     let findings = check::of_summary(&summary);

@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use analysis::summary::{self, Summary};
+use analysis::summary::Summary;
 use plan::{FirstArrival, Load, Phase, Rate, Shape, schedule::Schedule, units::SECOND};
 use record::Run;
 
@@ -248,7 +248,7 @@ impl Running {
         };
         let served = intended.iter().filter_map(answered).collect();
         Ok(Results {
-            summary: summary::of(&run),
+            summary: analysis::summarise(&run),
             run,
             truth,
             exit,

@@ -8,7 +8,8 @@ use measure::{
 use record::{Model, Part, Run};
 
 use analysis::{
-    summary::{self, Figure, Sampled},
+    figures::{self, Sampled},
+    summary::Figure,
     verdict::{self, Judged},
 };
 
@@ -178,8 +179,8 @@ impl Scene {
     }
 
     fn judge(&mut self, run: &Run, interval: &Interval, all: &Part) {
-        let arrivals = summary::of_arrivals(run);
-        let requests = summary::of_requests(run, &all.slot.counters);
+        let arrivals = figures::arrivals(run);
+        let requests = figures::requests(run, &all.slot.counters);
         self.measurement = verdict::measurement::of(run, &arrivals, &requests)
             .map(|measurement| (measurement.verdict, measurement.lateness_p99_ns));
         self.criteria = verdict::so_far(run, interval.span.1);
@@ -191,7 +192,7 @@ fn errors(counters: &Counters) -> u64 {
 }
 
 fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
-    summary::per_second(n, to.saturating_sub(from))
+    figures::per_second(n, to.saturating_sub(from))
 }
 
 /// Most frequent first.

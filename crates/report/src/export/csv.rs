@@ -10,7 +10,7 @@ use measure::{Kind, Label, LabelId, interval::Gauge, label, label::Group};
 
 use record::{Frame, Part, Run, utc};
 
-use analysis::summary::Sampled;
+use analysis::figures::Sampled;
 
 /// The first row.
 const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started,skipped,sent,done,ok,failed,no_answer,\

@@ -5,7 +5,7 @@ use super::{
     table::Table,
 };
 use crate::console;
-use analysis::{conclusions::headline_name, summary::Summary};
+use analysis::summary::Summary;
 use record::units::{self, count};
 
 pub fn plan(summary: &Summary) -> String {
@@ -36,7 +36,7 @@ pub fn plan(summary: &Summary) -> String {
     let table = if table.is_empty() {
         String::new()
     } else {
-        format!("{table}\np95 and p99: {}.\n", headline_name(summary))
+        format!("{table}\np95 and p99: {}.\n", summary.headline_name())
     };
     let scenarios = scenarios(summary);
     let ledgers = console::ledgers_text(summary);

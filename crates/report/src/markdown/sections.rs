@@ -2,8 +2,7 @@
 
 use super::table::{Table, escaped};
 use analysis::{
-    conclusions::Tone,
-    summary::{Confidence, Figure, Row, Stats, Summary},
+    summary::{Confidence, Figure, Row, Stats, Summary, Tone},
     verdict::{Judged, Judgement},
 };
 use record::{
@@ -352,7 +351,7 @@ pub fn generator(summary: &Summary) -> String {
 }
 
 pub fn conclusions(summary: &Summary) -> String {
-    let line = |conclusion: &analysis::conclusions::Conclusion| {
+    let line = |conclusion: &analysis::summary::Conclusion| {
         let sign = match conclusion.tone {
             Tone::Good => "✓",
             Tone::Neutral => "·",

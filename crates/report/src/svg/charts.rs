@@ -4,7 +4,6 @@ use measure::Kind;
 
 use super::{Axis, Chart, Curve, File, Scale, Shade, Unit, plot_height, plot_width};
 use analysis::{
-    conclusions::headline_name,
     series::{Columns, Series, Times},
     summary::Summary,
 };
@@ -214,7 +213,7 @@ fn latency(summary: &Summary, series: &Series) -> File {
     if headline != Kind::Service {
         curves.push(curve("p99 service", RED, DASHED, &points.service.p99));
     }
-    let name = headline_name(summary);
+    let name = summary.headline_name();
     let title = format!("{}{} over time", name[..1].to_uppercase(), &name[1..]);
     let chart = over_time(
         summary,

@@ -2,13 +2,13 @@
 
 use analysis::{
     conclusions,
-    summary::{self, AfterLoad, Figure, Recovery, Row, Stretch, Summary, Trend},
+    summary::{AfterLoad, Figure, Recovery, Row, Stretch, Summary, Trend},
 };
 
 use super::worlds::{World, run};
 
 fn healthy() -> Summary {
-    summary::of(&run(World::Healthy, &[]))
+    analysis::summarise(&run(World::Healthy, &[]))
 }
 
 /// The sentence of a kind.
@@ -202,7 +202,7 @@ fn who_keeps_up_must_have_had_to() {
 
 #[test]
 fn a_generator_that_was_not_late_is_not_called_late() {
-    let mut summary = summary::of(&run(World::Starved, &[]));
+    let mut summary = analysis::summarise(&run(World::Starved, &[]));
     let m = summary.measurement.as_mut().unwrap();
     m.reasons = vec!["EMFILE: no file descriptors left for 3 requests".into()];
     m.late_ns.clear();

@@ -5,10 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::{
-    page,
-    summary::{self, Summary},
-};
+use analysis::{page, summary::Summary};
 use measure::door::DoorPart;
 use record::{Cut, HostSample, Run, State};
 use report::derived;
@@ -42,7 +39,7 @@ fn before_last(content: &[u8], n: usize, end: &str) -> usize {
 
 fn open(dir: &Path) -> (Run, Summary) {
     let run = Run::open(dir).unwrap();
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     (run, summary)
 }
 
@@ -141,7 +138,7 @@ fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
     }
     assert_eq!(warned, 1);
     let (live, _) = broken.finish(State::Complete, end());
-    assert!(live.is_whole() && summary::of(&live).run.record_ends_ns.is_none());
+    assert!(live.is_whole() && analysis::summarise(&live).run.record_ends_ns.is_none());
     says_only_what_is_there(&dir, false, "the record could not be written any further");
 }
 
@@ -189,7 +186,7 @@ fn figures_whose_name_is_lost_are_not_lost() {
     let (run, summary) = open(&dir);
     assert_eq!(run.cut, None, "every interval is there");
     let folder = Folder::new();
-    let whole = summary::of(&write(&folder.0, &plan(&["unsent < 1%"])));
+    let whole = analysis::summarise(&write(&folder.0, &plan(&["unsent < 1%"])));
     let counts = |summary: &Summary| {
         let rows = summary.labels.iter().chain(&summary.iterations);
         let mut counts: Vec<u64> = rows.map(|row| row.count).collect();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use analysis::{
-    summary::{self, Summary},
+    summary::Summary,
     verdict::{Judged, Judgement},
 };
 use measure::{Labels, label::Group};
@@ -27,7 +27,7 @@ fn judged(text: &str, judgement: Judgement) -> Judged {
 
 fn a_summary() -> Summary {
     let folder = Folder::new();
-    summary::of(&write(&folder.0, &plan(&[])))
+    analysis::summarise(&write(&folder.0, &plan(&[])))
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn sum(rows: &Table, label: &str, column: &str) -> u64 {
 fn csv_adds_up_to_the_summary() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&[]));
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     let rows = csv_of(&run);
     let all = "all requests";
     assert_eq!(sum(&rows, all, "sent"), summary.requests.issued);
@@ -206,7 +206,7 @@ fn csv_of_a_killed_run_has_what_was_finished() {
     assert_eq!(ends.count(), 2);
     assert_eq!(
         sum(&rows, "all requests", "sent"),
-        summary::of(&run).requests.issued
+        analysis::summarise(&run).requests.issued
     );
 }
 
@@ -230,7 +230,7 @@ fn csv_adds_processes_up_and_holds_any_name() {
     fs::rename(from, dir.join("parts/0")).unwrap();
     let run = Run::open(&dir).unwrap();
     let rows = csv_of(&run);
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     assert_eq!(sum(&rows, "all requests", "sent"), summary.requests.issued);
     assert_eq!(sum(&rows, "all requests", "planned"), 80);
     for row in &summary.labels {
@@ -339,7 +339,7 @@ fn labelled(samples: &Samples, name: &str, wanted: &[(&str, &str)]) -> f64 {
 fn prometheus_reads_what_the_summary_says() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&[]));
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     let (samples, types) = scraped(&export::prometheus(&run));
     let value = |name: &str, wanted: &[(&str, &str)]| labelled(&samples, name, wanted);
     let order = "POST /order";

@@ -2,7 +2,7 @@
 
 use analysis::{
     page,
-    summary::{self, Peak, ScenarioRow},
+    summary::{Peak, ScenarioRow},
 };
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 };
 
 fn only_scenario(world: World) -> ScenarioRow {
-    let mut rows = summary::of(&run(world, &[])).scenarios;
+    let mut rows = analysis::summarise(&run(world, &[])).scenarios;
     assert_eq!(rows.len(), 1);
     rows.remove(0)
 }
@@ -27,7 +27,7 @@ fn a_scenario_is_asked_for_what_its_weight_gives_it() {
     assert_eq!((row.completed, row.of_plan), (RATE * SECONDS, Some(1.0)));
     assert_eq!((row.failed, row.unfinished), (0, Some(0)));
     // What came to its end after the load counts, and by the time that it took: every achieved rate is by the same.
-    let late = summary::of(&run(World::Overloaded, &[]));
+    let late = analysis::summarise(&run(World::Overloaded, &[]));
     let seconds = late.run.elapsed_ns as f64 / SECOND as f64;
     assert!(seconds > SECONDS as f64);
     let per_second = (RATE * SECONDS) as f64 / seconds;
@@ -48,14 +48,18 @@ fn failed_iterations_are_not_delivered() {
 #[test]
 fn of_a_killed_run_only_what_was_due_was_asked_for() {
     let row = only_scenario(World::Killed);
-    let arrivals = summary::of(&run(World::Killed, &[])).arrivals.unwrap();
+    let arrivals = analysis::summarise(&run(World::Killed, &[]))
+        .arrivals
+        .unwrap();
     assert_eq!(row.planned, arrivals.planned);
     assert!(row.planned.unwrap() < RATE * SECONDS);
 }
 
 #[test]
 fn what_was_under_way_when_the_load_ended_is_told() {
-    let recovery = summary::of(&run(World::Overloaded, &[])).recovery.unwrap();
+    let recovery = analysis::summarise(&run(World::Overloaded, &[]))
+        .recovery
+        .unwrap();
     assert_eq!(recovery.peak, None);
     let after = recovery.after_load.unwrap();
     // The queue grew by a quarter of 40 s: whoever arrived in the last 8 s of the load waits beyond it.
@@ -70,7 +74,11 @@ fn what_was_under_way_when_the_load_ended_is_told() {
     let p95 = after.p95.unwrap().ns.unwrap();
     assert!((9 * SECOND..11 * SECOND).contains(&p95), "{p95}");
     for world in [World::Healthy, World::Killed, World::Once, World::Empty] {
-        assert_eq!(summary::of(&run(world, &[])).recovery, None, "{world:?}");
+        assert_eq!(
+            analysis::summarise(&run(world, &[])).recovery,
+            None,
+            "{world:?}"
+        );
     }
 }
 

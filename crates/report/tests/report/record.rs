@@ -46,10 +46,7 @@ fn what_is_read_is_what_was_written() {
     assert_eq!(figures(&read), figures(&written));
     assert_eq!(read.totals.label(0).slot.counters.issued, 80);
     assert_eq!(read.totals.rows.len(), 6);
-    assert_eq!(
-        analysis::summary::of(&read),
-        analysis::summary::of(&written)
-    );
+    assert_eq!(analysis::summarise(&read), analysis::summarise(&written));
 }
 
 #[test]
@@ -182,7 +179,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
             };
             assert_eq!(run.totals.rows.len(), whole, "{name} cut at {length}");
             assert!(figures(&run) == expected[whole], "{name} cut at {length}");
-            let summary = analysis::summary::of(&run);
+            let summary = analysis::summarise(&run);
             assert!(report::console::summary_text(&summary).contains("Requests"));
             let _ = run.door_parts();
         }
@@ -205,7 +202,7 @@ proptest! {
         }
         fs::write(copy.0.join(name), content).unwrap();
         let run = Run::open(&copy.0).unwrap();
-        let _ = (analysis::summary::of(&run), run.door_parts());
+        let _ = (analysis::summarise(&run), run.door_parts());
     }
 }
 
@@ -232,7 +229,7 @@ fn processes_add_up() {
         fs::rename(written, dir.join(format!("parts/{worker}"))).unwrap();
     }
     let run = Run::open(&dir).unwrap();
-    let (ours, expected) = (analysis::summary::of(&run), analysis::summary::of(&whole));
+    let (ours, expected) = (analysis::summarise(&run), analysis::summarise(&whole));
     assert_eq!(
         (ours.all, ours.labels, ours.iterations),
         (expected.all, expected.labels, expected.iterations)
@@ -398,7 +395,7 @@ fn a_run_goes_on_without_its_record() {
     assert_eq!(figures(&broken), figures(&memory));
     let read = Run::open(broken.dir.as_deref().unwrap()).unwrap();
     assert_eq!(read.totals.rows.len(), 3);
-    let notes = analysis::summary::of(&read).notes;
+    let notes = analysis::summarise(&read).notes;
     assert!(
         notes
             .iter()

@@ -2,18 +2,18 @@
 
 use record::Run;
 
-use analysis::{series, summary};
+use analysis::series;
 
 use super::worlds::{RATE, SECONDS, World, run};
 
 fn of(run: &Run) -> series::Series {
-    series::of(run, &summary::of(run))
+    series::of(run, &analysis::summarise(run))
 }
 
 #[test]
 fn columns_are_of_one_length_and_add_up_to_the_summary() {
     let run = run(World::Erring, &["p99 < 10ms"]);
-    let (series, summary) = (of(&run), summary::of(&run));
+    let (series, summary) = (of(&run), analysis::summarise(&run));
     let json = serde_json::to_value(&series).unwrap();
     let points = json["points"]["from_ns"].as_array().unwrap().len();
     assert!(points >= SECONDS as usize, "{points}");
@@ -57,7 +57,7 @@ fn columns_are_of_one_length_and_add_up_to_the_summary() {
 #[test]
 fn heat_and_density_hold_every_answer() {
     let run = run(World::Healthy, &[]);
-    let (series, summary) = (of(&run), summary::of(&run));
+    let (series, summary) = (of(&run), analysis::summarise(&run));
     assert_eq!(series.heat.time, "response");
     let counted: u64 = series
         .heat
@@ -89,7 +89,7 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
         World::Overloaded,
         &["p95 < 5s", "p95 of \"GET /cart\" < 5s", "unsent < 1%"],
     );
-    let (series, summary) = (of(&run), summary::of(&run));
+    let (series, summary) = (of(&run), analysis::summarise(&run));
     // A quarter of what arrives is left: after 20 s the wait is 5 s, for who arrived then and is answered at 25 s.
     let first = summary.criteria[0].first_violation_ns.unwrap();
     assert!((23_000_000_000..27_000_000_000).contains(&first), "{first}");

@@ -16,7 +16,7 @@ const FOUR: [World; 4] = [
 ];
 
 fn sentences(world: World) -> (Vec<String>, Vec<String>) {
-    let summary = summary::of(&run(world, &[]));
+    let summary = analysis::summarise(&run(world, &[]));
     let kinds = summary.conclusions.iter().map(|c| c.kind.clone()).collect();
     (
         kinds,
@@ -53,7 +53,7 @@ fn every_figure_of_a_conclusion_is_where_it_says() {
         World::NeverAnswered,
         World::Killed,
     ]) {
-        let summary = summary::of(&run(world, &["p99 < 10ms"]));
+        let summary = analysis::summarise(&run(world, &["p99 < 10ms"]));
         let json = serde_json::to_value(&summary).unwrap();
         for conclusion in &summary.conclusions {
             assert!(!conclusion.figures.is_empty(), "{}", conclusion.text);
@@ -71,7 +71,7 @@ fn every_figure_of_a_conclusion_is_where_it_says() {
 
 #[test]
 fn the_strip_says_what_decided() {
-    let strip = |world, criteria: &[&str]| summary::of(&run(world, criteria)).verdict;
+    let strip = |world, criteria: &[&str]| analysis::summarise(&run(world, criteria)).verdict;
     let sentence = |world, criteria: &[&str]| strip(world, criteria).sentence;
     assert_eq!(
         sentence(World::Healthy, &["p99 < 100ms", "errors < 1%"]),
@@ -108,7 +108,7 @@ fn the_strip_says_what_decided() {
 #[test]
 fn no_figure_stands_twice_in_the_strip() {
     let names = |criteria: &[&str]| {
-        let strip = summary::of(&run(World::Erring, criteria)).verdict;
+        let strip = analysis::summarise(&run(World::Erring, criteria)).verdict;
         strip
             .figures
             .into_iter()
@@ -187,7 +187,7 @@ fn errors_have_a_chart_of_their_own_and_a_request_is_in_one_class() {
 
 #[test]
 fn published_tables_have_their_heads() {
-    let summary = summary::of(&run(World::Healthy, &[]));
+    let summary = analysis::summarise(&run(World::Healthy, &[]));
     let head = |which| {
         markdown::published(&summary, which)
             .lines()

@@ -1,7 +1,7 @@
 //! Summary, verdict and the text made of them.
 
 use analysis::{
-    summary::{self, Summary},
+    summary::Summary,
     verdict::{Judged, Judgement},
 };
 use measure::{Fault, Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
@@ -40,7 +40,7 @@ fn alike(n: u64, took_ns: u64, ended: Ended) -> Interval {
 
 fn judge(intervals: &[Interval], criterion: &str) -> Judged {
     let run = in_memory(&plan(&[criterion]), intervals, State::Complete);
-    summary::of(&run).criteria.remove(0)
+    analysis::summarise(&run).criteria.remove(0)
 }
 
 fn judgement(intervals: &[Interval], criterion: &str) -> Judgement {
@@ -58,7 +58,7 @@ fn the_whole_text() {
         "server.cpu < 80%",
     ];
     let run = write(&folder.0, &plan(&criteria));
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     let text = console::summary_text(&summary);
     let golden = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -106,7 +106,7 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
 
     let refused = [alike(400, 5 * MS, Ended::None(Fault::Refused))];
     let run = in_memory(&plan(&[]), &refused, State::Complete);
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     assert_eq!(summary.exit_code, 3);
     assert!(summary.all.service.is_none(), "nothing was ever written");
     let response = summary.all.response.unwrap();
@@ -121,7 +121,7 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
         alike(990, 2 * MS, Ended::Ok),
         alike(10, 2 * MS, Ended::None(Fault::Refused)),
     ];
-    let service = summary::of(&in_memory(&plan(&[]), &mixed, State::Complete))
+    let service = analysis::summarise(&in_memory(&plan(&[]), &mixed, State::Complete))
         .all
         .service
         .unwrap();
@@ -175,7 +175,7 @@ fn a_closed_loop_plans_nothing() {
         duration_ns: 3 * SECOND,
     };
     let run = in_memory(&plan, &intervals(), State::Complete);
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     let arrivals = summary.arrivals.clone().unwrap();
     assert_eq!(
         (arrivals.planned, arrivals.unsent, arrivals.started),
@@ -215,7 +215,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
             interval.run.waiting_ns = vec![length * waiting / 100];
         }
         let run = in_memory(&plan, &intervals, State::Complete);
-        summary::of(&run).measurement.unwrap()
+        analysis::summarise(&run).measurement.unwrap()
     };
     assert_eq!(verdict(80, 20).verdict, "VALID");
     let busy = verdict(90, 0);
@@ -232,7 +232,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
 #[test]
 fn a_run_that_was_ended_early_counts_what_was_due() {
     let run = in_memory(&plan(&[]), &intervals()[..3], State::Interrupted);
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     let arrivals = summary.arrivals.as_ref().unwrap();
     assert_eq!(
         (arrivals.planned, arrivals.until_stop, arrivals.unsent),
@@ -254,7 +254,7 @@ fn a_killed_run_has_requests_under_way() {
     intervals[2].run.due += 1;
     intervals[2].run.started += 1;
     let run = in_memory(&plan(&[]), &intervals, State::Running);
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     assert_eq!(
         (summary.requests.under_way, summary.requests.adds_up),
         (2, true)
@@ -268,13 +268,13 @@ fn a_killed_run_has_requests_under_way() {
     assert!(text.contains("its first 2 s"), "{text}");
     // The same figures at the end of a whole run are a fault, and it is said.
     let run = in_memory(&plan(&[]), &intervals, State::Complete);
-    let text = console::summary_text(&summary::of(&run));
+    let text = console::summary_text(&analysis::summarise(&run));
     assert_eq!(text.matches("DOES NOT ADD UP").count(), 2, "{text}");
 }
 
 #[test]
 fn rates_end_with_the_last_completion_or_the_load() {
-    let quick = summary::of(&in_memory(
+    let quick = analysis::summarise(&in_memory(
         &plan(&[]),
         &[alike(300, MS, Ended::Ok)],
         State::Complete,
@@ -287,7 +287,7 @@ fn rates_end_with_the_last_completion_or_the_load() {
     assert!((quick.all.per_second - 100.0).abs() < 1e-9);
     let mut late = alike(300, MS, Ended::Ok);
     late.run.last_end_ns = 6 * SECOND;
-    let late = summary::of(&in_memory(&plan(&[]), &[late], State::Complete));
+    let late = analysis::summarise(&in_memory(&plan(&[]), &[late], State::Complete));
     assert!((late.all.per_second - 50.0).abs() < 1e-9);
 }
 
@@ -300,7 +300,7 @@ fn warnings_of_the_run_and_lost_lines_are_notes() {
     let mut interval = alike(1, MS, Ended::Ok);
     interval.run.lines_lost = 1234;
     writer.interval(&interval, &HostSample::default());
-    let notes = summary::of(&writer.finish(State::Complete, end()).0).notes;
+    let notes = analysis::summarise(&writer.finish(State::Complete, end()).0).notes;
     assert_eq!(
         notes[..2],
         ["`think: 0.5` is half a second", "more than 200 labels"]

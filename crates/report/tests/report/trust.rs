@@ -1,10 +1,7 @@
 //! What is said of a measurement that went wrong: closed loops that were held up, criteria that stand all the same, phases that are
 //! judged by themselves, and how young a run may be to be stamped.
 
-use analysis::{
-    summary,
-    verdict::{Judgement, Measurement},
-};
+use analysis::verdict::{Judgement, Measurement};
 use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
 use plan::{Load, Plan};
 use record::{Frame, HostSample, Manifest, Run, State, Writer, redact::Redactor};
@@ -78,7 +75,7 @@ fn closed(criteria: &[&str]) -> Plan {
 }
 
 fn measurement(run: &Run) -> Measurement {
-    summary::of(run).measurement.unwrap()
+    analysis::summarise(run).measurement.unwrap()
 }
 
 #[test]
@@ -159,7 +156,7 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
         "rate > 100/s",
         "max < 28ms",
     ];
-    let summary = summary::of(&late.run(&plan(&criteria), &HostSample::default()));
+    let summary = analysis::summarise(&late.run(&plan(&criteria), &HostSample::default()));
     let measurement = summary.measurement.unwrap();
     assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
     let found: Vec<_> = summary
@@ -196,7 +193,7 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
         )
     );
     // Of a valid measurement nothing needs to be said.
-    let summary = summary::of(&HEALTHY.run(&plan(&criteria), &HostSample::default()));
+    let summary = analysis::summarise(&HEALTHY.run(&plan(&criteria), &HostSample::default()));
     assert!(
         summary
             .criteria
@@ -228,7 +225,7 @@ fn what_touched_few_requests_cannot_have_moved_the_others() {
     };
     let criteria = ["service p50 < 5ms", "service p50 < 10us", "p99 < 1s"];
     let run = held_up.run(&plan(&criteria), &HostSample::default());
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     assert_eq!(summary.measurement.unwrap().verdict, "INVALID");
     let stands: Vec<_> = summary
         .criteria
@@ -260,7 +257,7 @@ fn harm_counts_where_it_was_done() {
         "lateness p99 < 1ms",
     ];
     let run = held_up.run(&plan(&criteria), &HostSample::default());
-    let summary = summary::of(&run);
+    let summary = analysis::summarise(&run);
     assert_eq!(summary.measurement.unwrap().verdict, "INVALID");
     let stands: Vec<_> = summary
         .criteria
@@ -290,7 +287,7 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
     };
     let criteria = ["service p95 in \"warm\" < 500ms", "service p95 < 2100ms"];
     let run = told.run(&plan(&criteria), &HostSample::default());
-    let judged = summary::of(&run).criteria;
+    let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].judgement, Judgement::Pass, "{judged:?}");
     // Close by, the drift of the peak does count.
     assert_eq!(judged[1].judgement, Judgement::Inconclusive, "{judged:?}");
@@ -301,7 +298,10 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
         ..HEALTHY
     };
     let run = told.run(&closed(&["service p95 < 100ms"]), &HostSample::default());
-    assert_eq!(summary::of(&run).criteria[0].judgement, Judgement::Pass);
+    assert_eq!(
+        analysis::summarise(&run).criteria[0].judgement,
+        Judgement::Pass
+    );
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
     }
     let run = writer.finish(State::Complete, end()).0;
-    let judged = summary::of(&run).criteria;
+    let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].measured.as_deref(), Some("50.0 ms"), "{judged:?}");
     assert_eq!(judged[1].measured, None, "{judged:?}");
     // The interval in which it was taken up is late, whatever phase it belongs to.
@@ -351,7 +351,7 @@ fn a_young_run_is_not_stamped() {
     let mut stamped = Vec::new();
     for interval in late.intervals() {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
-        let so_far = summary::of(writer.run());
+        let so_far = analysis::summarise(writer.run());
         if so_far.measurement.is_some() {
             stamped.push(interval.span.1);
         } else {

@@ -137,7 +137,7 @@ fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
 }
 
 /// Requests without a complete answer, by class; only classes that occurred.
-pub(super) fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
+pub fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
     let classes = NoAnswer::ALL
         .iter()
         .map(|class| (class.name().to_owned(), counters.none[*class as usize]));

@@ -6,22 +6,44 @@ use std::collections::BTreeMap;
 use measure::label;
 use plan::criteria::parse_criterion;
 
-use super::moments::Moment;
-use crate::verdict;
+use super::{holds, is_by_label};
+use crate::moments::{self, Moment};
 use record::{Run, Totals, history::Point};
 
-/// By criterion, for each point whether it held; none where the point cannot say.
-pub fn of(run: &Run, moments: &[Moment<'_>]) -> Vec<Vec<Option<bool>>> {
-    let criteria = run.manifest.criteria.iter();
-    criteria.map(|text| lane(run, moments, text)).collect()
+/// The points of a run, and what is judged of each alone: unpacked and judged once, for the summary and the series.
+pub struct Timeline<'a> {
+    /// In order.
+    pub moments: Vec<Moment<'a>>,
+    /// By criterion, for each point whether it held; none where the point cannot say.
+    pub criteria: Vec<Vec<Option<bool>>>,
 }
 
-fn lane(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
+/// The timeline of a run.
+#[must_use]
+pub fn of(run: &Run) -> Timeline<'_> {
+    let moments = moments::of(run);
+    let texts = run.manifest.criteria.iter();
+    let criteria = texts.map(|text| line(run, &moments, text)).collect();
+    Timeline { moments, criteria }
+}
+
+impl Timeline<'_> {
+    /// By criterion, the start of the first point for which it did not hold.
+    pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
+        self.criteria.iter().map(|line| {
+            let held = line.iter().zip(&self.moments);
+            let mut violated = held.filter(|(held, _)| **held == Some(false));
+            violated.next().map(|(_, moment)| moment.span.0)
+        })
+    }
+}
+
+fn line(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
     let Ok(criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
     // What is of a label or of iterations is known for the points of labels, which are wider.
-    let by_label = verdict::is_by_label(&criterion);
+    let by_label = is_by_label(&criterion);
     let parts = if by_label {
         labels_by_start(run)
     } else {
@@ -50,7 +72,7 @@ fn lane(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
                 .parts
                 .insert((label::ALL, phase), moment.all.clone());
         }
-        verdict::holds(&alone, &criterion, length_ns)
+        holds(&alone, &criterion, length_ns)
     };
     moments.iter().map(held).collect()
 }

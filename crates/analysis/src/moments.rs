@@ -5,16 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::{Kind, interval::Gauge};
 
-use super::lanes;
 use record::{Part, Row, Run};
-
-/// The points of a run, and what is judged of each alone: unpacked and judged once, for the summary and the series.
-pub struct Moments<'a> {
-    /// In order.
-    pub all: Vec<Moment<'a>>,
-    /// By criterion, for each point whether it held; none where the point cannot say.
-    pub lanes: Vec<Vec<Option<bool>>>,
-}
 
 /// One point of the run.
 pub struct Moment<'a> {
@@ -28,14 +19,9 @@ pub struct Moment<'a> {
     pub rows: Vec<&'a Row>,
 }
 
-/// The points of a run.
-pub fn of(run: &Run) -> Moments<'_> {
-    let all = unpacked(run);
-    let lanes = lanes::of(run, &all);
-    Moments { all, lanes }
-}
-
-fn unpacked(run: &Run) -> Vec<Moment<'_>> {
+/// The points of a run, in order: unpacking them takes most of the time of everything that is computed from them.
+#[must_use]
+pub fn of(run: &Run) -> Vec<Moment<'_>> {
     let history = &run.totals.history;
     let mut rows: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
     for row in run.totals.rows.values() {
@@ -54,17 +40,6 @@ fn unpacked(run: &Run) -> Vec<Moment<'_>> {
         rows: rows.remove(&number).unwrap_or_default(),
     };
     history.all.points().map(moment).collect()
-}
-
-impl Moments<'_> {
-    /// By criterion, the start of the first point for which it did not hold.
-    pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
-        self.lanes.iter().map(|lane| {
-            let held = lane.iter().zip(&self.all);
-            let mut violated = held.filter(|(held, _)| **held == Some(false));
-            violated.next().map(|(_, moment)| moment.span.0)
-        })
-    }
 }
 
 impl Moment<'_> {

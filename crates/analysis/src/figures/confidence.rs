@@ -31,7 +31,7 @@ pub struct Confidence {
 }
 
 /// The intervals of a run: of response times where all are paced (else of service times), and of every scenario's iterations.
-pub(super) fn of(run: &Run) -> Vec<Confidence> {
+pub fn of(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
         let part = run.totals.label(*id);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use record::{Part, units};
 
 /// Percentiles with fewer samples beyond them are not given.
-pub(crate) const ENOUGH_BEYOND: u64 = 10;
+pub const ENOUGH_BEYOND: u64 = 10;
 
 /// One figure of a distribution in which some values are unknown: exactly one of the first three is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@
 mod despite;
 mod measured;
 pub mod measurement;
+pub mod timeline;
 
 use measure::Label;
 use plan::{
@@ -15,13 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use record::{Manifest, Run, units};
 
-use crate::{
-    series::moments::Moments,
-    summary::{Arrivals, Requests},
-};
+use crate::figures::{Arrivals, Requests};
 use measured::Measured;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
+pub use timeline::Timeline;
 
 /// How a criterion came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,9 +61,9 @@ pub struct Judged {
 }
 
 /// Judges the run's criteria.
-pub(crate) fn judge(run: &Run, moments: &Moments<'_>, elapsed_ns: u64) -> Vec<Judged> {
+pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<Judged> {
     let mut judged = so_far(run, elapsed_ns);
-    for (judged, violation) in judged.iter_mut().zip(moments.first_violations()) {
+    for (judged, violation) in judged.iter_mut().zip(timeline.first_violations()) {
         judged.first_violation_ns = violation;
     }
     judged

@@ -6,6 +6,7 @@ use measure::{LabelId, label::Group};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rates::share_of;
 use record::{EventKind, FirstError, Run};
 
 /// One cause of errors.
@@ -29,7 +30,8 @@ pub struct ErrorRow {
     pub last_ns: Option<u64>,
 }
 
-pub(super) fn rows(run: &Run) -> Vec<ErrorRow> {
+/// The causes of a run's errors, most frequent first.
+pub fn rows(run: &Run) -> Vec<ErrorRow> {
     let mut rows: BTreeMap<(String, String), (u64, Vec<LabelId>)> = BTreeMap::new();
     for label in run
         .labels
@@ -79,10 +81,4 @@ pub(super) fn rows(run: &Run) -> Vec<ErrorRow> {
     let mut rows: Vec<ErrorRow> = rows.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.reason.cmp(&b.reason)));
     rows
-}
-
-/// A share; none of nothing.
-#[must_use]
-pub fn share_of(n: u64, of: u64) -> Option<f64> {
-    (of > 0).then(|| n as f64 / of as f64)
 }

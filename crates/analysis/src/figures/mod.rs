@@ -1,0 +1,14 @@
+//! Figures as the record has them: ledgers, percentiles, causes of errors, rates, and how far they may be off. Nothing is judged
+//! here, and nothing is put into sentences.
+
+mod confidence;
+mod errors;
+mod ledger;
+mod rates;
+mod times;
+
+pub use confidence::{Confidence, of as confidence};
+pub use errors::{ErrorRow, rows as errors};
+pub use ledger::{Arrivals, Requests, arrivals, by_class, requests};
+pub use rates::{elapsed_ns, load_end_ns, per_second, share_of};
+pub use times::{ENOUGH_BEYOND, Figure, Sampled, Stats};

@@ -1,0 +1,46 @@
+//! How long a run took, and shares and rates of what it counted.
+
+use record::{Run, State};
+
+/// A share; none of nothing.
+#[must_use]
+pub fn share_of(n: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| n as f64 / of as f64)
+}
+
+/// From the start to the last completion or the end of the load (or the moment at which the run was stopped), whichever is later.
+#[must_use]
+pub fn elapsed_ns(run: &Run) -> u64 {
+    let load_end = load_end_ns(run);
+    let last_end = run
+        .totals
+        .rows
+        .values()
+        .map(|row| row.run.last_end_ns)
+        .max()
+        .unwrap_or(0);
+    load_end.max(last_end)
+}
+
+/// The end of the load, or the moment at which the run was stopped, or that up to which the record of a killed run goes.
+#[must_use]
+pub fn load_end_ns(run: &Run) -> u64 {
+    if let Some(cut) = run.cut {
+        return cut.at_ns.min(run.manifest.load.end_ns);
+    }
+    match (&run.manifest.end, run.manifest.state) {
+        (_, State::Complete) => run.manifest.load.end_ns,
+        (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
+        (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
+    }
+}
+
+/// So many in so many nanoseconds, per second; 0 of no time.
+#[must_use]
+pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
+    if elapsed_ns == 0 {
+        0.0
+    } else {
+        count as f64 * 1e9 / elapsed_ns as f64
+    }
+}

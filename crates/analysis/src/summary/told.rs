@@ -1,0 +1,66 @@
+//! What a summary says in words: its head and its conclusions. Who writes them knows the rules; here are their shapes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Judgement;
+
+/// The head of every report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Strip {
+    /// All criteria together; none without criteria.
+    pub criteria: Option<Judgement>,
+    /// One sentence.
+    pub sentence: String,
+    /// The figures that decided it.
+    pub figures: Vec<Deciding>,
+}
+
+/// A figure with its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Deciding {
+    /// What it is.
+    pub name: String,
+    /// The figure with its unit.
+    pub value: String,
+    /// What it was to be, or what it is of.
+    pub note: Option<String>,
+}
+
+/// A sentence and the figures that it stands on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Conclusion {
+    /// The rule that wrote it: `generator`, `errors`, `overload`, `healthy`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
+    pub kind: String,
+    /// Whether that is good news.
+    pub tone: Tone,
+    /// The sentence.
+    pub text: String,
+    /// Where its figures stand in `summary.json`: `all.service.p99`.
+    pub figures: Vec<String>,
+}
+
+/// Whether news are good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Tone {
+    /// Good.
+    Good,
+    /// Neither.
+    Neutral,
+    /// Bad.
+    Bad,
+}
+
+impl Conclusion {
+    /// A sentence of a rule.
+    #[must_use]
+    pub fn new(kind: &str, tone: Tone, text: String, figures: &[&str]) -> Conclusion {
+        Conclusion {
+            kind: kind.to_owned(),
+            tone,
+            text,
+            figures: figures.iter().map(|path| (*path).to_owned()).collect(),
+        }
+    }
+}
