@@ -430,7 +430,52 @@ def test_natively_with_headers_and_arguments(loadline, peer):
     assert "init\ttrue\tone\t-x" in run.stdout, run.stdout + run.stderr
     assert all("X-A: 1" in headers for _, headers, _ in peer.seen)
     assert peer.total() > 0
-    for what, flags in [("t.lua", ["-H", "nonsense", "--target", peer.url]), (peer.url, ["-H", "X-A: 1"])]:
-        refused = loadline("run", what, *flags)
+    for what, flags in [("t.lua", ["--target", peer.url]), (peer.url, [])]:
+        refused = loadline("run", what, *flags, "-H", "nonsense")
         assert refused.returncode == 2
-        assert "-H" in refused.stderr
+        assert "-H `nonsense` is no header" in refused.stderr
+    refused = loadline("run", peer.url, "--", "one")
+    assert (refused.returncode, "what stands behind -- is for scripts" in refused.stderr) == (2, True)
+
+
+SCRIPT = """config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 2 }} ] }}
+scenarios: [ {{ flow: [ {{ get: {{ url: /, headers: {{ x-own: step }} }} }}, {{ parallel: [ {{ get: {{ url: /in }} }} ] }} ] }} ]
+"""
+
+
+def test_headers_for_every_request_of_a_test(loadline):
+    with peers.Recorder() as peer:
+        loadline.write("script.yml", SCRIPT.format(url=peer.url))
+        for what in ("script.yml", peer.url):
+            peer.requests.clear()
+            done = loadline("run", what, *([] if what == "script.yml" else ["--once"]), "-H", "X-A: one", "-H", "X-Own: flag")
+            assert peer.requests, done.stderr
+            for request in peer.requests:
+                assert request.headers["x-a"] == "one"
+                assert request.headers["x-own"] == ("step" if (what, request.path) == ("script.yml", "/") else "flag")
+
+
+def test_random_moments_at_a_rate(loadline, peer):
+    def moments(seed: str) -> list:
+        done = loadline("wrk", "-t1", "-c4", "-d2s", "-R200", "-D", "exp", peer.url, env={"LOADLINE_SEED": seed})
+        assert done.returncode == 0, done.stderr
+        summary = loadline.summary()
+        assert "poisson" in (loadline.folder / ".loadline/runs/last/plan.json").read_text()
+        return summary["arrivals"]["planned"]
+
+    one, again, other = moments("1"), moments("1"), moments("2")
+    # The same seed draws the same moments; as many as a Poisson process may have.
+    assert one == again
+    assert one != other
+    assert 300 < one < 500
+    refused = loadline("wrk", "-R9", "-D", "zipf", peer.url)
+    assert (refused.returncode, "-D zipf: write fixed, or exp" in refused.stderr) == (1, True)
+    assert "-D, --dist" in loadline("wrk", "--help").stdout
+
+
+def test_trailers_are_among_the_headers(loadline):
+    answer = b"HTTP/1.1 200 OK\r\nX-A: one\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: tail\r\nX-A: again\r\n\r\n"
+    loadline.write("t.lua", 'response = function(s, h, b) if not n then n = 1 print(h["X-A"], h["X-T"], b) end end')
+    with peers.Peer(peers.answer(answer)) as peer:
+        done = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "t.lua", peer.url)
+    assert "again\ttail\tabc\n" in done.stdout

@@ -56,7 +56,7 @@ pub struct Run {
     /// What to run: http(s)://…, a plan (.yml, .json), a script (.lua), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
     pub what: String,
-    /// A header for each request of a script (.lua), for example 'X-A: 1'; may be repeated
+    /// A header for each request that does not set it itself, for example 'X-A: 1'; may be repeated
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
     /// For the script's (.lua) `init`

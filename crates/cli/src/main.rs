@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod exports;
 mod frame;
+mod headers;
 mod hosts;
 mod imported;
 mod labs;

@@ -13,7 +13,7 @@ use plan::{
 use crate::{
     args, aside, exit,
     exports::{self, Exports},
-    hosts,
+    headers, hosts,
     labs::{LabProcess, NotStarted},
     live, log, memory, render,
     session::{self, Setup},
@@ -221,10 +221,9 @@ fn set_aside(plan: &mut Plan) {
 
 /// Flags that say two different things, of which one would have to be ignored.
 fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
-    let for_scripts = !(args.header.is_empty() && args.arguments.is_empty());
-    if for_scripts && !wrk::native::is_script(&args.what) {
+    if !args.arguments.is_empty() && !wrk::native::is_script(&args.what) {
         return Err(Stop::bad_input(
-            "-H and what stands behind -- are for scripts (.lua): a plan has its headers in `headers:`",
+            "what stands behind -- is for scripts (.lua): a test file has variables",
         ));
     }
     if wrk::native::is_script(&args.what) && !(args.resolve.is_empty() && args.unix.is_none()) {
@@ -321,7 +320,9 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
             arrivals: flags.arrivals,
             insecure: args.insecure,
         };
-        return Ok(formats::url_plan(url, &options)?);
+        let mut plan = formats::url_plan(url, &options)?;
+        headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
+        return Ok(plan);
     }
     let inputs = Inputs {
         files: vec![PathBuf::from(&args.what)],
@@ -336,6 +337,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         ..Inputs::default()
     };
     let mut plan = formats::load(&inputs)?;
+    headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;
     }
@@ -428,7 +430,7 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
         None => None,
         Some(Ok(test)) => {
             setup.options.workers = Some(test.threads());
-            setup.driver = Some(test.driver(&ready.plan));
+            setup.driver = Some(test.driver(&ready.plan, ready.seed));
             setup.options.doing = Some(test.doing());
             setup.options.door = ready.script.as_ref().map(wrk::books);
             Some(test)
@@ -492,6 +494,18 @@ pub fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// The seed behind another tool's door: `LOADLINE_SEED`, or a random one.
+///
+/// # Errors
+/// One line, when it is no number.
+pub fn seed_beside_a_door() -> Result<u64, &'static str> {
+    match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
+        Err(_) => Ok(random_seed()),
+        Ok(Ok(seed)) => Ok(seed),
+        Ok(Err(_)) => Err("LOADLINE_SEED is not a whole number"),
+    }
 }
 
 /// A new seed for each run: the process and the clock are as random as a load test needs.

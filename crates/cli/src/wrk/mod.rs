@@ -93,12 +93,13 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     })?;
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
+    let seed = crate::native::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let test = Test::ready(command, Strictness::AsWrk, &stop).map_err(told)?;
     let setup = Setup {
         door: "wrk",
         options: Options {
             workers: usize::try_from(command.threads).ok(),
-            seed: crate::native::random_seed(),
+            seed,
             drain_ns: Some(DRAIN_NS),
             door: Some(books(command)),
             doing: Some(test.doing()),
@@ -109,7 +110,7 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
         runs: None,
         secrets: Vec::new(),
         live,
-        driver: Some(test.driver(&plan)),
+        driver: Some(test.driver(&plan, seed)),
     };
     let mut screen = Screen::new(command);
     let ended = session::run(&plan, setup, &mut screen).map_err(|refused| {
@@ -193,7 +194,7 @@ fn finish(
 
 /// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.
 fn own_lines(summary: &Summary, report: &Report, run: &Run) {
-    say_late(summary, report);
+    say_late(report);
     for row in &summary.errors {
         // What was under way at the end is nobody's error.
         if row.class != "unfinished" {
@@ -226,10 +227,8 @@ fn own_lines(summary: &Summary, report: &Report, run: &Run) {
 }
 
 /// wrk counts answers that come late as time-outs; the record has them as the answers that they are.
-fn say_late(summary: &Summary, report: &Report) {
-    let lost = summary.errors.iter().filter(|row| row.class == "timeout");
-    let lost: u64 = lost.map(|row| row.count).sum();
-    let late = report.errors.timeout.saturating_sub(lost);
+fn say_late(report: &Report) {
+    let late = report.late;
     if late > 0 {
         log::say(format_args!(
             "loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",

@@ -6,7 +6,7 @@ use formats::wrk::{Command, Persona, parts};
 use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
 use script::lua::Trouble;
 
-use crate::{args, exit};
+use crate::{args, exit, headers};
 
 /// Whether a test file is a script of wrk's.
 pub fn is_script(what: &str) -> bool {
@@ -38,9 +38,6 @@ pub fn command(
     if args.once || args.trace {
         return not_here(if args.once { "--once" } else { "--trace" });
     }
-    if args.arrivals.as_deref() == Some("poisson") {
-        return not_here("--arrivals poisson");
-    }
     let Some(parts) =
         parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
     else {
@@ -57,10 +54,7 @@ pub fn command(
     }
     let mut headers = Vec::new();
     for text in &args.header {
-        let Some((name, value)) = text.split_once(':').filter(|(name, _)| !name.is_empty()) else {
-            return Err(format!("-H `{text}` is no header: write 'Name: value'"));
-        };
-        headers.push((name.to_owned(), value.trim().to_owned()));
+        headers.push(headers::read(text)?);
     }
     let mut arguments = vec![url.to_owned()];
     arguments.extend_from_slice(&args.arguments);
@@ -82,6 +76,7 @@ pub fn command(
         batch_latency: false,
         timeout_ns: 10 * SECOND,
         rate: args.rate.is_some().then_some(1),
+        at_random: args.arrivals.as_deref() == Some("poisson"),
         json: None,
         arguments,
     })
@@ -94,7 +89,8 @@ pub fn command(
 pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
     let mut plan = command.plan();
     if let Some(rate) = rate {
-        let phase = Phase::new(command.duration_ns, Shape::Rate(rate));
+        let mut phase = Phase::new(command.duration_ns, Shape::Rate(rate));
+        phase.arrivals = command.arrivals();
         plan.load = Load::Open {
             phases: vec![phase],
             first: FirstArrival::AtStart,

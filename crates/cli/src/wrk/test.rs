@@ -6,7 +6,7 @@ use engine::{
     StopHandle,
     driver::{
         Driver,
-        batch::{BatchDriver, Pace},
+        batch::{BatchDriver, Drawn, Pace, Turns},
     },
     http::Origin,
     run::DriverMaker,
@@ -14,7 +14,7 @@ use engine::{
 };
 use formats::wrk::Command;
 use measure::{Labels, label::Group};
-use plan::{Load, Plan, Rate, Shape};
+use plan::{Arrivals, Load, Plan, Schedule, Shape};
 use report::wrk::Report;
 use script::lua::{Given, Script, Summary, Trouble};
 
@@ -88,10 +88,10 @@ impl Test {
     }
 
     /// The driver of each thread.
-    pub fn driver(&self, plan: &Plan) -> ForLabels {
+    pub fn driver(&self, plan: &Plan, seed: u64) -> ForLabels {
         let (sources, origin) = (self.script.sources(), self.origin.clone());
         let (connections, until_ns, threads) = (self.connections, self.until_ns, self.threads);
-        let (rate, patient) = (rate_of(plan), self.as_wrk);
+        let (turns, patient) = (turns_of(plan, seed), self.as_wrk);
         Box::new(move |labels: &Labels| -> DriverMaker {
             let of = |group| {
                 let label = labels.all().iter().skip(2).find(|l| l.group == group);
@@ -99,8 +99,8 @@ impl Test {
             };
             let (label, iteration) = (of(Group::Request), of(Group::Iteration));
             Arc::new(move |thread, _| -> Box<dyn Driver> {
-                let pace = rate.map(|rate| Pace {
-                    rate,
+                let pace = turns.as_ref().map(|turns| Pace {
+                    turns: turns(),
                     connections: (connections * threads) as u64,
                     first: thread as u64,
                     stride: threads as u64,
@@ -150,13 +150,18 @@ impl Test {
     }
 }
 
-/// The rate of a load that has one.
-fn rate_of(plan: &Plan) -> Option<Rate> {
+/// Makes the turns of a load that has a rate, for each thread its own.
+fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send + Sync + use<>> {
     let Load::Open { phases, .. } = &plan.load else {
         return None;
     };
-    match phases.first()?.shape {
-        Shape::Rate(rate) => Some(rate),
-        _ => None,
-    }
+    let first = phases.first()?;
+    let Shape::Rate(rate) = first.shape else {
+        return None;
+    };
+    let drawn = (first.arrivals == Arrivals::Poisson).then(|| plan.load.clone());
+    Some(move || match &drawn {
+        None => Turns::Even(rate),
+        Some(load) => Drawn::of(Schedule::new(load, seed)),
+    })
 }

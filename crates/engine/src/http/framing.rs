@@ -50,10 +50,16 @@ impl Framing {
     pub const CHUNKED: Framing = Framing::Chunked(Chunk::Size(0, 0));
 
     /// Takes as much of the body as is there; the data bytes go to `data`.
-    pub fn take(
+    pub fn take(&mut self, bytes: &[u8], data: impl FnMut(&[u8])) -> Result<Taken, ProtocolFault> {
+        self.take_all(bytes, data, |_| {})
+    }
+
+    /// The same, and the bytes of trailers, whole lines, go to `trailer`.
+    pub fn take_all(
         &mut self,
         bytes: &[u8],
         mut data: impl FnMut(&[u8]),
+        trailer: impl FnMut(u8),
     ) -> Result<Taken, ProtocolFault> {
         match self {
             Framing::Length(left) => {
@@ -74,7 +80,7 @@ impl Framing {
                     done: false,
                 })
             }
-            Framing::Chunked(chunk) => take_chunks(chunk, bytes, data),
+            Framing::Chunked(chunk) => take_chunks(chunk, bytes, data, trailer),
         }
     }
 }
@@ -83,6 +89,7 @@ fn take_chunks(
     chunk: &mut Chunk,
     bytes: &[u8],
     mut data: impl FnMut(&[u8]),
+    mut trailer: impl FnMut(u8),
 ) -> Result<Taken, ProtocolFault> {
     let mut at = 0;
     while at < bytes.len() {
@@ -99,6 +106,7 @@ fn take_chunks(
         }
         let byte = bytes[at];
         at += 1;
+        let was = *chunk;
         *chunk = match (*chunk, byte) {
             (Chunk::FinalLf, b'\n') | (Chunk::TrailerStart, b'\n') => {
                 return Ok(Taken {
@@ -108,6 +116,9 @@ fn take_chunks(
             }
             (state, byte) => step(state, byte)?,
         };
+        if *chunk == Chunk::Trailer || was == Chunk::Trailer {
+            trailer(byte);
+        }
     }
     Ok(Taken {
         used: at,

@@ -138,6 +138,8 @@ pub struct Replies {
     stash: Vec<u8>,
     /// What is kept of the answer under way: as its first bytes came.
     keep: Keep,
+    /// Lines of its trailers, where its head is kept.
+    trailers: Vec<u8>,
     /// The answer under way, and the last one until the next begins.
     pub reply: Reply,
 }
@@ -169,6 +171,7 @@ impl Default for Replies {
             state: State::Head,
             stash: Vec::new(),
             keep: Keep::default(),
+            trailers: Vec::new(),
             reply: Reply::default(),
         }
     }
@@ -189,6 +192,7 @@ impl Replies {
     pub fn begin(&mut self) {
         self.state = State::Head;
         self.stash.clear();
+        self.trailers.clear();
         let reply = &mut self.reply;
         (reply.status, reply.bytes) = (0, 0);
         reply.head.clear();
@@ -234,18 +238,39 @@ impl Replies {
             return Ok(Fed { used, done: false });
         };
         let (reply, keep) = (&mut self.reply, self.keep);
-        let taken = framing.take(&bytes[used..], |data| {
+        let trailers = &mut self.trailers;
+        let data = |data: &[u8]| {
             if keep == Keep::Body {
                 let room = MAX_BODY.saturating_sub(reply.body.len());
                 reply.body.extend_from_slice(&data[..data.len().min(room)]);
             }
+        };
+        let taken = framing.take_all(&bytes[used..], data, |byte| {
+            if keep >= Keep::Head && trailers.len() < MAX_HEAD {
+                trailers.push(byte);
+            }
         })?;
+        if taken.done && !self.trailers.is_empty() {
+            self.add_trailers();
+        }
+        let reply = &mut self.reply;
         used += taken.used;
         reply.bytes += used as u64;
         Ok(Fed {
             used,
             done: taken.done,
         })
+    }
+
+    /// Puts the trailers behind the head's lines, where wrk's scripts look for them.
+    #[cold]
+    fn add_trailers(&mut self) {
+        let head = &mut self.reply.head;
+        // The empty line that ends it.
+        let end = if head.ends_with(b"\r\n") { 2 } else { 1 };
+        head.truncate(head.len().saturating_sub(end));
+        head.append(&mut self.trailers);
+        head.extend_from_slice(b"\r\n");
     }
 
     fn head(
@@ -383,6 +408,24 @@ mod tests {
             assert_eq!(bytes, stream.len() as u64, "size {size}");
             let seen: Vec<_> = seen.iter().map(|(s, b, _)| (*s, b.as_str())).collect();
             assert_eq!(seen, [(200, "hello"), (200, "hello"), (404, "ab")]);
+        }
+    }
+
+    #[test]
+    fn trailers_stand_behind_the_head_in_any_split() {
+        let stream = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX-T: one\r\nX-U:\r\n\r\n";
+        for size in 1..=stream.len() {
+            let (mut heads, mut replies) = (Heads::default(), Replies::default());
+            replies.begin();
+            for piece in stream.chunks(size) {
+                replies
+                    .feed(piece, &mut heads, false, Keep::Head)
+                    .expect("HTTP");
+            }
+            let head = String::from_utf8_lossy(&replies.reply.head).into_owned();
+            let wanted =
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-T: one\r\nX-U:\r\n\r\n";
+            assert_eq!(head, wanted, "size {size}");
         }
     }
 

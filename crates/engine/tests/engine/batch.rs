@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
 use engine::{
-    driver::batch::{Batch, BatchDriver, Pace, Source},
+    driver::batch::{Batch, BatchDriver, Pace, Source, Turns},
     http::{
         reply::{Keep, Reply},
         url,
@@ -70,12 +70,15 @@ fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
     let (connections, until_ns, left) = (given.connections, given.until_ns, given.times);
-    let pace = given.rate.map(|rate| Pace {
-        rate: Rate::per_second(rate),
-        connections: connections as u64,
-        first: 0,
-        stride: 1,
-    });
+    let pace = given.rate;
+    let pace = move || {
+        pace.map(|rate| Pace {
+            turns: Turns::Even(Rate::per_second(rate)),
+            connections: connections as u64,
+            first: 0,
+            stride: 1,
+        })
+    };
     let batch = batch.clone();
     let prepared = prepared.with_driver(Arc::new(move |_, _| {
         Box::new(BatchDriver {
@@ -84,7 +87,7 @@ fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
             connections,
             until_ns,
             label: 2,
-            pace: pace.map(|pace| (pace, 3)),
+            pace: pace().map(|pace| (pace, 3)),
             source: Rc::new(RefCell::new(Fixed {
                 batch: batch.clone(),
                 left,

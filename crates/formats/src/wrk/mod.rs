@@ -50,6 +50,8 @@ pub struct Command {
     pub timeout_ns: u64,
     /// wrk2: requests per second, all connections together.
     pub rate: Option<u64>,
+    /// At a rate: requests are due at random moments, a Poisson process, rather than evenly.
+    pub at_random: bool,
     /// Ours: where exact figures are written.
     pub json: Option<PathBuf>,
     /// Everything on the command line that is no option, the URL first.
@@ -89,7 +91,7 @@ const SECOND: u64 = 1_000_000_000;
 #[must_use]
 pub fn read(arguments: &[String], named: Persona) -> Reading {
     let scanned = options::scan(arguments, &SPECS);
-    let of_wrk2 = |found: &Found| matches!(found, Found::Option('R' | 'U' | 'B', _));
+    let of_wrk2 = |found: &Found| matches!(found, Found::Option('R' | 'D' | 'U' | 'B', _));
     let persona = if scanned.found.iter().any(of_wrk2) {
         Persona::Wrk2
     } else {
@@ -131,7 +133,7 @@ const fn long_only(letter: char, long: &'static str, value: bool) -> Spec {
 }
 
 /// `-h` is none of the short options; `-r` once was one, and is refused without a word.
-const SPECS: [Spec; 14] = [
+const SPECS: [Spec; 15] = [
     spec('c', "connections", true),
     spec('d', "duration", true),
     spec('t', "threads", true),
@@ -144,6 +146,7 @@ const SPECS: [Spec; 14] = [
     long_only('h', "help", false),
     spec('v', "version", false),
     spec('R', "rate", true),
+    spec('D', "dist", true),
     long_only('j', "json", true),
     Spec {
         letter: 'r',
@@ -160,6 +163,7 @@ struct Wanted {
     duration_s: u64,
     timeout_s: u64,
     rate: u64,
+    at_random: bool,
     script: Option<PathBuf>,
     headers: Vec<(String, String)>,
     latency: bool,
@@ -176,6 +180,7 @@ impl Default for Wanted {
             duration_s: 10,
             timeout_s: 2,
             rate: 0,
+            at_random: false,
             script: None,
             headers: Vec::new(),
             latency: false,
@@ -208,6 +213,15 @@ impl Wanted {
             'R' => return number(&mut self.rate, units::metric(value)),
             'd' => return number(&mut self.duration_s, units::seconds(value)),
             'T' => return number(&mut self.timeout_s, units::seconds(value)),
+            'D' => match value {
+                "fixed" => self.at_random = false,
+                "exp" => self.at_random = true,
+                other => {
+                    let line = format!("-D {other}: write fixed, or exp for random moments\n");
+                    reading.err.push_str(&line);
+                    return false;
+                }
+            },
             's' => self.script = Some(value.into()),
             'H' => self.headers.extend(Command::header(value)),
             'L' => self.latency = true,
@@ -252,6 +266,7 @@ impl Wanted {
             batch_latency: self.batch_latency,
             timeout_ns: self.timeout_s.saturating_mul(SECOND),
             rate: (persona == Persona::Wrk2).then_some(self.rate),
+            at_random: self.at_random,
             json: self.json,
             arguments,
         })

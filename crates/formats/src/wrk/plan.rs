@@ -2,13 +2,23 @@
 //! script, or from the command's URL and headers - so the plan's one request only gives them a name.
 
 use plan::{
-    FirstArrival, Format, Load, Note, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
-    Template, Timeouts,
+    Arrivals, FirstArrival, Format, Load, Note, Phase, Plan, Pool, Rate, Request, Scenario, Shape,
+    Step, Template, Timeouts,
 };
 
 use super::{Command, Persona};
 
 impl Command {
+    /// How the requests of a rate are spread.
+    #[must_use]
+    pub fn arrivals(&self) -> Arrivals {
+        if self.at_random {
+            Arrivals::Poisson
+        } else {
+            Arrivals::Even
+        }
+    }
+
     /// The plan of this command.
     #[must_use]
     pub fn plan(&self) -> Plan {
@@ -19,13 +29,14 @@ impl Command {
                 users,
                 duration_ns: self.duration_ns,
             },
-            Some(rate) => Load::Open {
-                phases: vec![Phase::new(
-                    self.duration_ns,
-                    Shape::Rate(Rate::per_second(rate)),
-                )],
-                first: FirstArrival::AtStart,
-            },
+            Some(rate) => {
+                let mut phase = Phase::new(self.duration_ns, Shape::Rate(Rate::per_second(rate)));
+                phase.arrivals = self.arrivals();
+                Load::Open {
+                    phases: vec![phase],
+                    first: FirstArrival::AtStart,
+                }
+            }
         };
         // Where the file lies is the record's affair, not the title's.
         let script = self.script.as_ref().map(|path| {

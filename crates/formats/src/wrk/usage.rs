@@ -74,6 +74,7 @@ pub(super) fn text(persona: Persona) -> String {
     if persona == Persona::Wrk {
         text.push_str("    -R, --rate        <N>  Requests per second, as wrk2 does it\n");
     }
+    text.push_str("    -D, --dist        <S>  At a rate: fixed (evenly) or exp (random moments)\n");
     text.push_str("        --json        <F>  Write the exact figures to a file\n");
     text.push_str("\n  Counts may end in a unit: k, M, G (2k is 2000)\n  Times may end in a unit: s, m, h (seconds without one)\n");
     text
@@ -105,10 +106,10 @@ mod tests {
     #[test]
     fn the_options_stand_in_the_order_of_the_originals() {
         let wrk = "-c --connections -d --duration -t --threads -s --script -H --header --latency --timeout -v --version \
-                   -R --rate --json";
+                   -R --rate -D --dist --json";
         assert_eq!(options(&text(Persona::Wrk)).join(" "), wrk);
         let wrk2 = "-c --connections -d --duration -t --threads -s --script -H --header -L --latency -U --u_latency --timeout \
-                    -B --batch_latency -v --version -R --rate --json";
+                    -B --batch_latency -v --version -R --rate -D --dist --json";
         assert_eq!(options(&text(Persona::Wrk2)).join(" "), wrk2);
     }
 }

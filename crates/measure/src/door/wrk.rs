@@ -59,6 +59,8 @@ struct Counters {
     read: u64,
     write: u64,
     timeout: u64,
+    /// Of them, those whose answer came.
+    late: u64,
 }
 
 /// Latencies of one thread.
@@ -184,6 +186,7 @@ impl WrkDoor {
                     cells.record(us);
                 } else {
                     self.counters.timeout += 1;
+                    self.counters.late += 1;
                 }
             }
             Latency::Paced(paced) => {
@@ -274,6 +277,7 @@ impl Door for WrkDoor {
             ("errors.read", counters.read),
             ("errors.write", counters.write),
             ("errors.timeout", counters.timeout),
+            ("late", counters.late),
         ] {
             if n > 0 {
                 part.counters.insert(name.into(), n);
@@ -372,6 +376,8 @@ mod tests {
             (part.counters["requests"], part.counters["errors.timeout"]),
             (3, 2)
         );
+        // Whatever else timed out.
+        assert_eq!(part.counters["late"], 1);
         assert_eq!(part.counters["bytes"], 307);
     }
 

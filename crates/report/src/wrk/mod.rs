@@ -29,6 +29,8 @@ pub struct Report {
     pub runtime_us: u64,
     /// By kind.
     pub errors: Errors,
+    /// Of the time-outs, those whose answer came after all.
+    pub late: u64,
     /// Latency.
     pub latency: Latency,
     /// Rates of single threads, sampled.
@@ -158,6 +160,7 @@ impl Report {
             status: count("errors.status"),
             timeout: count("errors.timeout"),
         };
+        let late = count("late");
         let runtime_us = runtime_ns / 1000;
         let mut counts = |name: &str| part.counts.remove(name).unwrap_or_default();
         let latency = if settings.paced {
@@ -180,6 +183,7 @@ impl Report {
             bytes,
             runtime_us,
             errors,
+            late,
             latency,
             rate: Statistics::new(counts("rate")),
             calibrations,

@@ -26,7 +26,7 @@ use crate::{
 };
 use books::Books;
 use line::Line;
-pub use pace::Pace;
+pub use pace::{Drawn, Pace, Turns};
 
 /// Where a batch's bytes come from, and who looks at answers. One per worker.
 pub trait Source {
@@ -164,7 +164,7 @@ impl Shared {
             books: Books {
                 worker: Rc::clone(&worker),
                 label: driver.label,
-                iteration: driver.pace.map(|(_, label)| label),
+                iteration: driver.pace.as_ref().map(|(_, label)| *label),
             },
             driver,
             worker,
@@ -178,7 +178,7 @@ impl Shared {
 
     /// Has requests that are due and wait for their connection counted as under way.
     fn watch_backlog(self: &Rc<Shared>) {
-        let Some((pace, _)) = self.driver.pace else {
+        let Some((pace, _)) = self.driver.pace.clone() else {
             return;
         };
         let shared = Rc::downgrade(self);
@@ -258,7 +258,7 @@ impl Shared {
             return None;
         }
         let free_at = line.free_at;
-        let Some((pace, _)) = self.driver.pace else {
+        let Some((pace, _)) = &self.driver.pace else {
             let pause = self.driver.source.borrow_mut().pause_ns(line.number);
             let Some(pause) = pause.filter(|ns| *ns > 0) else {
                 return (free_at < self.driver.until_ns).then(|| Due {
@@ -306,7 +306,7 @@ impl Shared {
 
     /// What was due and will not be sent: planned all the same, so it is counted as given up rather than forgotten.
     fn give_up(&self, line: &Line) {
-        let Some((pace, _)) = self.driver.pace else {
+        let Some((pace, _)) = &self.driver.pace else {
             return;
         };
         let worker = &self.worker;
