@@ -39,8 +39,10 @@ class Peer:
             except OSError:
                 return
             self.open.append(connection)
-            self.serving.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
-            self.serving[-1].start()
+            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
+            # Only what runs can be waited for.
+            thread.start()
+            self.serving.append(thread)
 
     def has_served(self) -> None:
         """Waits until what clients sent that are gone has been read to the end."""
