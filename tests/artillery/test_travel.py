@@ -44,6 +44,25 @@ def test_certificates(loadline, certificates, name, tls, error):
     assert peer.lines == ([] if error else ["GET /a"])
 
 
+def test_the_protocol_is_not_named(loadline, certificates):
+    """Node's client offers none (ALPN), so that servers which would refuse HTTP/1.1 may answer it; Loadline's own offers it."""
+    context = serve(certificates, "server")
+    context.set_alpn_protocols(["http/1.1"])
+    chosen = []
+
+    def say(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as tls:
+            chosen.append(tls.selected_alpn_protocol())
+            peers.ok()(tls)
+
+    with peers.Peer(say) as peer:
+        script = loadline.write("s.yml", SCRIPT.format(url=peer.url.replace("http", "https"), tls="{}"))
+        for command in (["artillery", "run"], ["run"]):
+            done = loadline(*command, script, "-k")
+            assert done.returncode in (0, 4), done.stderr
+    assert chosen == [None, "http/1.1"]
+
+
 def test_extra_authorities(loadline, certificates):
     """Node trusts them beside those it has; a test's own `ca` stands for all of them."""
 
@@ -74,7 +93,7 @@ def test_certificates_of_clients(loadline, certificates):
     errors, peer = run(loadline, certificates, "server", tls, client_ca=True)
     assert (errors, peer.lines) == ([], ["GET /a"])
     errors, peer = run(loadline, certificates, "server", f"{{ ca: {authority} }}", client_ca=True)
-    assert (len(errors), peer.lines) == (1, [])
+    assert (errors, peer.lines) == (["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"], [])
     for file in (loadline.folder / ".loadline/runs").rglob("*"):
         assert not file.is_file() or b"PRIVATE KEY" not in file.read_bytes()
 

@@ -274,6 +274,8 @@ pub struct Tls {
     pub identity: Option<(String, String)>,
     /// The name that servers are asked for and must prove, instead of the URL's.
     pub server_name: Option<String>,
+    /// Nothing is said of the protocol that will be spoken (ALPN), as by clients that never learnt to; otherwise it is HTTP/1.1.
+    pub no_alpn: bool,
 }
 
 /// Through whom requests go, by the scheme of their URL.

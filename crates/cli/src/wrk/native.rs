@@ -99,6 +99,7 @@ pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Pla
         plan.http.pool = Pool::Shared(connections);
     }
     plan.http.verify_tls = !insecure;
+    plan.http.tls.no_alpn = false;
     crate::session::descriptors_for(command.connections).map_err(|problem| problem.to_string())?;
     Ok(plan)
 }

@@ -43,7 +43,9 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
         .with_custom_certificate_verifier(verifier);
     let mut config = identified(builder, http)?;
     // Who speaks HTTP/2 only says so at once, instead of answering with something that nobody can read.
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if !http.tls.no_alpn {
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    }
     Ok(Arc::new(config))
 }
 

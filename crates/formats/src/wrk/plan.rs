@@ -67,6 +67,7 @@ impl Command {
             Persona::Wrk2 => Pool::Shared(users),
         };
         plan.http.verify_tls = false;
+        plan.http.tls.no_alpn = true;
         let files = self.script.iter();
         plan.files = files.map(|path| path.display().to_string()).collect();
         if connections != self.connections {

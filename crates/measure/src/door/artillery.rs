@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Door, DoorEvent, DoorPart, Opening, Reason};
 use crate::{
     Fault,
-    outcome::{KeptEnd, ProtocolFault, TlsFault},
+    outcome::{Alert, KeptEnd, ProtocolFault, TlsFault},
     sketch::Sketch,
 };
 
@@ -385,6 +385,10 @@ pub fn error_name(fault: Fault) -> &'static str {
         Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
         Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
         Fault::Tls(TlsFault::Closed) => "ECONNRESET",
+        // The only one that comes when the client has taken the handshake for complete.
+        Fault::Tls(TlsFault::Alert(Alert::CertificateRequired)) => {
+            "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"
+        }
         Fault::Tls(_) => "EPROTO",
         Fault::Protocol(ProtocolFault::StatusLine) => "HPE_INVALID_CONSTANT",
         Fault::Protocol(ProtocolFault::Version) => "HPE_INVALID_VERSION",

@@ -50,6 +50,8 @@ impl Translator<'_> {
                 .is_none_or(|node| node.as_bool() != Some(false));
             http.tls = self.tls(tls);
         }
+        // Node's client says nothing of the protocol either.
+        http.tls.no_alpn = !self.inputs.native;
         http.proxies = self.proxies();
         self.read_defaults(in_http("defaults"), config.get("defaults"));
         http

@@ -21,6 +21,7 @@ impl Translator<'_> {
             authorities,
             more_authorities: None,
             identity,
+            no_alpn: false,
             server_name: node
                 .get("servername")
                 .filter(|name| name.is_truthy())
