@@ -12,6 +12,7 @@ help:
 	@echo 'make test       format, lints, unit and integration tests, the installed command'
 	@echo 'make bench      CPU per request beside wrk (needs nginx, wrk, taskset)'
 	@echo 'make bench-wrk  the whole matrix of the wrk door beside wrk (needs nginx, wrk, taskset)'
+	@echo 'make bench-tls  a saturated server, over TLS and in clear, beside wrk (needs nginx, wrk, taskset, openssl)'
 	@echo 'make bench-artillery  the same beside artillery (needs nginx, npm, taskset)'
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
@@ -69,6 +70,10 @@ bench-wrk: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/wrk.py
 
+bench-tls: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/tls.py
+
 bench-report: web/dist/report.html $(VENV)/tests-ready
 	cargo build --profile dist --locked -p loadline
 	$(PY) bench/report.py
@@ -83,4 +88,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build web demo test test-long bench bench-wrk bench-artillery bench-report clean
+.PHONY: help build web demo test test-long bench bench-wrk bench-tls bench-artillery bench-report clean
