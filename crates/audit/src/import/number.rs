@@ -1,7 +1,10 @@
 //! Printed numbers: digits, thousands separators, a decimal point, an exponent, and the unit behind them. How far a number may
 //! be from what it was printed from follows from its digits, and from whether its tool rounds or cuts.
 
-use super::figure::{Figure, Place, Range};
+use super::{
+    figure::{Figure, Place, Range},
+    lines::Word,
+};
 
 /// What a tool does to a number before it prints it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -164,6 +167,16 @@ pub fn binary(unit: &str) -> Option<f64> {
 #[must_use]
 pub fn percent(unit: &str) -> Option<f64> {
     (unit == "%").then_some(0.01)
+}
+
+/// A figure that is a word of a line.
+pub(super) fn word(
+    name: impl Into<String>,
+    word: Word<'_>,
+    rounding: Rounding,
+    scale: fn(&str) -> Option<f64>,
+) -> Option<Figure> {
+    figure(name, (word.text, word.place), rounding, scale)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::{
     figure::Figure,
     lines::{Line, Word},
     model::{Bound, Failures, Latency, Report, Span, Tool},
-    number::{self, Rounding, binary, metric, percent, plain, time},
+    number::{self, Rounding, binary, metric, percent, plain, time, word as figure},
     wrk2,
 };
 
@@ -190,13 +190,4 @@ fn finish(run: &mut Report) {
             latency.count.get_or_insert_with(|| n.clone());
         }
     }
-}
-
-pub(super) fn figure(
-    name: impl Into<String>,
-    word: Word<'_>,
-    rounding: Rounding,
-    scale: fn(&str) -> Option<f64>,
-) -> Option<Figure> {
-    number::figure(name, (word.text, word.place), rounding, scale)
 }

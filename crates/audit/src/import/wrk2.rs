@@ -3,8 +3,7 @@
 use super::{
     lines::{Line, Word},
     model::{Blur, Cover, Latency, Ledger, Report, Row, Tool, Total},
-    number::{Rounding, plain, time},
-    wrk::figure,
+    number::{Rounding, plain, time, word as figure},
 };
 
 /// HdrHistogram keeps three digits, and prints the end of a cell.
