@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import certificates as made
+import excuses
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -104,10 +105,22 @@ def start_lab(tmp_path: Path):
         process.stdout.close()
 
 
-def exits(run: subprocess.CompletedProcess[str], code: int) -> bool:
-    """Whether a run exits with a code that its figures decide. On a machine that is too busy to measure on, it must say so."""
-    busy = run.returncode == 4 and "measurement INVALID" in run.stdout
-    return run.returncode == code or busy
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["excuses"] = dict(excuses.here)
+        return
+    excuses.in_all.update(excuses.here)
+    if excuses.are_too_many():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    excuses.in_all.update(getattr(node, "workeroutput", {}).get("excuses", {}))
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    terminalreporter.write_line(excuses.told())
 
 
 def until(condition, what: str, seconds: float = 20) -> object:

@@ -5,7 +5,8 @@ import subprocess
 
 import peers
 import pytest
-from conftest import LOADLINE, exits
+from conftest import LOADLINE
+from excuses import exits
 
 SHORT = ("--rate", "10/s", "--duration", "1s")
 
@@ -111,6 +112,7 @@ def test_descriptors(loadline):
     assert "generator" in out
 
 
+@pytest.mark.alone
 def test_a_record_that_cannot_be_written_does_not_stop_the_run(loadline):
     (loadline.folder / "file").write_text("")
     with peers.Peer(peers.ok()) as peer:

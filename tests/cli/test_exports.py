@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 
 import peers
 import pytest
-from conftest import exits
+from excuses import exits
 
 # Nothing is sent in the second phase: what is scraped then is all that the target has seen so far.
 LOAD_AND_REST = """
@@ -23,6 +23,7 @@ scenarios:
 """
 
 
+@pytest.mark.alone
 def test_files_say_what_the_summary_says(loadline, start_lab):
     lab = start_lab("sum")
     checks = ("--check", "rate < 1/s", "--check", "errors < 1%", "--check", "p99.9 < 1s")

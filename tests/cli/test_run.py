@@ -6,9 +6,11 @@ import subprocess
 
 import peers
 import pytest
-from conftest import Loadline, exits, until
+from conftest import Loadline, until
+from excuses import exits
 
 
+@pytest.mark.alone
 def test_a_url_runs_and_is_rendered_again_from_its_record(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--rate", "200/s", "--duration", "2s")
@@ -21,6 +23,7 @@ def test_a_url_runs_and_is_rendered_again_from_its_record(loadline, start_lab):
     assert again.stdout == run.stdout
 
 
+@pytest.mark.alone
 def test_without_flags_a_url_gets_ten_a_second_for_ten_seconds(loadline):
     with peers.Peer(peers.ok()) as peer:
         run = loadline("run", peer.url)
@@ -29,6 +32,7 @@ def test_without_flags_a_url_gets_ten_a_second_for_ten_seconds(loadline):
     assert "10/s even for 10 s" in run.stdout
 
 
+@pytest.mark.alone
 def test_closed_loop(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--connections", "3", "--duration", "1s")
@@ -39,6 +43,7 @@ def test_closed_loop(loadline, start_lab):
     assert summary["connections_opened"] == 3
 
 
+@pytest.mark.alone
 def test_criteria_decide_the_exit_code(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     short = ("--rate", "500/s", "--duration", "1s")
@@ -53,6 +58,7 @@ def test_criteria_decide_the_exit_code(loadline, start_lab):
     assert "INCONCLUSIVE" in few.stdout
 
 
+@pytest.mark.alone
 def test_statuses_of_400_and_above_are_failed_requests(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/nowhere", "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%")
     assert exits(run, 1)
@@ -60,6 +66,7 @@ def test_statuses_of_400_and_above_are_failed_requests(loadline, start_lab):
     assert "status 404" in run.stdout
 
 
+@pytest.mark.alone
 def test_each_scenario_is_held_against_its_share_of_the_plan(loadline, start_lab):
     plan = loadline.write(
         "two.yml",
@@ -84,6 +91,7 @@ scenarios:
     assert often["of_plan"] == 1
 
 
+@pytest.mark.alone
 def test_a_native_plan(loadline, start_lab):
     lab = start_lab("fhir")
     plan = loadline.write(
@@ -112,12 +120,14 @@ criteria: [errors < 1%, service p50 in "ramp" < 5s]
     assert [criterion["judgement"] for criterion in summary["criteria"]] == ["PASS", "PASS"]
 
 
+@pytest.mark.alone
 def test_a_lab_as_the_target(loadline):
     run = loadline("run", "lab:sum", "--rate", "50/s", "--duration", "1s")
     assert exits(run, 0), run.stderr
     assert "50 ok" in run.stdout
 
 
+@pytest.mark.alone
 def test_once_and_trace_show_the_exchange_without_secrets(loadline, start_lab):
     script = loadline.write(
         "s.yml",

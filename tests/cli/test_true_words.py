@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import peers
 import pytest
-from conftest import exits
+from excuses import exits
 
 PLAN = """
 loadline: 1
@@ -19,6 +19,7 @@ criteria: ['p95 in "ramp" < 1s', p99 < 1ns, rate > 10/s, errors < 1%]
 """
 
 
+@pytest.mark.alone
 def test_one_iteration_decides_what_one_iteration_can(loadline, start_lab):
     run = loadline("run", loadline.write("p.yml", PLAN), "--target", start_lab("sum").url, "--once")
     assert exits(run, 0), run.stderr
@@ -35,6 +36,7 @@ def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline):
     assert "can never be judged" in run.stderr
 
 
+@pytest.mark.alone
 def test_a_run_of_which_everything_failed_says_so_in_every_rendering(loadline, start_lab):
     url = f"{start_lab('sum').url}/nowhere"
     run = loadline("run", url, "--rate", "40/s", "--duration", "1s", "--export", "junit=ci.xml")
@@ -83,6 +85,7 @@ def test_one_denominator_and_its_name(loadline):
     assert "from the start to the last completion" in run.stdout
 
 
+@pytest.mark.alone
 def test_a_file_called_last_is_left_alone(loadline, start_lab):
     runs = loadline.folder / ".loadline/runs"
     runs.mkdir(parents=True)
@@ -93,6 +96,7 @@ def test_a_file_called_last_is_left_alone(loadline, start_lab):
     assert loadline("report", "last").returncode == 0, "the newest run"
 
 
+@pytest.mark.alone
 def test_unchecked_certificates_are_noted(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/api/sum", "--rate", "20/s", "--duration", "1s", "-k")
     assert exits(run, 0), run.stderr
