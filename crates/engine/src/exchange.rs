@@ -11,7 +11,7 @@ use crate::{
     deadlines::{Cut, Limit, NEVER},
     http::{Answer, Decoder},
     memory::Held,
-    net::{Conn, connect::socket_fault},
+    net::{Conn, fault::socket_fault},
     worker::Worker,
 };
 

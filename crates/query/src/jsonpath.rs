@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::Chance;
 
+mod cursor;
 mod expression;
 mod parse;
 mod trace;

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, io::Read};
 
-use super::decode::Answer;
+use super::{
+    decode::Answer,
+    unpack::{Trouble, read},
+};
 
 /// Who reads a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,13 +82,6 @@ pub enum Unreadable {
     TooLarge,
 }
 
-/// Why something cannot be unpacked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
-    Broken,
-    TooLarge,
-}
-
 /// One member after the other. Zeros behind the last one are padding, as they are to zlib's own tools; whatever else stands there
 /// must be a member.
 fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
@@ -112,19 +108,6 @@ fn read_all(decoder: impl Read, most: usize) -> Result<Vec<u8>, Trouble> {
     let mut out = Vec::new();
     read(decoder, most, &mut out)?;
     Ok(out)
-}
-
-/// Appends what there is, so that there are at most so many bytes in all.
-pub(super) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), Trouble> {
-    let room = most.saturating_sub(out.len()) as u64;
-    decoder
-        .take(room + 1)
-        .read_to_end(out)
-        .map_err(|_| Trouble::Broken)?;
-    if out.len() > most {
-        return Err(Trouble::TooLarge);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

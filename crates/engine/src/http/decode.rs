@@ -3,7 +3,7 @@
 
 use measure::outcome::ProtocolFault;
 
-use super::{framing::Framing, reply::Facts};
+use super::framing::Framing;
 
 /// What of an answer somebody will look at; the rest is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -176,6 +176,21 @@ impl Decoder {
     pub fn begun(&self) -> bool {
         !matches!(&self.state, State::Head(stash) if stash.is_empty())
     }
+}
+
+/// What a head says.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// The status.
+    pub status: u16,
+    /// Whether the connection may be used again.
+    pub keep_alive: bool,
+    /// The head's length.
+    pub length: usize,
+    /// How the body is delimited; none: there is none.
+    pub body: Option<Framing>,
+    /// Whether it is a 1xx answer, behind which the real one comes.
+    pub interim: bool,
 }
 
 /// What the head at the beginning of these bytes says, for those who want nothing else of it; none: it is not complete.

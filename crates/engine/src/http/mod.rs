@@ -7,6 +7,7 @@ pub mod decode;
 pub mod encode;
 pub mod framing;
 pub mod reply;
+mod unpack;
 pub mod url;
 mod zstd;
 

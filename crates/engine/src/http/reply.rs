@@ -7,7 +7,7 @@
 use measure::outcome::ProtocolFault;
 
 use super::{
-    decode::{self, MAX_BODY, MAX_HEAD},
+    decode::{self, Facts, MAX_BODY, MAX_HEAD},
     framing::Framing,
 };
 
@@ -23,21 +23,6 @@ pub enum Keep {
     Head,
     /// Everything.
     Body,
-}
-
-/// What a head says.
-#[derive(Debug, Clone, Copy)]
-pub struct Facts {
-    /// The status.
-    pub status: u16,
-    /// Whether the connection may be used again.
-    pub keep_alive: bool,
-    /// The head's length.
-    pub length: usize,
-    /// How the body is delimited; none: there is none.
-    pub body: Option<Framing>,
-    /// Whether it is a 1xx answer, behind which the real one comes.
-    pub interim: bool,
 }
 
 /// The heads that a worker has seen last.

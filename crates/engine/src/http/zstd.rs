@@ -2,7 +2,7 @@
 
 use ruzstd::decoding::StreamingDecoder;
 
-use super::content::{Trouble, read};
+use super::unpack::{Trouble, read};
 
 /// A window larger than this may not be sent over HTTP, and is not allocated.
 const MOST_WINDOW: u64 = 8 << 20;

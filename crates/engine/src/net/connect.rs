@@ -23,12 +23,12 @@ use tokio_rustls::{
     rustls::{ClientConfig, pki_types::ServerName},
 };
 
-use super::{gate::Gate, stream::Stream};
-use crate::{
-    clock::Clock,
-    deadlines::{Cut, Limit},
-    http::Origin,
+use super::{
+    fault::{socket_fault, timed_out},
+    gate::Gate,
+    stream::Stream,
 };
+use crate::{clock::Clock, deadlines::Limit, http::Origin};
 
 /// So many connects of one worker are in progress at a time: more would overflow the backlog of a healthy server and
 /// measure nothing but SYN retries.
@@ -334,31 +334,6 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
         Poll::Pending => limit.poll(cx).map(|cut| Err(timed_out(cut))),
     })
     .await
-}
-
-/// What a wait that was cut short is counted as.
-#[must_use]
-pub fn timed_out(cut: Cut) -> Fault {
-    match cut {
-        Cut::Expired => Fault::ResponseTimeout,
-        Cut::Aborted => Fault::Unfinished,
-    }
-}
-
-/// What an error of a socket is counted as.
-#[must_use]
-pub fn socket_fault(error: &io::Error) -> Fault {
-    match Errno::from_io_error(error) {
-        Some(Errno::CONNREFUSED) => Fault::Refused,
-        Some(Errno::CONNRESET | Errno::CONNABORTED) => Fault::Reset,
-        Some(Errno::PIPE) => Fault::BrokenPipe,
-        Some(Errno::TIMEDOUT) => Fault::ConnectTimeout,
-        Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN) => Fault::Unreachable,
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Fault::NoDescriptors,
-        Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => Fault::NoPorts,
-        _ if error.kind() == io::ErrorKind::UnexpectedEof => Fault::ClosedEarly,
-        _ => super::tls::fault(error).unwrap_or(Fault::Other),
-    }
 }
 
 /// What an error of connecting to a socket of this machine is counted as.

@@ -2,6 +2,7 @@
 
 pub mod connect;
 mod der;
+pub mod fault;
 pub mod gate;
 pub mod lean;
 pub mod pool;

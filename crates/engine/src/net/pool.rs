@@ -6,7 +6,7 @@ use std::{cell::RefCell, rc::Rc};
 use measure::Fault;
 
 use super::{
-    connect::timed_out,
+    fault::timed_out,
     gate::{Gate, Pass},
     stream::Stream,
 };

@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::connect::socket_fault;
+use super::fault::socket_fault;
 use crate::http::{Origin, encode};
 
 /// A longer answer is none.

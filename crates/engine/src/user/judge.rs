@@ -8,7 +8,7 @@ use super::{
     End, User,
     capture::{CaptureFailed, Inspection},
     expect::Unexpected,
-    request::Ongoing,
+    ongoing::Ongoing,
 };
 use crate::{
     http::{Answer, content::Unreadable},

@@ -5,6 +5,7 @@ mod capture;
 mod expect;
 mod fork;
 mod judge;
+mod ongoing;
 mod request;
 mod vars;
 

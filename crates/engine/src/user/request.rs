@@ -12,7 +12,7 @@ use plan::{
     mutant::{self, Mutant},
 };
 
-use super::{End, User, judge::door_answer};
+use super::{End, User, judge::door_answer, ongoing::Ongoing};
 use crate::{
     exchange::{Exchange, Limits, Moments},
     http::{Answer, Decoder, Target, Want, encode::Charset, url},
@@ -25,25 +25,6 @@ use crate::{
     trace,
     worker::Line,
 };
-
-/// A request under way.
-pub(super) struct Ongoing<'s> {
-    pub(super) step: &'s RequestStep,
-    pub(super) intended: Intended,
-    pub(super) moments: Moments,
-    pub(super) answer: Answer,
-    pub(super) limits: Limits,
-    /// What was asked first, kept where it may have to be shown.
-    pub(super) asked: Option<Built>,
-    /// The name of what was asked for, where the step does not say it.
-    pub(super) endpoint: Option<String>,
-    /// What the answer should have been.
-    pub(super) unexpected: Option<String>,
-    /// Whether it was redirected to where it may not go.
-    pub(super) stranded: bool,
-    /// The memory that its answer takes.
-    pub(super) kept: Held,
-}
 
 impl User<'_> {
     pub(super) async fn request(&mut self, index: usize) -> Result<(), End> {

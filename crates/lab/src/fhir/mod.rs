@@ -4,6 +4,7 @@
 
 mod answer;
 mod ids;
+mod names;
 mod patient;
 mod store;
 mod totals;

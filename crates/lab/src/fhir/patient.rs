@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::Refusal;
+use super::{answer::Refusal, names::fold};
 use crate::clock;
 
 /// A JSON object that says it is a Patient.
@@ -77,11 +77,6 @@ impl Patient {
         names.dedup();
         names
     }
-}
-
-/// Names compare without case, in every script: SQLite's own NOCASE knows only ASCII.
-pub(super) fn fold(name: &str) -> String {
-    name.to_lowercase()
 }
 
 fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Result, Row as SqlRow, Transaction};
 
-use super::patient::fold;
+use super::names::fold;
 use super::totals::Totals;
 
 /// Names are stored folded, so the plain order of bytes is the order that the search wants.

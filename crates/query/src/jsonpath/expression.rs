@@ -5,7 +5,7 @@ use std::{borrow::Cow, cmp::Ordering};
 
 use serde_json::Value;
 
-use super::{JsonPathError, parse::Cursor, trace::Place};
+use super::{JsonPathError, cursor::Cursor, trace::Place};
 use crate::value;
 
 /// Deeper nesting of parentheses is refused.

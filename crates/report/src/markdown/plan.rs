@@ -1,7 +1,7 @@
 //! Plan against achieved, and recovery: the sections of `report.md` that hold the run against the plan's phases and scenarios.
 
 use super::{
-    sections::{figure, section},
+    sections::{figure, rates_are, section},
     table::Table,
 };
 use crate::console;
@@ -87,15 +87,6 @@ fn scenarios(summary: &Summary) -> String {
     format!(
         "\n{table}\nPlanned rates are by the length of the load. {}\n",
         rates_are(summary)
-    )
-}
-
-/// What every achieved rate is by.
-pub(super) fn rates_are(summary: &Summary) -> String {
-    format!(
-        "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length, the \
-         last one going on to the last completion.",
-        units::time(summary.run.elapsed_ns)
     )
 }
 

@@ -10,6 +10,15 @@ use record::{
     units::{self, count},
 };
 
+/// What every achieved rate is by.
+pub(super) fn rates_are(summary: &Summary) -> String {
+    format!(
+        "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length, the \
+         last one going on to the last completion.",
+        units::time(summary.run.elapsed_ns)
+    )
+}
+
 pub(super) fn section(title: &str, body: &str) -> String {
     if body.trim().is_empty() {
         return String::new();
@@ -191,7 +200,7 @@ pub fn endpoints(summary: &Summary) -> String {
         "Endpoints",
         &format!(
             "{table}\n{which} A request without an answer ranks above all others; – stands where fewer than ten samples lie beyond. {}",
-            super::plan::rates_are(summary)
+            rates_are(summary)
         ),
     )
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     deadlines::{Cut, Limit},
     http::reply::{Keep, Replies},
-    net::{connect::socket_fault, pool::OpenCount, stream::Stream},
+    net::{fault::socket_fault, pool::OpenCount, stream::Stream},
 };
 
 /// A connection and its state.

@@ -1,0 +1,33 @@
+//! What errors of sockets, and waits that were cut short, are counted as.
+
+use std::io;
+
+use measure::Fault;
+use rustix::io::Errno;
+
+use crate::deadlines::Cut;
+
+/// What a wait that was cut short is counted as.
+#[must_use]
+pub fn timed_out(cut: Cut) -> Fault {
+    match cut {
+        Cut::Expired => Fault::ResponseTimeout,
+        Cut::Aborted => Fault::Unfinished,
+    }
+}
+
+/// What an error of a socket is counted as.
+#[must_use]
+pub fn socket_fault(error: &io::Error) -> Fault {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNREFUSED) => Fault::Refused,
+        Some(Errno::CONNRESET | Errno::CONNABORTED) => Fault::Reset,
+        Some(Errno::PIPE) => Fault::BrokenPipe,
+        Some(Errno::TIMEDOUT) => Fault::ConnectTimeout,
+        Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN) => Fault::Unreachable,
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Fault::NoDescriptors,
+        Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => Fault::NoPorts,
+        _ if error.kind() == io::ErrorKind::UnexpectedEof => Fault::ClosedEarly,
+        _ => super::tls::fault(error).unwrap_or(Fault::Other),
+    }
+}
