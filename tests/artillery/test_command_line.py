@@ -232,6 +232,16 @@ def test_a_page_that_cannot_be_written(loadline):
     assert "cannot write none/page.html: No such file" in run.stderr
 
 
+def test_an_output_that_cannot_be_written_is_told_before_the_first_request(loadline):
+    with peers.Recorder() as server:
+        script = {"config": {"target": server.url, "phases": [{"duration": 1, "arrivalCount": 1}]}}
+        loadline.write("test.json", json.dumps({**script, "scenarios": [{"flow": [{"get": {"url": "/"}}]}]}))
+        run = loadline("artillery", "run", "test.json", "-o", "/proc/none.json")
+        assert run.returncode == 1
+        assert "cannot write /proc/none.json" in run.stderr
+        assert not server.requests
+
+
 def test_a_report_of_artillery_1(loadline):
     aggregate = {
         "timestamp": "2020-01-01T10:00:00.000Z",

@@ -112,6 +112,22 @@ def test_what_can_be_written_is_not_touched_before(loadline, server):
     assert (loadline.folder / "old.json").read_text() == "old"
 
 
+def test_a_link_that_leads_nowhere_yet_is_written_through(loadline, server):
+    folder = loadline.folder
+    (folder / "out.json").symlink_to("real.json")
+    (folder / "out.csv").symlink_to("real.csv")
+    refused = loadline("run", server.url, "--rate", "10/s", "--once", "--json", "out.json")
+    assert refused.returncode == 2
+    assert (folder / "out.json").is_symlink()
+    assert not (folder / "real.json").exists()
+    wanted = ["--json", "out.json", "--export", "csv=out.csv"]
+    run = loadline("run", server.url, "--rate", "10/s", "--duration", "100ms", *wanted)
+    assert "cannot write" not in run.stderr
+    assert all((folder / name).stat().st_size > 0 for name in ("real.json", "real.csv"))
+    (folder / "loop.json").symlink_to("loop.json")
+    assert "cannot write loop.json" in loadline("run", server.url, "--json", "loop.json").stderr
+
+
 def test_a_name_of_any_length(loadline, server):
     plan = PLAN.replace("TARGET", server.url) + "steps: [{get: {url: /, name: NAME}}]\n"
     run = loadline("run", loadline.write("p.yml", plan.replace("NAME", "n" * 65536)))

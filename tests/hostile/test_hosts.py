@@ -105,3 +105,15 @@ def test_artillerys_door_follows_and_says_so(loadline) -> None:
         # A list that somebody has fixed is no matter of taste.
         loadline("artillery", "run", path, env={"LOADLINE_ALLOW_HOSTS": "127.0.0.1"})
         assert other.total() == 2
+
+
+def test_ipv6_is_written_in_a_plan_as_behind_the_flag(loadline) -> None:
+    plan = "loadline: 1\ntarget: {}\nallow-hosts: {}\nload: {{rate: 10/s, duration: 100ms}}\nsteps: [{{get: /}}]\n"
+    with peers.Peer(peers.answer(OK)) as peer:
+        for name in ('"::1"', '["[::1]", example.test]'):
+            ended = loadline("run", loadline.write("plan.yml", plan.format(peer.url, name)))
+            assert "allow-hosts" not in ended.stderr
+            assert loadline.summary()["requests"]["ok"] == 1
+        refused = loadline("run", loadline.write("plan.yml", plan.format(peer.url, '"::1:80/x"')))
+        assert refused.returncode == 2
+        assert "name a host, without scheme, port and path" in refused.stderr

@@ -65,6 +65,14 @@ def test_a_hook_that_loops_is_named_and_the_others_are_recorded(loadline) -> Non
     assert "worker 0 was given up" in loadline("report").stdout
 
 
+def test_who_ended_a_run_of_one_worker_is_told_in_a_sentence(loadline) -> None:
+    with peers.Peer(peers.answer(ANSWER)) as peer:
+        loadline("wrk", "-t1", "-c1", "-d10s", "-s", loadline.write("loop.lua", SCRIPT), peer.url)
+    notes = loadline.summary()["notes"]
+    said = "the run was ended early by worker 0, which did not come back from the script's `response`: planned arrivals"
+    assert any(note.startswith(said) for note in notes), notes
+
+
 def test_the_second_signal_ends_a_run_with_a_stuck_worker(loadline) -> None:
     script = loadline.write("loop.lua", SCRIPT)
     with peers.Peer(peers.answer(ANSWER)) as peer:

@@ -122,3 +122,16 @@ def test_the_page_of_wrks_figures_shows_them(loadline, browser):
 
 def page_section(text: str) -> str:
     return text[text.index("Endpoints") :]
+
+
+def test_files_of_one_name_keep_their_own_reports(loadline):
+    """... whichever folders they are in; a file that is rendered again has its report renewed."""
+    for folder, ok in (("a", 630), ("b", 620)):
+        counters = {**ARTILLERY_WITH_500["aggregate"]["counters"], "http.codes.200": ok - 12, "http.responses": ok}
+        aggregate = {**ARTILLERY_WITH_500["aggregate"], "counters": counters}
+        (loadline.folder / folder).mkdir()
+        loadline.write(f"{folder}/x.json", json.dumps({**ARTILLERY_WITH_500, "aggregate": aggregate}))
+    said = [loadline("report", f"{folder}/x.json").stdout.splitlines()[-1] for folder in "aba"]
+    assert said == [f"Report: x.json-report{end}/report.html" for end in ("", "-2", "")]
+    pages = [json.loads((loadline.folder / f"x.json-report{end}/summary.json").read_text()) for end in ("", "-2")]
+    assert [page["requests"]["ok"] for page in pages] == [618, 608]

@@ -23,7 +23,7 @@ use report::artillery::{Console, Zone, error_text, judged_text, test_run_id};
 
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
-    aside, exit, hosts, live, log, memory, native, render,
+    aside, exit, exports, hosts, live, log, memory, native, render,
     session::{self, Ended, Observer, Setup},
     terminal, trust,
 };
@@ -142,6 +142,12 @@ impl Manner<'_> {
                 return FAILED;
             }
         };
+        // The original finds out when the figures are there to be lost; its code is the same.
+        let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
+        if let Err(line) = tried {
+            log::error(line);
+            return FAILED;
+        }
         log::out(&format!("Test run id: {test_id}\n"));
         let mut plan = match load(&test_id) {
             Ok(plan) => plan,

@@ -144,6 +144,13 @@ pub fn can_be_written(path: &Path) -> Result<(), String> {
         Ok(known) if known.is_file() => OpenOptions::new().append(true).open(path).map(drop),
         // Whoever names a pipe or a device knows what becomes of it; opening it may already mean something.
         Ok(_) => Ok(()),
+        // A link that leads nowhere yet: what it names comes to be, the link stays.
+        Err(_) if path.is_symlink() => OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .and_then(|_| path.canonicalize())
+            .and_then(std::fs::remove_file),
         Err(_) => File::create_new(path).and_then(|_| std::fs::remove_file(path)),
     };
     tried.map_err(|why| format!("cannot write {}: {why}", path.display()))

@@ -1,7 +1,10 @@
 //! `loadline report FILE`: what another tool left, rendered as a report of ours. Nothing is written of a file that is not
 //! understood as a whole.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use audit::{
     as_run,
@@ -19,6 +22,9 @@ const LOCUST: [&str; 4] = [
     "_failures.csv",
     "_exceptions.csv",
 ];
+
+/// The file in a report's folder that holds the path of what it is a report of.
+const OF: &str = "of";
 
 /// Why nothing is rendered.
 struct Failed {
@@ -56,13 +62,18 @@ fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
         log::out(&markdown::published(&adopted.summary, table.which()));
         return Ok(());
     }
-    let dir = args.out.clone().unwrap_or_else(|| folder(path));
     let could_not = |error: derived::NotWritten| Failed {
         line: error.to_string(),
         code: exit::COULD_NOT_RUN,
     };
     log::out(&console::summary_text(&adopted.summary));
-    derived::folder(&dir).map_err(could_not)?;
+    let dir = match &args.out {
+        Some(dir) => {
+            derived::folder(dir).map_err(could_not)?;
+            dir.clone()
+        }
+        None => own_folder(path)?,
+    };
     derived::write(&dir, &adopted).map_err(could_not)?;
     if let Some(json) = &args.json {
         derived::write_json(json, &adopted.summary).map_err(could_not)?;
@@ -85,11 +96,36 @@ fn set(path: &Path) -> Vec<PathBuf> {
     beside.into_iter().filter(|file| file.is_file()).collect()
 }
 
-/// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it.
-fn folder(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or(path.as_os_str()).to_owned();
-    name.push("-report");
-    PathBuf::from(name)
+/// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it. Where the report of another file of
+/// that name is, the next number is taken: each report says in [`OF`] of what it is.
+fn own_folder(path: &Path) -> Result<PathBuf, Failed> {
+    let could_not = |what: &Path, error: &io::Error| Failed {
+        line: format!("cannot write {}: {error}", what.display()),
+        code: exit::COULD_NOT_RUN,
+    };
+    let whole = path.canonicalize().map_err(|e| could_not(path, &e))?;
+    let whole = whole.as_os_str().as_encoded_bytes();
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    for number in 1u64.. {
+        let mut dir = name.to_owned();
+        dir.push("-report");
+        if number > 1 {
+            dir.push(format!("-{number}"));
+        }
+        let dir = PathBuf::from(dir);
+        let of = dir.join(OF);
+        match fs::read(&of) {
+            Ok(known) if known == whole => return Ok(dir),
+            Ok(_) => continue,
+            // What a user keeps there is no report: only a page would be lost.
+            Err(_) if dir.join(derived::PAGE).exists() => continue,
+            Err(_) => {}
+        }
+        fs::create_dir_all(&dir).map_err(|e| could_not(&dir, &e))?;
+        fs::write(&of, whole).map_err(|e| could_not(&of, &e))?;
+        return Ok(dir);
+    }
+    unreachable!("numbers do not end")
 }
 
 fn read(path: &Path) -> Result<Import, Failed> {

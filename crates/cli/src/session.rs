@@ -220,7 +220,7 @@ fn finish(mut writer: Writer, stop: &StopHandle, error: Option<RunError>) -> End
     } else {
         State::Complete
     };
-    let reason = reason.or_else(|| error.as_ref().map(ToString::to_string));
+    let reason = reason.or_else(|| error.as_ref().map(RunError::by_whom));
     let ns = stop
         .noticed_at()
         .unwrap_or_else(|| writer.run().totals.last_end_ns());

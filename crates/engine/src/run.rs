@@ -95,6 +95,18 @@ impl std::fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+impl RunError {
+    /// Who ended the run by it, to stand behind "ended early by".
+    #[must_use]
+    pub fn by_whom(&self) -> String {
+        match self {
+            RunError::Setup(what) => format!("a set-up that failed ({what})"),
+            RunError::Worker(what) => format!("a worker that died ({what})"),
+            RunError::Stuck(stuck) => stuck.by_whom(),
+        }
+    }
+}
+
 impl Prepared {
     /// Compiles a plan for the scenario driver.
     ///

@@ -61,6 +61,16 @@ pub struct Stuck {
     pub doing: Option<String>,
 }
 
+impl Stuck {
+    /// The worker, to stand behind "ended early by".
+    #[must_use]
+    pub fn by_whom(&self) -> String {
+        let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
+        let from = from.unwrap_or_default();
+        format!("worker {}, which did not come back{from}", self.worker)
+    }
+}
+
 impl std::fmt::Display for Stuck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(

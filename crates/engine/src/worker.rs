@@ -378,6 +378,13 @@ impl Worker {
         self.in_flight.set(self.in_flight.get() + requests);
     }
 
+    /// So many that were counted as under way are counted anew, as what they turned out to be.
+    pub fn requests_uncounted(&self, now_ns: u64, requests: u64) {
+        self.look(now_ns);
+        let left = self.in_flight.get().saturating_sub(requests);
+        self.in_flight.set(left);
+    }
+
     /// A request is under way no longer.
     #[inline]
     pub fn request_ended(&self, now_ns: u64) {

@@ -159,6 +159,11 @@ pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
     (found, unreadable)
 }
 
+/// How many whole lines of a file hold no such thing; nothing is kept of them.
+pub(super) fn unreadable_things<T: DeserializeOwned>(path: &Path) -> usize {
+    Lines::open(path).rest(|line| serde_json::from_slice::<T>(line).is_err())
+}
+
 /// Whole lines of a file; a torn last one is none.
 pub(super) struct Lines {
     file: Option<BufReader<File>>,
@@ -168,7 +173,11 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn open(path: &Path) -> Lines {
         Lines {
-            file: File::open(path).ok().map(BufReader::new),
+            // A device or a pipe in its place might never end.
+            file: Some(path)
+                .filter(|path| path.is_file())
+                .and_then(|path| File::open(path).ok())
+                .map(BufReader::new),
             buffer: Vec::new(),
         }
     }

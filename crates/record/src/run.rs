@@ -18,7 +18,9 @@ use measure::{
 
 use super::{
     Cut, Event, Frame, Frames, Manifest, Part, Reader, RecordError, Row, SCHEMA, State,
-    door::DoorLine, place, read::things,
+    door::DoorLine,
+    place,
+    read::{things, unreadable_things},
 };
 
 /// No run has as many names as this: what a record says beyond them goes under `(other)`.
@@ -306,6 +308,8 @@ impl Run {
         self.tell_damage("labels.jsonl", "names", unreadable.max(ids.len() - known));
         let (events, unreadable) = things::<Event>(&dir.join("events.jsonl"));
         self.tell_damage("events.jsonl", "lines", unreadable);
+        let unreadable = unreadable_things::<DoorLine>(&dir.join("door.jsonl"));
+        self.tell_damage("door.jsonl", "lines", unreadable);
         for mut event in events {
             if let Some(error) = &mut event.error {
                 error.label = ids.get(&error.label).copied().unwrap_or(error.label);

@@ -230,3 +230,38 @@ fn long_bodies_are_thrown_away_and_counted() {
     assert!(seen.iter().all(|(_, body)| body.len() == 300_000));
     assert_eq!(thrown, read);
 }
+
+#[test]
+fn what_waits_for_its_connection_is_under_way() {
+    // The kernel opens connections to it, and nobody ever answers the first word of TLS.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://{}", silent.local_addr().expect("bound"));
+    for rate in [None, Some(2)] {
+        let given = Given {
+            connections: 1,
+            until_ns: SECOND,
+            times: 100,
+            rate,
+        };
+        let (kept, _) = drive(&url, &batch(GET, 1), &given);
+        let all = kept.total(label::ALL);
+        assert!(all.counters.issued > 0 && all.counters.ok == 0);
+        let waits = measure::Outcome::ALL.map(|outcome| {
+            let waits = all.histogram(measure::Kind::Wait, outcome);
+            waits.map_or(0, measure::Histogram::sum)
+        });
+        let time = waits.iter().sum::<u128>();
+        assert!(time > u128::from(SECOND / 2), "{time} ns of waiting");
+        let (mut sum, mut samples, mut length) = (0, 0, 0);
+        for interval in &kept.intervals {
+            sum += interval.run.in_flight.sum;
+            samples += interval.run.in_flight.samples;
+            length += interval.span.1 - interval.span.0;
+        }
+        let (sampled, by_the_law) = (sum as f64 / samples as f64, time as f64 / length as f64);
+        assert!(
+            (sampled - by_the_law).abs() < 0.2 * by_the_law,
+            "{sampled} sampled, {by_the_law} by rate × time"
+        );
+    }
+}

@@ -122,6 +122,18 @@ fn counters_that_are_gone() {
 }
 
 #[test]
+fn lines_of_the_doors_books_that_cannot_be_read() {
+    let (_folder, dir) = changed("door.jsonl", |content| {
+        content[0] = b'#';
+        content.extend(b"{\"i\":\"none\"}\n torn");
+    });
+    let said = "the record is damaged: 2 lines of door.jsonl cannot be read";
+    let (run, summary) = open(&dir);
+    assert_eq!(run.damage, [said]);
+    assert!(summary.notes.iter().any(|note| note.contains(said)));
+}
+
+#[test]
 fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
     let folder = Folder::new();
     let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());

@@ -47,11 +47,11 @@ pub(super) enum Stage {
 }
 
 impl Books {
-    /// So many requests are taken up.
+    /// So many requests are taken up, and under way since a moment behind which nobody has looked around yet.
     #[inline]
-    pub(super) fn begin(&self, intended: Intended, now: u64, requests: u32) {
+    pub(super) fn begin(&self, intended: Intended, since: u64, now: u64, requests: u32) {
         let worker = &self.worker;
-        worker.requests_began(now, u64::from(requests));
+        worker.requests_began(since, u64::from(requests));
         let mut recorder = worker.recorder.borrow_mut();
         for _ in 0..requests {
             recorder.issued(now, self.label, intended);

@@ -23,6 +23,8 @@ pub(super) struct Line {
     stream: Option<Stream>,
     open: Option<OpenCount>,
     batch: Batch,
+    /// How many requests the next batch probably is, while its connection is being opened: as many as the last one.
+    expected: u32,
     replies: Replies,
     /// Whether anything has come since the time-out was set, and how many time-outs have passed without.
     heard: bool,
@@ -53,6 +55,7 @@ impl Line {
             stream: None,
             open: None,
             batch: Batch::default(),
+            expected: 1,
             replies: Replies::default(),
             heard: false,
             silent: 0,
@@ -70,28 +73,37 @@ impl Line {
             bytes_out: 0,
         };
         let kept = self.stream.is_some();
+        // From when on it is under way: what waits for its source, or for its connection, has been taken up.
+        let mut since = due.taken_up;
         let connected = if kept {
             Ok(())
         } else {
             self.arm(shared, worker.clock.now(), limit);
-            self.connect(shared, limit).await
+            self.wait_begins(shared, since);
+            let connected = self.connect(shared, limit).await;
+            since = worker.clock.now();
+            self.wait_ends(shared, since);
+            connected
         };
         if let Err(fault) = connected {
             // Nobody has said what it would have been: one request.
-            shared.books.begin(due.intended, worker.clock.now(), 1);
+            shared.books.begin(due.intended, since, since, 1);
             self.take(shared, 1);
+            self.expected = 1;
             return self.lost(shared, &moments, Lost(fault, Stage::Connect), 1, limit);
         }
         let source = &shared.driver.source;
         if !source.borrow_mut().next(self.number, &mut self.batch) {
             limit.disarm();
+            self.free(shared);
             return Ended::Finished;
         }
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
         let begun = worker.clock.now();
-        shared.books.begin(due.intended, begun, answers);
+        shared.books.begin(due.intended, since, begun, answers);
         self.take(shared, answers);
+        self.expected = answers;
         moments.bytes_out = self.batch.bytes.len() as u64 / u64::from(answers);
         self.arm(shared, begun, limit);
         (self.heard, self.silent) = (false, 0);
@@ -132,6 +144,29 @@ impl Line {
             let turn = &mut shared.turns.borrow_mut()[self.number];
             turn.taken += u64::from(requests);
             turn.busy = true;
+        }
+    }
+
+    /// A batch that was taken up waits for its connection, and is under way as its times will say.
+    #[cold]
+    fn wait_begins(&self, shared: &Shared, since: u64) {
+        if shared.driver.pace.is_some() {
+            // It is due, so it is in the backlog of whoever is busy.
+            shared.turns.borrow_mut()[self.number].busy = true;
+        } else {
+            let requests = u64::from(self.expected);
+            shared.worker.requests_began(since, requests);
+        }
+    }
+
+    /// It waits no longer: the books count what it really is.
+    #[cold]
+    fn wait_ends(&self, shared: &Shared, now: u64) {
+        if shared.driver.pace.is_none() {
+            let requests = u64::from(self.expected);
+            shared.worker.requests_uncounted(now, requests);
+        } else {
+            shared.worker.look(now);
         }
     }
 

@@ -317,7 +317,7 @@ impl Shared {
         let until = self.driver.until_ns.min(end.unwrap_or(now)).min(now);
         for n in taken..pace.due(line.number, until) {
             let intended = pace.intended(line.number, n);
-            self.books.begin(Intended::scheduled(intended), now, 1);
+            self.books.begin(Intended::scheduled(intended), now, now, 1);
             self.books
                 .given_up(Intended::scheduled(intended), intended, now);
         }

@@ -106,7 +106,14 @@ impl Translator<'_> {
                 continue;
             };
             let name = text.strip_prefix("*.").unwrap_or(&text);
-            let url = Url::parse(&format!("http://{name}/"));
+            // IPv6 is written with brackets in URLs and without them elsewhere; both are one host.
+            let is_bare_v6 = name.parse::<std::net::Ipv6Addr>().is_ok();
+            let authority = if is_bare_v6 {
+                format!("[{name}]")
+            } else {
+                name.to_owned()
+            };
+            let url = Url::parse(&format!("http://{authority}/"));
             let plain =
                 |url: Url| url.port().is_none() && url.path() == "/" && url.username().is_empty();
             if name.contains(['/', '@']) || !url.is_ok_and(plain) {
