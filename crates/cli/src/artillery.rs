@@ -23,9 +23,9 @@ use report::artillery::{Console, Zone, error_text, judged_text, test_run_id};
 
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
-    aside, exit, exports, hosts, live, log, memory, native, render,
+    exit, exports, hosts, live, log, memory, native, render,
     session::{self, Ended, Observer, Setup},
-    terminal, trust,
+    setup, terminal, trust,
 };
 
 mod about;
@@ -163,12 +163,12 @@ impl Manner<'_> {
                 return FAILED;
             }
         };
-        if let Err(ended) = aside::before(&mut plan, seed, &hosts) {
+        if let Err(ended) = setup::before(&mut plan, seed, &hosts) {
             log::error(ended.why);
             return ended.signal.map_or(FAILED, exit::of_signal);
         }
         let code = carry_out(&plan, self.quiet, (seed, &hosts), output);
-        aside::after(&plan, seed, &hosts, (code, FAILED))
+        setup::after(&plan, seed, &hosts, (code, FAILED))
     }
 }
 

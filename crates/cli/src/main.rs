@@ -4,7 +4,6 @@
 
 mod args;
 mod artillery;
-mod aside;
 mod audit;
 mod demo;
 mod doctor;
@@ -22,6 +21,7 @@ mod native;
 mod render;
 mod selftest;
 mod session;
+mod setup;
 mod terminal;
 mod travel;
 mod trust;

@@ -11,12 +11,13 @@ use plan::{
 };
 
 use crate::{
-    args, aside, exit,
+    args, exit,
     exports::{self, Exports},
     headers, hosts,
     labs::{LabProcess, NotStarted},
     live, log, memory, render,
     session::{self, Setup},
+    setup,
     terminal::Progress,
     travel, trust, wrk,
 };
@@ -34,13 +35,13 @@ pub fn run(args: args::Run) -> u8 {
     if prepared.plan.before.is_some() {
         tell_where(&prepared.plan);
     }
-    if let Err(ended) = aside::before(&mut prepared.plan, prepared.seed, &prepared.hosts) {
+    if let Err(ended) = setup::before(&mut prepared.plan, prepared.seed, &prepared.hosts) {
         log::error(ended.why);
         return ended.signal.map_or(exit::COULD_NOT_RUN, exit::of_signal);
     }
     let code = carry_out(&prepared, &args);
     let codes = (code, exit::PASS);
-    aside::after(&prepared.plan, prepared.seed, &prepared.hosts, codes)
+    setup::after(&prepared.plan, prepared.seed, &prepared.hosts, codes)
 }
 
 /// A plan ready to run, with what lives as long as the run.

@@ -3,7 +3,7 @@
 use engine::Line;
 use measure::Interval;
 use record::{Model, Run};
-use report::console::{self, Scene};
+use report::console::{self, ScreenModel};
 
 use crate::{frame, log, session::Observer};
 
@@ -48,7 +48,7 @@ impl Progress {
 
 fn draw(run: &Run, interval: Option<&Interval>) {
     let (columns, _) = frame::size();
-    frame::draw(&console::screen(&Scene::of(run, interval), columns));
+    frame::draw(&console::screen(&ScreenModel::of(run, interval), columns));
 }
 
 impl Observer for Progress {

@@ -124,23 +124,23 @@ pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
 
 fn timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
     let zero = read(ClockId::Monotonic) + gap_ns;
-    let mut awake = crate::awake::Awake::default();
+    let mut wakeup = crate::wakeup::WakeupLatency::default();
     let mut lateness = Vec::with_capacity(count as usize);
     for k in 0..count {
         let deadline = zero + k * gap_ns;
         let mut now = read(ClockId::Monotonic);
-        let asleep_until = deadline - awake.early_ns(now.saturating_sub(zero));
+        let asleep_until = deadline - wakeup.early_ns(now.saturating_sub(zero));
         if now < asleep_until {
             sleep_until(asleep_until);
             now = read(ClockId::Monotonic);
-            awake.woke(now.saturating_sub(asleep_until));
+            wakeup.woke(now.saturating_sub(asleep_until));
         }
         let awake_since = now;
         while now < deadline {
             std::hint::spin_loop();
             now = read(ClockId::Monotonic);
         }
-        awake.spun(now - awake_since);
+        wakeup.spun(now - awake_since);
         lateness.push(now - deadline);
     }
     lateness

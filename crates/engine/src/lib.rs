@@ -3,7 +3,6 @@
 //! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
 //! [`clock`] reads time; nothing is shared between workers per request.
 
-mod awake;
 pub mod clock;
 pub mod collect;
 pub mod deadlines;
@@ -21,6 +20,7 @@ pub mod stop;
 mod sys;
 mod trace;
 pub mod user;
+mod wakeup;
 pub mod watchdog;
 pub mod worker;
 

@@ -9,12 +9,12 @@ use std::{cell::Cell, io, os::fd::OwnedFd, task::Poll};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use tokio::io::unix::AsyncFd;
 
-use crate::{awake::Awake, worker::Worker};
+use crate::{wakeup::WakeupLatency, worker::Worker};
 
 /// Paces one worker.
 pub struct Pacer {
     timer: AsyncFd<OwnedFd>,
-    awake: Cell<Awake>,
+    wakeup: Cell<WakeupLatency>,
 }
 
 impl Pacer {
@@ -27,7 +27,7 @@ impl Pacer {
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Pacer {
             timer: crate::sys::watch(timer)?,
-            awake: Cell::default(),
+            wakeup: Cell::default(),
         })
     }
 
@@ -46,7 +46,7 @@ impl Pacer {
             let (deadline, exact) = worker.next_deadline();
             let gap = deadline.saturating_sub(now);
             let early = if exact {
-                self.awake.get().early_ns(now)
+                self.wakeup.get().early_ns(now)
             } else {
                 0
             };
@@ -72,9 +72,9 @@ impl Pacer {
 
     fn spun(&self, worker: &Worker, since_ns: u64) {
         let ns = worker.clock.now().saturating_sub(since_ns);
-        let mut awake = self.awake.get();
-        awake.spun(ns);
-        self.awake.set(awake);
+        let mut wakeup = self.wakeup.get();
+        wakeup.spun(ns);
+        self.wakeup.set(wakeup);
         let run = &mut worker.recorder.borrow_mut().run;
         match run.spin_ns.first_mut() {
             Some(sum) => *sum += ns,
@@ -111,9 +111,9 @@ impl Pacer {
             let mut expirations = [0; 8];
             let _ = rustix::io::read(self.timer.get_ref(), &mut expirations);
             guard.clear_ready();
-            let mut awake = self.awake.get();
-            awake.woke(worker.clock.now().saturating_sub(at_ns));
-            self.awake.set(awake);
+            let mut wakeup = self.wakeup.get();
+            wakeup.woke(worker.clock.now().saturating_sub(at_ns));
+            self.wakeup.set(wakeup);
             Poll::Ready(Ok(()))
         })
         .await

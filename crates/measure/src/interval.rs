@@ -19,7 +19,7 @@ pub struct Snapshot {
     /// By label, those that counted anything.
     pub slots: Vec<(LabelId, Slot<u32>)>,
     /// The same for samples whose intended start lies in another phase than the interval.
-    pub strays: Vec<(LabelId, u32, Slot<u32>)>,
+    pub other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures.
     pub run: RunPart,
     /// The front door's own figures.
@@ -179,7 +179,7 @@ impl Interval {
             .slots
             .into_iter()
             .map(|(id, slot)| (id, snapshot.phase, slot));
-        for (id, phase, slot) in own_phase.chain(snapshot.strays) {
+        for (id, phase, slot) in own_phase.chain(snapshot.other_phases) {
             if id != label::ALL && is_request(id) {
                 self.slots
                     .entry((label::ALL, phase))

@@ -21,7 +21,7 @@ pub struct Recorder {
     next_cut: u64,
     phase: u32,
     slots: Vec<Slot<u32>>,
-    strays: Vec<(LabelId, u32, Slot<u32>)>,
+    other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures of the interval under way, open to the worker.
     pub run: RunPart,
     door: Option<Box<dyn Door>>,
@@ -47,7 +47,7 @@ impl Recorder {
             next_cut,
             phase,
             slots,
-            strays: Vec::new(),
+            other_phases: Vec::new(),
             run: RunPart::default(),
             door,
             firsts: Vec::new(),
@@ -223,14 +223,14 @@ impl Recorder {
         if intended_ns <= self.begin && self.cuts.phase_of(intended_ns) != self.phase {
             let phase = self.cuts.phase_of(intended_ns);
             let known = self
-                .strays
+                .other_phases
                 .iter()
                 .position(|(id, p, _)| (*id, *p) == (label, phase));
             let at = known.unwrap_or_else(|| {
-                self.strays.push((label, phase, Slot::default()));
-                self.strays.len() - 1
+                self.other_phases.push((label, phase, Slot::default()));
+                self.other_phases.len() - 1
             });
-            return &mut self.strays[at].2;
+            return &mut self.other_phases[at].2;
         }
         &mut self.slots[usize::from(label)]
     }
@@ -255,7 +255,7 @@ impl Recorder {
             span: (self.begin, end),
             phase: self.phase,
             slots,
-            strays: std::mem::take(&mut self.strays),
+            other_phases: std::mem::take(&mut self.other_phases),
             run: std::mem::replace(&mut self.run, next),
             door: self
                 .door

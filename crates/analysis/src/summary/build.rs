@@ -84,7 +84,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         .into_iter()
         .chain(&summary.labels)
         .chain(&summary.iterations);
-    summary.ladders = super::ladder::of(run, shown);
+    summary.ladders = super::percentiles::of(run, shown);
     summary.notes = notes(run, &summary);
     summary
 }

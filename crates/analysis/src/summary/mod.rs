@@ -3,7 +3,7 @@
 
 mod build;
 mod json;
-mod ladder;
+mod percentiles;
 mod phases;
 mod recovery;
 mod scenarios;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use build::cut_text;
 pub(crate) use build::of;
 pub use json::json;
-pub use ladder::{Ladder, SHARES};
+pub use percentiles::{PercentileRow, SHARES};
 pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, Peak, Recovery};
 pub use scenarios::ScenarioRow;
@@ -77,7 +77,7 @@ pub struct Summary {
     /// A row per scenario.
     pub iterations: Vec<Row>,
     /// More percentiles of all requests, of each label and of each scenario.
-    pub ladders: Vec<Ladder>,
+    pub ladders: Vec<PercentileRow>,
     /// How far the headline percentiles may be off.
     pub confidence: Vec<Confidence>,
     /// Intended start → the worker turned to it, of all requests.

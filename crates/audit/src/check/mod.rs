@@ -3,8 +3,8 @@
 
 mod answers;
 mod checker;
+mod concurrency;
 mod finding;
-mod flight;
 mod periods;
 mod rates;
 mod rows;
@@ -97,7 +97,7 @@ fn check(checker: &mut Checker, report: &Report) {
     answers::check(checker, report);
     rates::check(checker, report);
     times::check(checker, report);
-    flight::check(checker, report);
+    concurrency::check(checker, report);
     rows::check(checker, report);
     periods::check(checker, report);
     for period in &report.periods {

@@ -16,7 +16,7 @@ use plan::{
 use super::Driver;
 use crate::{
     memory,
-    user::{self, Keeps, Start},
+    user::{self, Start, UserState},
     worker::Worker,
 };
 
@@ -137,15 +137,15 @@ impl ScenarioDriver {
 
     async fn closed(&self, worker: &Rc<Worker>, users: u32, duration_ns: u64) {
         for user in (0..users).filter(|user| *user as usize % self.workers == worker.index) {
-            let keeps = Keeps::default();
-            let place = worker.enter(&keeps.limit);
+            let state = UserState::default();
+            let place = worker.enter(&state.limit);
             let worker = Rc::clone(worker);
             tokio::task::spawn_local(async move {
                 let _entered = Entered {
                     worker: &worker,
                     place,
                 };
-                keep_going(&worker, &keeps, (user, users), duration_ns).await;
+                keep_going(&worker, &state, (user, users), duration_ns).await;
             });
         }
         // Every user begins on its own; this only keeps the driver until no new iterations begin.
@@ -184,14 +184,14 @@ fn caps(load: &Load) -> Vec<Option<u32>> {
 
 fn spawn(worker: Rc<Worker>, start: Start) {
     // Entered before its task first runs: whoever waits for all users must not overlook this one.
-    let keeps = Keeps::default();
-    let place = worker.enter(&keeps.limit);
+    let state = UserState::default();
+    let place = worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
         let entered = Entered {
             worker: &worker,
             place,
         };
-        user::run(&worker, &keeps, start).await;
+        user::run(&worker, &state, start).await;
         drop(entered);
         worker.memory.give(memory::USER);
         worker.common.users.fetch_sub(1, Ordering::Relaxed);
@@ -211,11 +211,11 @@ impl Drop for Entered<'_> {
 }
 
 /// One user of a closed model: iterations back to back, with its connections kept.
-async fn keep_going(worker: &Worker, keeps: &Keeps, (user, users): (u32, u32), until_ns: u64) {
+async fn keep_going(worker: &Worker, state: &UserState, (user, users): (u32, u32), until_ns: u64) {
     let backoff = BackOff::default();
     for round in 0u64.. {
         let now = worker.clock.now();
-        if now >= until_ns || worker.arrivals_end.is_aborted() || keeps.limit.is_aborted() {
+        if now >= until_ns || worker.arrivals_end.is_aborted() || state.limit.is_aborted() {
             break;
         }
         let number = round * u64::from(users) + u64::from(user);
@@ -225,11 +225,11 @@ async fn keep_going(worker: &Worker, keeps: &Keeps, (user, users): (u32, u32), u
             intended: Intended::after_previous(now, 0),
             scenario: worker.program.draw.of(number),
         };
-        let ended = user::run(worker, keeps, start).await;
+        let ended = user::run(worker, state, start).await;
         if let Some(pause) = backoff.after(ended) {
             let now = worker.clock.now();
             if worker
-                .sleep_until(now.saturating_add(pause), &keeps.limit)
+                .sleep_until(now.saturating_add(pause), &state.limit)
                 .await
                 .is_err()
             {

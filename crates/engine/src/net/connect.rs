@@ -25,7 +25,7 @@ use tokio_rustls::{
 
 use super::{
     fault::{socket_fault, timed_out},
-    gate::Gate,
+    semaphore::Semaphore,
     stream::Stream,
 };
 use crate::{clock::Clock, deadlines::Limit, http::Origin};
@@ -40,9 +40,9 @@ const NEGATIVE_NS: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub struct Connector {
     clock: Clock,
-    gate: Rc<Gate>,
+    semaphore: Rc<Semaphore>,
     /// One at a time asks for a name: a lookup takes a thread, and a thousand users want the same one.
-    lookups: RefCell<HashMap<String, Rc<Gate>>>,
+    lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
     tls: Arc<ClientConfig>,
     /// The name that servers must prove, instead of the URL's.
@@ -86,7 +86,7 @@ impl Connector {
     ) -> Connector {
         Connector {
             clock,
-            gate: Gate::new(CONNECTING),
+            semaphore: Semaphore::new(CONNECTING),
             lookups: RefCell::default(),
             names: RefCell::default(),
             tls,
@@ -153,13 +153,13 @@ impl Connector {
             }
         };
         let lookup_ns = self.clock.now().saturating_sub(asked);
-        let pass = self.gate.enter(limit).await.map_err(timed_out)?;
+        let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
         let mut last = Fault::DnsNotFound;
         for address in addresses {
             match self.connect(address, limit).await {
                 Ok(mut tcp) => {
-                    drop(pass);
+                    drop(permit);
                     if let Some(proxy) = proxy {
                         let tunnel = super::proxy::tunnel(&mut tcp, proxy, origin);
                         cut_short(limit, tunnel).await??;
@@ -194,12 +194,12 @@ impl Connector {
 
     /// Opens a connection to a socket of this machine, whatever the origin.
     async fn open_unix(&self, path: &str, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
-        let pass = self.gate.enter(limit).await.map_err(timed_out)?;
+        let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
         let socket = cut_short(limit, UnixStream::connect(path))
             .await?
             .map_err(|e| unix_fault(&e))?;
-        drop(pass);
+        drop(permit);
         let connect_ns = self.clock.now().saturating_sub(begin);
         let begin = self.clock.now();
         let (stream, tls_ns) = if origin.tls {
@@ -290,15 +290,15 @@ impl Connector {
         if let Some(known) = self.known(host) {
             return known;
         }
-        let gate = {
+        let semaphore = {
             let mut lookups = self.lookups.borrow_mut();
             Rc::clone(
                 lookups
                     .entry(host.to_owned())
-                    .or_insert_with(|| Gate::new(1)),
+                    .or_insert_with(|| Semaphore::new(1)),
             )
         };
-        let _pass = gate.enter(limit).await.map_err(timed_out)?;
+        let _permit = semaphore.acquire(limit).await.map_err(timed_out)?;
         // Somebody may have found it while this one waited for its turn.
         if let Some(known) = self.known(host) {
             return known;
@@ -368,11 +368,14 @@ mod tests {
         let connector = Connector::new(clock, &http, tls, Vec::new());
         let limit = Limit::default();
         let mut cx = Context::from_waker(Waker::noop());
-        let gate = Gate::new(1);
-        let Poll::Ready(Ok(first)) = std::pin::pin!(gate.enter(&limit)).poll(&mut cx) else {
-            panic!("the gate is free")
+        let semaphore = Semaphore::new(1);
+        let Poll::Ready(Ok(first)) = std::pin::pin!(semaphore.acquire(&limit)).poll(&mut cx) else {
+            panic!("the semaphore is free")
         };
-        connector.lookups.borrow_mut().insert("name".into(), gate);
+        connector
+            .lookups
+            .borrow_mut()
+            .insert("name".into(), semaphore);
         let mut second = std::pin::pin!(connector.resolve("name", &limit));
         // Outside a runtime a lookup of its own would panic.
         assert!(second.as_mut().poll(&mut cx).is_pending());

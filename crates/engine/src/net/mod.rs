@@ -3,10 +3,10 @@
 pub mod connect;
 mod der;
 pub mod fault;
-pub mod gate;
-pub mod lean;
 pub mod pool;
 mod proxy;
+pub mod read_interest;
+pub mod semaphore;
 pub mod stream;
 pub mod tls;
 mod tls_fault;

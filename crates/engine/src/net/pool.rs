@@ -7,7 +7,7 @@ use measure::Fault;
 
 use super::{
     fault::timed_out,
-    gate::{Gate, Pass},
+    semaphore::{Permit, Semaphore},
     stream::Stream,
 };
 use crate::deadlines::Limit;
@@ -47,19 +47,19 @@ impl Drop for OpenCount {
     }
 }
 
-/// A gate for so many, per origin.
+/// A semaphore for so many, per origin.
 #[derive(Debug)]
-struct Gates {
+struct Semaphores {
     size: usize,
-    by_origin: RefCell<Vec<(OriginId, Rc<Gate>)>>,
+    by_origin: RefCell<Vec<(OriginId, Rc<Semaphore>)>>,
 }
 
 /// Idle connections, and how many may be in use.
 #[derive(Debug)]
 pub struct Pool {
     idle: RefCell<Vec<Conn>>,
-    /// A gate per origin, for shared pools.
-    gates: Option<Gates>,
+    /// A semaphore per origin, for shared pools.
+    semaphores: Option<Semaphores>,
 }
 
 impl Pool {
@@ -68,7 +68,7 @@ impl Pool {
     pub fn own() -> Pool {
         Pool {
             idle: RefCell::default(),
-            gates: None,
+            semaphores: None,
         }
     }
 
@@ -77,7 +77,7 @@ impl Pool {
     pub fn shared(connections: usize) -> Pool {
         Pool {
             idle: RefCell::default(),
-            gates: Some(Gates {
+            semaphores: Some(Semaphores {
                 size: connections,
                 by_origin: RefCell::default(),
             }),
@@ -88,22 +88,22 @@ impl Pool {
     ///
     /// # Errors
     /// When the limit cuts the wait short.
-    pub async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Pass>, Fault> {
-        let Some(gates) = &self.gates else {
+    pub async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Permit>, Fault> {
+        let Some(semaphores) = &self.semaphores else {
             return Ok(None);
         };
-        let gate = {
-            let mut by_origin = gates.by_origin.borrow_mut();
+        let semaphore = {
+            let mut by_origin = semaphores.by_origin.borrow_mut();
             match by_origin.iter().find(|(id, _)| *id == origin) {
-                Some((_, gate)) => Rc::clone(gate),
+                Some((_, semaphore)) => Rc::clone(semaphore),
                 None => {
-                    let gate = Gate::new(gates.size);
-                    by_origin.push((origin, Rc::clone(&gate)));
-                    gate
+                    let semaphore = Semaphore::new(semaphores.size);
+                    by_origin.push((origin, Rc::clone(&semaphore)));
+                    semaphore
                 }
             }
         };
-        gate.enter(limit).await.map(Some).map_err(timed_out)
+        semaphore.acquire(limit).await.map(Some).map_err(timed_out)
     }
 
     /// An idle connection to the origin that is still good: not idle for too long, not closed by the peer.

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-use super::lean::Lean;
+use super::read_interest::ReadInterest;
 
 /// A connected stream.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub enum Stream {
     /// Plain TCP.
     Tcp(TcpStream),
     /// Plain TCP for many small exchanges.
-    Lean(Lean),
+    ReadInterest(ReadInterest),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
     /// A socket of this machine.
@@ -42,9 +42,9 @@ impl Stream {
         let mut buf = ReadBuf::new(buf);
         let polled = match self {
             Stream::Tcp(tcp) => Pin::new(tcp).poll_read(cx, &mut buf),
-            Stream::Lean(lean) => {
+            Stream::ReadInterest(tcp) => {
                 let room = buf.initialize_unfilled();
-                return lean.poll_recv(cx, room, RecvFlags::empty());
+                return tcp.poll_recv(cx, room, RecvFlags::empty());
             }
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_read(cx, &mut buf),
             Stream::Unix(unix) => Pin::new(unix).poll_read(cx, &mut buf),
@@ -62,7 +62,7 @@ impl Stream {
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
             Stream::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
-            Stream::Lean(lean) => lean.poll_write(cx, bytes),
+            Stream::ReadInterest(tcp) => tcp.poll_write(cx, bytes),
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
             Stream::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
             Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
@@ -77,7 +77,7 @@ impl Stream {
     /// As TLS reports them.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Stream::Tcp(_) | Stream::Lean(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
+            Stream::Tcp(_) | Stream::ReadInterest(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
             Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
             #[cfg(test)]
@@ -89,14 +89,14 @@ impl Stream {
     ///
     /// # Errors
     /// When the kernel cannot watch it.
-    pub fn lean(self) -> io::Result<Stream> {
+    pub fn with_read_interest(self) -> io::Result<Stream> {
         match self {
-            Stream::Tcp(tcp) => Lean::new(tcp).map(Stream::Lean),
+            Stream::Tcp(tcp) => ReadInterest::new(tcp).map(Stream::ReadInterest),
             other => Ok(other),
         }
     }
 
-    /// Throws away up to so many bytes without looking at them. Only lean connections can: others answer none.
+    /// Throws away up to so many bytes without looking at them. Only those watched for reading alone can: others answer none.
     ///
     /// # Errors
     /// As the socket reports them.
@@ -106,18 +106,18 @@ impl Stream {
         scratch: &mut [u8],
         bytes: usize,
     ) -> Option<Poll<io::Result<usize>>> {
-        let Stream::Lean(lean) = self else {
+        let Stream::ReadInterest(tcp) = self else {
             return None;
         };
         let wanted = bytes.min(scratch.len());
         // To TCP the flag means: not copied. The buffer only says how much.
-        Some(lean.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
+        Some(tcp.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
     }
 
     /// Everything that had come has been read: the next read waits for more without asking the kernel first.
     pub fn drained(&self) {
-        if let Stream::Lean(lean) = self {
-            lean.drained();
+        if let Stream::ReadInterest(tcp) = self {
+            tcp.drained();
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
-use super::{End, Keeps, User};
+use super::{End, User, UserState};
 use crate::{
     deadlines::Limit,
     net::Pool,
@@ -19,24 +19,24 @@ impl<'a> User<'a> {
     /// under way is never left without an entry in the books.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), End> {
         let pool = Rc::new(Pool::shared(1));
-        pool.take_over(&self.keeps.pool);
-        let own: Vec<Keeps> = fork
+        pool.take_over(&self.state.pool);
+        let own: Vec<UserState> = fork
             .branches
             .iter()
-            .map(|_| Keeps {
+            .map(|_| UserState {
                 limit: Rc::new(Limit::default()),
                 pool: Rc::clone(&pool),
             })
             .collect();
         let places: Vec<usize> = own
             .iter()
-            .map(|keeps| self.worker.watch(&keeps.limit))
+            .map(|state| self.worker.watch(&state.limit))
             .collect();
         let begun = self.clone();
         let mut users: Vec<User<'_>> = own
             .iter()
             .enumerate()
-            .map(|(i, keeps)| begun.branch(keeps, i))
+            .map(|(i, state)| begun.branch(state, i))
             .collect();
         let result = {
             let branches = users.iter_mut().zip(&fork.branches);
@@ -45,7 +45,7 @@ impl<'a> User<'a> {
                 .collect();
             all(waiting, fork.limit).await
         };
-        self.keeps.pool.take_over(&pool);
+        self.state.pool.take_over(&pool);
         for place in places {
             self.worker.unwatch(place);
         }
@@ -58,12 +58,12 @@ impl<'a> User<'a> {
     }
 
     /// A copy that waits under a limit of its own and draws other numbers.
-    fn branch<'k>(&self, keeps: &'k Keeps, number: usize) -> User<'k>
+    fn branch<'k>(&self, state: &'k UserState, number: usize) -> User<'k>
     where
         'a: 'k,
     {
         let mut user: User<'k> = self.clone();
-        user.keeps = keeps;
+        user.state = state;
         user.rng = self.rng.fork(number as u64);
         user
     }

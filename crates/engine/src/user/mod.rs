@@ -1,12 +1,12 @@
 //! A virtual user: its variables, its place in a flat list of operations, its connections. One small future each.
 
-mod aside;
 mod capture;
 mod expect;
 mod fork;
 mod judge;
 mod ongoing;
 mod request;
+mod setup;
 mod vars;
 
 use std::{collections::HashMap, rc::Rc};
@@ -33,8 +33,8 @@ use crate::{
     program::{Enter, Op},
     worker::{Line, Worker},
 };
-pub use aside::{Aside, AsideDriver};
 pub use request::worker_pool;
+pub use setup::{SetupDriver, SetupOutcome};
 use vars::Vars;
 pub use vars::uuid;
 
@@ -51,16 +51,16 @@ pub struct Start {
 
 /// What a virtual user keeps from one iteration to the next in a closed model.
 #[derive(Debug)]
-pub struct Keeps {
+pub struct UserState {
     /// Its connections; the branches of a fork share them.
     pub pool: Rc<Pool>,
     /// What cuts its waits short.
     pub limit: Rc<Limit>,
 }
 
-impl Default for Keeps {
+impl Default for UserState {
     fn default() -> Self {
-        Keeps {
+        UserState {
             pool: Rc::new(Pool::own()),
             limit: Rc::default(),
         }
@@ -89,7 +89,7 @@ enum End {
 #[derive(Clone)]
 struct User<'a> {
     worker: &'a Worker,
-    keeps: &'a Keeps,
+    state: &'a UserState,
     vars: Vars<'a>,
     rng: Rng,
     jar: Jar,
@@ -111,7 +111,7 @@ struct Round {
 }
 
 /// Runs one iteration, keeps its books, and says how it ended.
-pub async fn run(worker: &Worker, keeps: &Keeps, start: Start) -> Ended {
+pub async fn run(worker: &Worker, state: &UserState, start: Start) -> Ended {
     let begun = worker.clock.now();
     let scenario = &worker.program.scenarios[start.scenario];
     worker.recorder.borrow_mut().door(
@@ -124,7 +124,7 @@ pub async fn run(worker: &Worker, keeps: &Keeps, start: Start) -> Ended {
         .recorder
         .borrow_mut()
         .issued(begun, scenario.label, start.intended);
-    let mut user = User::new(worker, keeps, start);
+    let mut user = User::new(worker, state, start);
     let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
     let now = worker.clock.now();
     let mut told = None;
@@ -184,10 +184,10 @@ pub async fn run(worker: &Worker, keeps: &Keeps, start: Start) -> Ended {
 }
 
 impl<'a> User<'a> {
-    fn new(worker: &'a Worker, keeps: &'a Keeps, start: Start) -> User<'a> {
+    fn new(worker: &'a Worker, state: &'a UserState, start: Start) -> User<'a> {
         User {
             worker,
-            keeps,
+            state,
             vars: Vars::new(&worker.program, start.number),
             rng: Rng::keyed(worker.program.seed, Purpose::User, start.number, 0),
             jar: Jar::new(worker.program.http.cookies),
@@ -233,7 +233,7 @@ impl<'a> User<'a> {
 
     /// A loop without requests must neither hold up the others nor outlive the run.
     async fn breathe(&self) -> Result<(), End> {
-        if self.keeps.limit.is_aborted() {
+        if self.state.limit.is_aborted() {
             return Err(End::Fault(Fault::Unfinished, None));
         }
         if !tokio::task::coop::has_budget_remaining() {
@@ -280,7 +280,7 @@ impl<'a> User<'a> {
         self.due = Intended::after_previous(now, ns);
         let slept = self
             .worker
-            .sleep_until(self.due.ns(), &self.keeps.limit)
+            .sleep_until(self.due.ns(), &self.state.limit)
             .await;
         slept.map_err(|_| End::Fault(Fault::Unfinished, None))
     }

@@ -56,13 +56,13 @@ impl User<'_> {
             stranded: false,
             kept: Held::nothing(&worker.memory),
         };
-        ongoing.limits.arm(worker, &self.keeps.limit);
+        ongoing.limits.arm(worker, &self.state.limit);
         let result = match goes_ahead {
             Ok(_) => self.carry_out(&mut ongoing).await,
             Err(end) => Err(end),
         };
         // It ends requests, not the think time behind them.
-        self.keeps.limit.disarm();
+        self.state.limit.disarm();
         if ongoing.moments.done == 0 {
             ongoing.moments.done = worker.clock.now();
         }
@@ -309,9 +309,9 @@ impl User<'_> {
         let step = Some(ongoing.step.index);
         let origin = worker.origin_id(&request.target.origin);
         let fault = |fault: Fault| End::Fault(fault, step);
-        let keeps = self.keeps;
-        let pool = worker.shared_pool.as_ref().unwrap_or(&*keeps.pool);
-        let pass = pool.enter(origin, &keeps.limit).await.map_err(fault)?;
+        let state = self.state;
+        let pool = worker.shared_pool.as_ref().unwrap_or(&*state.pool);
+        let pass = pool.enter(origin, &state.limit).await.map_err(fault)?;
         if mutant::is(Mutant::StampAtDequeue) && ongoing.intended.is_paced() {
             ongoing.moments.taken_up = worker.clock.now();
             ongoing.intended = Intended::scheduled(ongoing.moments.taken_up);
@@ -353,7 +353,7 @@ impl User<'_> {
         let read_before = ongoing.moments.bytes_in;
         let mut exchange = Exchange {
             worker,
-            limit: &keeps.limit,
+            limit: &state.limit,
             limits: ongoing.limits,
             kept: &ongoing.kept,
         };
@@ -414,7 +414,7 @@ impl User<'_> {
         let worker = self.worker;
         let opened = worker
             .connector
-            .open(&request.target.origin, &self.keeps.limit)
+            .open(&request.target.origin, &self.state.limit)
             .await;
         let now = worker.clock.now();
         worker.look(now);

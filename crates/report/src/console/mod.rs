@@ -3,8 +3,8 @@
 
 mod ledgers;
 mod progress;
-mod scene;
 mod screen;
+mod screen_model;
 mod table;
 mod text;
 
@@ -22,8 +22,8 @@ use analysis::{
 use text::{WIDTH, cut, wrap};
 
 pub use progress::progress_line;
-pub use scene::{Busy, Scene};
 pub use screen::{Line, Style, plain, screen};
+pub use screen_model::{Busy, ScreenModel};
 
 /// The text of a summary, ending with a line feed.
 #[must_use]

@@ -1,4 +1,4 @@
-//! The terminal's view of a running test: a screen of at most sixteen lines as a pure function of a [`Scene`] and a width. It knows
+//! The terminal's view of a running test: a screen of at most sixteen lines as a pure function of a [`ScreenModel`] and a width. It knows
 //! styles by what they mean; which colours they have, and where the screen stands, is for whoever prints it.
 
 use analysis::{
@@ -9,7 +9,7 @@ use analysis::{
 use record::units::{self, count, rate, time};
 
 use super::{
-    scene::{Busy, Scene},
+    screen_model::{Busy, ScreenModel},
     text::cut,
 };
 
@@ -42,21 +42,21 @@ pub type Line = Vec<(Style, String)>;
 
 /// The screen's lines, none wider than `width`.
 #[must_use]
-pub fn screen(scene: &Scene, width: usize) -> Vec<Line> {
+pub fn screen(model: &ScreenModel, width: usize) -> Vec<Line> {
     let width = width.min(WIDEST);
     let room = width.max(NARROWEST);
     let mut lines = vec![
-        title(scene, room),
-        progress(scene, room),
-        arrivals(scene),
-        requests(scene, room),
+        title(model, room),
+        progress(model, room),
+        arrivals(model),
+        requests(model, room),
     ];
-    lines.extend(times(scene));
-    lines.push(errors(scene));
-    lines.extend(labels(scene, room));
-    lines.push(generator(scene));
-    if !scene.criteria.is_empty() {
-        lines.push(criteria(&scene.criteria));
+    lines.extend(times(model));
+    lines.push(errors(model));
+    lines.extend(labels(model, room));
+    lines.push(generator(model));
+    if !model.criteria.is_empty() {
+        lines.push(criteria(&model.criteria));
     }
     lines.into_iter().map(|line| fit(line, width)).collect()
 }
@@ -69,26 +69,26 @@ pub fn plain(line: &Line) -> String {
 }
 
 /// What is run and, as far as there is room, with which load.
-fn title(scene: &Scene, room: usize) -> Line {
-    let title = cut(&scene.title, room);
+fn title(model: &ScreenModel, room: usize) -> Line {
+    let title = cut(&model.title, room);
     let left = room.saturating_sub(title.chars().count() + 3);
     let load = if left < 10 {
         String::new()
     } else {
-        format!(" · {}", cut(&scene.load, left))
+        format!(" · {}", cut(&model.load, left))
     };
     vec![(Style::Title, title), (Style::Plain, load)]
 }
 
 /// How far the run is: in words, as a bar, and in which phase.
-fn progress(scene: &Scene, room: usize) -> Line {
+fn progress(model: &ScreenModel, room: usize) -> Line {
     let whole = |ns: u64| units::duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
-    let elapsed = whole(scene.elapsed_ns);
-    if scene.end_ns == 0 {
+    let elapsed = whole(model.elapsed_ns);
+    if model.end_ns == 0 {
         return vec![(Style::Plain, elapsed)];
     }
-    let (head, phase) = match &scene.phase {
-        _ if scene.elapsed_ns > scene.end_ns + 1_000_000_000 => {
+    let (head, phase) = match &model.phase {
+        _ if model.elapsed_ns > model.end_ns + 1_000_000_000 => {
             let head = format!("{elapsed}, load over");
             (head, "  waiting for what is under way".to_owned())
         }
@@ -97,13 +97,13 @@ fn progress(scene: &Scene, room: usize) -> Line {
                 name if name.is_empty() => format!("  phase {number} of {of}"),
                 name => format!("  {} ({number} of {of})", cut(name, 24)),
             });
-            let head = format!("{elapsed} of {}", whole(scene.end_ns));
+            let head = format!("{elapsed} of {}", whole(model.end_ns));
             (head, phase.unwrap_or_default())
         }
     };
     let head = format!("{head:<width$}  ", width = KEY + 7);
     let length = room.saturating_sub(head.chars().count() + phase.chars().count());
-    let share = (scene.elapsed_ns as f64 / scene.end_ns as f64).min(1.0);
+    let share = (model.elapsed_ns as f64 / model.end_ns as f64).min(1.0);
     let full = (share * length as f64).round() as usize;
     vec![
         (Style::Plain, head),
@@ -113,9 +113,9 @@ fn progress(scene: &Scene, room: usize) -> Line {
     ]
 }
 
-fn arrivals(scene: &Scene) -> Line {
-    let (due, started, skipped) = scene.arrivals;
-    let mut text = match scene.planned {
+fn arrivals(model: &ScreenModel) -> Line {
+    let (due, started, skipped) = model.arrivals;
+    let mut text = match model.planned {
         Some(planned) => format!("{} planned · {} due · ", count(planned), count(due)),
         None => String::new(),
     };
@@ -123,23 +123,23 @@ fn arrivals(scene: &Scene) -> Line {
     if skipped > 0 {
         text.push_str(&format!(" · {} skipped", count(skipped)));
     }
-    let (_, users) = scene.under_way;
+    let (_, users) = model.under_way;
     text.push_str(&format!(" · {} users under way", count(users)));
     keyed("Arrivals", text)
 }
 
-fn requests(scene: &Scene, room: usize) -> Line {
-    let (in_flight, _) = scene.under_way;
-    let now = scene.rates.last().copied().unwrap_or(0.0);
+fn requests(model: &ScreenModel, room: usize) -> Line {
+    let (in_flight, _) = model.under_way;
+    let now = model.rates.last().copied().unwrap_or(0.0);
     let text = format!(
         "{} sent · {} in flight · {}/s  ",
-        count(scene.issued),
+        count(model.issued),
         count(in_flight),
         rate(now)
     );
     let left = room.saturating_sub(KEY + text.chars().count());
     let mut line = keyed("Requests", text);
-    line.push((Style::Good, sparkline(&scene.rates, left)));
+    line.push((Style::Good, sparkline(&model.rates, left)));
     line
 }
 
@@ -156,8 +156,8 @@ fn sparkline(figures: &[f64], room: usize) -> String {
 }
 
 /// Percentiles now and so far, below each other.
-fn times(scene: &Scene) -> [Line; 2] {
-    let name = match scene.time {
+fn times(model: &ScreenModel) -> [Line; 2] {
+    let name = match model.time {
         "response" => "Response",
         "iteration" => "Iteration",
         _ => "Service",
@@ -172,25 +172,25 @@ fn times(scene: &Scene) -> [Line; 2] {
         let pieces: Vec<String> = pieces.collect();
         keyed(key, format!("{when}  {}", pieces.join(" ")))
     };
-    [row(name, "now", scene.now), row("", "run", scene.so_far)]
+    [row(name, "now", model.now), row("", "run", model.so_far)]
 }
 
-fn errors(scene: &Scene) -> Line {
-    if scene.errors == 0 {
+fn errors(model: &ScreenModel) -> Line {
+    if model.errors == 0 {
         return keyed("Errors", "0".to_owned());
     }
-    let share = units::share(scene.errors as f64 / scene.ended.max(1) as f64);
-    let causes = scene.causes.iter();
+    let share = units::share(model.errors as f64 / model.ended.max(1) as f64);
+    let causes = model.causes.iter();
     let causes: Vec<String> = causes
         .map(|(n, reason)| format!("{} × {reason}", count(*n)))
         .collect();
-    let text = format!("{} ({share}): {}", count(scene.errors), causes.join(" · "));
+    let text = format!("{} ({share}): {}", count(model.errors), causes.join(" · "));
     vec![key("Errors"), (Style::Bad, text)]
 }
 
 /// The busiest labels; figures at the right edge.
-fn labels(scene: &Scene, room: usize) -> Vec<Line> {
-    if scene.labels.is_empty() {
+fn labels(model: &ScreenModel, room: usize) -> Vec<Line> {
+    if model.labels.is_empty() {
         return Vec::new();
     }
     let figures = |cells: [&str; 4]| {
@@ -214,13 +214,13 @@ fn labels(scene: &Scene, room: usize) -> Vec<Line> {
         let name = format!("{:<width$}", cut(&busy.text, width));
         vec![(Style::Plain, name), (Style::Plain, text)]
     };
-    lines.extend(scene.labels.iter().map(line));
+    lines.extend(model.labels.iter().map(line));
     lines
 }
 
-fn generator(scene: &Scene) -> Line {
+fn generator(model: &ScreenModel) -> Line {
     let mut line = vec![key("Generator")];
-    let Some((verdict, lateness)) = &scene.measurement else {
+    let Some((verdict, lateness)) = &model.measurement else {
         // Its first moments decide nothing.
         line.push((Style::Plain, "too early to tell".to_owned()));
         return line;
@@ -232,7 +232,7 @@ fn generator(scene: &Scene) -> Line {
     };
     line.push((style, verdict.clone()));
     let lateness = lateness.map_or_else(String::new, |ns| format!(" · lateness p99 {}", time(ns)));
-    let rest = format!(" so far{lateness} · CPU {}", units::share(scene.cpu));
+    let rest = format!(" so far{lateness} · CPU {}", units::share(model.cpu));
     line.push((Style::Plain, rest));
     line
 }
@@ -308,12 +308,12 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal_nor_does_it_command_it() {
-        let scene = Scene {
+        let model = ScreenModel {
             title: "a \x1b[2J title ".repeat(20),
-            ..Scene::default()
+            ..ScreenModel::default()
         };
         for width in [1, 20, 80, 300] {
-            for line in screen(&scene, width) {
+            for line in screen(&model, width) {
                 let text = plain(&line);
                 assert!(text.chars().count() <= width.min(WIDEST), "{text}");
                 assert!(!text.contains('\x1b'));

@@ -4,29 +4,29 @@ use super::extended::Extended;
 
 /// A ladder of units: the value goes up a rung while it is 0.85 of the next one or more. The last rung is never reached: the
 /// original stops one short.
-struct Ladder {
+struct PercentileRow {
     step: u32,
     names: &'static [&'static str],
 }
 
-const MICROSECONDS: Ladder = Ladder {
+const MICROSECONDS: PercentileRow = PercentileRow {
     step: 1000,
     names: &["us", "ms", "s"],
 };
-const SECONDS: Ladder = Ladder {
+const SECONDS: PercentileRow = PercentileRow {
     step: 60,
     names: &["s", "m", "h"],
 };
-const METRIC: Ladder = Ladder {
+const METRIC: PercentileRow = PercentileRow {
     step: 1000,
     names: &["", "k", "M", "G", "T", "P"],
 };
-const BINARY: Ladder = Ladder {
+const BINARY: PercentileRow = PercentileRow {
     step: 1024,
     names: &["", "K", "M", "G", "T", "P"],
 };
 
-impl Ladder {
+impl PercentileRow {
     fn format(&self, value: f64, decimals: usize) -> String {
         self.from(Extended::of(value), value, decimals)
     }

@@ -6,7 +6,7 @@ use record::{
     HostSample, Manifest, Run, Writer,
     redact::{Redactor, Salt},
 };
-use report::console::{Scene, plain, screen};
+use report::console::{ScreenModel, plain, screen};
 
 use crate::support::{intervals, labels, plan, started};
 
@@ -27,8 +27,8 @@ fn run_until(plan: &Plan, index: u64) -> (Run, Interval) {
     panic!("no such interval");
 }
 
-fn shown(scene: &Scene, width: usize) -> String {
-    let lines: Vec<String> = screen(scene, width).iter().map(plain).collect();
+fn shown(model: &ScreenModel, width: usize) -> String {
+    let lines: Vec<String> = screen(model, width).iter().map(plain).collect();
     format!("\n{}\n", lines.join("\n"))
 }
 
@@ -46,7 +46,7 @@ Service    now  p50 –           p95 –           p99 –           max –
 Errors     0
 Generator  too early to tell
 ";
-    assert_eq!(shown(&Scene::of(&run, None), 80), text);
+    assert_eq!(shown(&ScreenModel::of(&run, None), 80), text);
 }
 
 #[test]
@@ -66,7 +66,7 @@ POST /order                                  34      20.0         4           �
 Generator  too early to tell
 Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 ";
-    assert_eq!(shown(&Scene::of(&run, Some(&interval)), 80), text);
+    assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 80), text);
 }
 
 #[test]
@@ -85,7 +85,7 @@ GET /cart                                                                       
 POST /order                                                                          34      20.0         4           –
 Generator  too early to tell
 ";
-    assert_eq!(shown(&Scene::of(&run, Some(&interval)), 120), text);
+    assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 120), text);
     // A wider terminal gets no more.
-    assert_eq!(shown(&Scene::of(&run, Some(&interval)), 300), text);
+    assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 300), text);
 }

@@ -233,7 +233,12 @@ impl Line {
         if let Some(ns) = opened.tls_ns {
             time(Kind::Tls, ns);
         }
-        self.stream = Some(opened.stream.lean().map_err(|e| socket_fault(&e))?);
+        self.stream = Some(
+            opened
+                .stream
+                .with_read_interest()
+                .map_err(|e| socket_fault(&e))?,
+        );
         Ok(())
     }
 

@@ -103,9 +103,9 @@ pub(super) fn translate(
     let payloads = t.payloads(config);
     let constants = t.config_variables(config);
     t.pooled = matches!(http.pool, plan::Pool::Shared(_));
-    let before = t.aside(&script.root, config, "before");
+    let before = t.setup_or_teardown(&script.root, config, "before");
     let scenarios = t.scenarios(&script.root, config, &constants);
-    let after = t.aside(&script.root, config, "after");
+    let after = t.setup_or_teardown(&script.root, config, "after");
     t.check_uploads();
     let target = t.target(config, scenarios.iter().chain(&before).chain(&after));
     let variables = t.variables(script, constants, &payloads);

@@ -61,7 +61,12 @@ impl Translator<'_> {
     }
 
     /// `before` or `after`: steps that are carried out once.
-    pub(super) fn aside(&mut self, root: &Node, config: &Node, key: &str) -> Option<Scenario> {
+    pub(super) fn setup_or_teardown(
+        &mut self,
+        root: &Node,
+        config: &Node,
+        key: &str,
+    ) -> Option<Scenario> {
         let node = root.get(key).filter(|node| node.is_truthy())?;
         Some(Scenario {
             name: Some(key.to_owned()),

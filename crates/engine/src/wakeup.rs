@@ -19,21 +19,21 @@ const SPIN_CREDIT_NS: u64 = 2_000_000;
 
 /// What one worker knows of its wakings and has spent awake.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Awake {
+pub struct WakeupLatency {
     waking_ns: f64,
     spun_ns: u64,
 }
 
-impl Default for Awake {
-    fn default() -> Awake {
-        Awake {
+impl Default for WakeupLatency {
+    fn default() -> WakeupLatency {
+        WakeupLatency {
             waking_ns: LONGEST_NS as f64,
             spun_ns: 0,
         }
     }
 }
 
-impl Awake {
+impl WakeupLatency {
     /// How long before a deadline to be awake, for whoever has been at it for so long; 0 when no more spinning is allowed.
     #[must_use]
     pub fn early_ns(&self, elapsed_ns: u64) -> u64 {
@@ -65,11 +65,11 @@ mod tests {
 
     /// What is allowed for after many wakings that take so long, in turns.
     fn after(wakings_ns: &[u64]) -> u64 {
-        let mut awake = Awake::default();
+        let mut wakeup = WakeupLatency::default();
         for late in wakings_ns.iter().cycle().take(5_000) {
-            awake.woke(*late);
+            wakeup.woke(*late);
         }
-        awake.early_ns(0)
+        wakeup.early_ns(0)
     }
 
     #[test]
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn a_quarter_of_the_time_may_be_spent_awake() {
-        let mut awake = Awake::default();
-        awake.spun(1_999_999);
-        assert_ne!(awake.early_ns(0), 0);
-        awake.spun(1);
-        assert_eq!(awake.early_ns(0), 0);
-        awake.spun(250_000_000);
-        assert_eq!(awake.early_ns(1_000_000_000), 0);
-        assert_ne!(awake.early_ns(1_000_000_005), 0);
+        let mut wakeup = WakeupLatency::default();
+        wakeup.spun(1_999_999);
+        assert_ne!(wakeup.early_ns(0), 0);
+        wakeup.spun(1);
+        assert_eq!(wakeup.early_ns(0), 0);
+        wakeup.spun(250_000_000);
+        assert_eq!(wakeup.early_ns(1_000_000_000), 0);
+        assert_ne!(wakeup.early_ns(1_000_000_005), 0);
     }
 }

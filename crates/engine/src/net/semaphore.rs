@@ -1,4 +1,4 @@
-//! A gate that lets so many through at a time; the rest wait in line. For connects in progress and for shared pools.
+//! A semaphore that lets so many through at a time; the rest wait in line. For connects in progress and for shared pools.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,9 +9,9 @@ use std::{
 
 use crate::deadlines::{Cut, Limit};
 
-/// The gate. One per worker and purpose: nothing is shared between workers.
+/// The semaphore. One per worker and purpose: nothing is shared between workers.
 #[derive(Debug)]
-pub struct Gate {
+pub struct Semaphore {
     free: Cell<usize>,
     line: RefCell<VecDeque<Rc<Place>>>,
 }
@@ -25,13 +25,13 @@ struct Place {
 
 /// The right to be inside; given back when dropped.
 #[derive(Debug)]
-pub struct Pass(Rc<Gate>);
+pub struct Permit(Rc<Semaphore>);
 
-impl Gate {
-    /// A gate for so many.
+impl Semaphore {
+    /// A semaphore for so many.
     #[must_use]
-    pub fn new(places: usize) -> Rc<Gate> {
-        Rc::new(Gate {
+    pub fn new(places: usize) -> Rc<Semaphore> {
+        Rc::new(Semaphore {
             free: Cell::new(places),
             line: RefCell::default(),
         })
@@ -41,18 +41,21 @@ impl Gate {
     ///
     /// # Errors
     /// When the limit cuts the wait short.
-    pub async fn enter(self: &Rc<Gate>, limit: &Limit) -> Result<Pass, Cut> {
+    pub async fn acquire(self: &Rc<Semaphore>, limit: &Limit) -> Result<Permit, Cut> {
         if self.free.get() > 0 && self.line.borrow().is_empty() {
             self.free.set(self.free.get() - 1);
-            return Ok(Pass(Rc::clone(self)));
+            return Ok(Permit(Rc::clone(self)));
         }
         let place = Rc::new(Place::default());
         self.line.borrow_mut().push_back(Rc::clone(&place));
-        let waiting = Waiting { gate: self, place };
+        let waiting = Waiting {
+            semaphore: self,
+            place,
+        };
         std::future::poll_fn(|cx| waiting.poll(limit, cx)).await
     }
 
-    fn leave(&self) {
+    fn release(&self) {
         // The place goes straight to the next in line, so that nobody overtakes.
         while let Some(next) = self.line.borrow_mut().pop_front() {
             if !next.gone.get() {
@@ -68,16 +71,16 @@ impl Gate {
 }
 
 struct Waiting<'a> {
-    gate: &'a Rc<Gate>,
+    semaphore: &'a Rc<Semaphore>,
     place: Rc<Place>,
 }
 
 impl Waiting<'_> {
-    fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Pass, Cut>> {
+    fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Permit, Cut>> {
         if self.place.called.get() {
-            // From here on the pass gives the place back, not this wait.
+            // From here on the permit gives the place back, not this wait.
             self.place.gone.set(true);
-            return Poll::Ready(Ok(Pass(Rc::clone(self.gate))));
+            return Poll::Ready(Ok(Permit(Rc::clone(self.semaphore))));
         }
         *self.place.waker.borrow_mut() = Some(cx.waker().clone());
         limit.poll(cx).map(Err)
@@ -87,14 +90,14 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if !self.place.gone.replace(true) && self.place.called.get() {
-            self.gate.leave();
+            self.semaphore.release();
         }
     }
 }
 
-impl Drop for Pass {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.release();
     }
 }
 
@@ -108,14 +111,14 @@ mod tests {
 
     #[test]
     fn first_come_first_served_and_nothing_leaks() {
-        let gate = Gate::new(1);
+        let semaphore = Semaphore::new(1);
         let limit = Limit::default();
-        let mut first = Box::pin(gate.enter(&limit));
+        let mut first = Box::pin(semaphore.acquire(&limit));
         let Poll::Ready(Ok(pass)) = poll_once(first.as_mut()) else {
-            panic!("the gate is free")
+            panic!("the semaphore is free")
         };
-        let mut second = Box::pin(gate.enter(&limit));
-        let mut third = Box::pin(gate.enter(&limit));
+        let mut second = Box::pin(semaphore.acquire(&limit));
+        let mut third = Box::pin(semaphore.acquire(&limit));
         assert!(poll_once(second.as_mut()).is_pending());
         assert!(poll_once(third.as_mut()).is_pending());
         drop(pass);
@@ -126,14 +129,14 @@ mod tests {
             panic!("the third is next")
         };
         drop(pass);
-        assert_eq!(gate.free.get(), 1);
+        assert_eq!(semaphore.free.get(), 1);
     }
 
     #[test]
     fn a_limit_ends_the_wait() {
-        let gate = Gate::new(0);
+        let semaphore = Semaphore::new(0);
         let limit = Limit::default();
-        let mut wait = Box::pin(gate.enter(&limit));
+        let mut wait = Box::pin(semaphore.acquire(&limit));
         assert!(poll_once(wait.as_mut()).is_pending());
         limit.abort();
         assert!(matches!(
@@ -141,6 +144,6 @@ mod tests {
             Poll::Ready(Err(Cut::Aborted))
         ));
         drop(wait);
-        assert_eq!(gate.free.get(), 0);
+        assert_eq!(semaphore.free.get(), 0);
     }
 }

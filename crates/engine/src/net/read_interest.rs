@@ -18,20 +18,20 @@ use crate::sys;
 
 /// The connection.
 #[derive(Debug)]
-pub struct Lean {
+pub struct ReadInterest {
     /// None only while it is being registered anew.
     fd: Option<AsyncFd<TcpStream>>,
     for_both: bool,
 }
 
-impl Lean {
+impl ReadInterest {
     /// Takes a connection over.
     ///
     /// # Errors
     /// When the kernel cannot watch it.
-    pub fn new(tcp: tokio::net::TcpStream) -> io::Result<Lean> {
+    pub fn new(tcp: tokio::net::TcpStream) -> io::Result<ReadInterest> {
         let fd = sys::watch_for(tcp.into_std()?, Interest::READABLE)?;
-        Ok(Lean {
+        Ok(ReadInterest {
             fd: Some(fd),
             for_both: false,
         })

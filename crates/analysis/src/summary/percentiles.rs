@@ -15,7 +15,7 @@ pub const SHARES: [f64; 11] = [
 
 /// Percentiles of a label's headline: of response times where there are some, of iterations, else of service times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Ladder {
+pub struct PercentileRow {
     /// The label.
     pub id: LabelId,
     /// Which time: `response`, `iteration` or `service`.
@@ -24,7 +24,7 @@ pub struct Ladder {
     pub figures: Vec<Figure>,
 }
 
-pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<Ladder> {
+pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<PercentileRow> {
     let ladder = |row: &Row| {
         let kind = match row.group {
             Group::Iteration => measure::Kind::Iteration,
@@ -33,7 +33,7 @@ pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<Ladd
         };
         let sampled = Sampled::of(&run.totals.label(row.id), kind);
         let figures = SHARES.iter().map(|share| sampled.given_quantile(*share));
-        Some(Ladder {
+        Some(PercentileRow {
             id: row.id,
             time: kind.name().to_owned(),
             figures: figures.collect::<Option<Vec<Figure>>>()?,

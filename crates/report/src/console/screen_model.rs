@@ -22,7 +22,7 @@ const PAST: usize = 60;
 
 /// The figures of one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Scene {
+pub struct ScreenModel {
     /// What is run, and against what.
     pub title: String,
     /// The load in words.
@@ -80,36 +80,36 @@ pub struct Busy {
     pub p95: Option<Figure>,
 }
 
-impl Scene {
-    /// The scene at the end of an interval; without one, before the start.
+impl ScreenModel {
+    /// The model at the end of an interval; without one, before the start.
     #[must_use]
-    pub fn of(run: &Run, interval: Option<&Interval>) -> Scene {
-        let mut scene = Scene::planned(run);
+    pub fn of(run: &Run, interval: Option<&Interval>) -> ScreenModel {
+        let mut model = ScreenModel::planned(run);
         let Some(interval) = interval else {
-            return scene;
+            return model;
         };
         let all = run.totals.label(label::ALL);
-        scene.counts(run, interval, &all);
-        scene.times(run, interval, &all);
-        scene.labels = busiest(run, interval);
-        scene.judge(run, interval, &all);
-        scene
+        model.counts(run, interval, &all);
+        model.times(run, interval, &all);
+        model.labels = busiest(run, interval);
+        model.judge(run, interval, &all);
+        model
     }
 
-    fn planned(run: &Run) -> Scene {
+    fn planned(run: &Run) -> ScreenModel {
         let manifest = &run.manifest;
         let title = if manifest.name.starts_with(&manifest.target) {
             manifest.name.clone()
         } else {
             format!("{} → {}", manifest.name, manifest.target)
         };
-        Scene {
+        ScreenModel {
             title,
             load: manifest.load.text.clone(),
             end_ns: manifest.load.end_ns,
             planned: manifest.load.planned,
             time: Kind::Service.name(),
-            ..Scene::default()
+            ..ScreenModel::default()
         }
     }
 

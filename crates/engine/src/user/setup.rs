@@ -10,39 +10,39 @@ use std::{
 use measure::sample::Intended;
 use serde_json::{Map, Value};
 
-use super::{End, Keeps, Start, User};
+use super::{End, Start, User, UserState};
 use crate::{driver::Driver, worker::Worker};
 
 /// What became of a scenario beside the test: its variables, or what ended it.
-pub type Aside = Result<Map<String, Value>, String>;
+pub type SetupOutcome = Result<Map<String, Value>, String>;
 
 /// Carries out the plan's first scenario once.
 #[derive(Debug, Clone, Default)]
-pub struct AsideDriver {
+pub struct SetupDriver {
     /// What became of it; empty before it came to its end.
-    pub outcome: Arc<Mutex<Option<Aside>>>,
+    pub outcome: Arc<Mutex<Option<SetupOutcome>>>,
 }
 
-impl AsideDriver {
+impl SetupDriver {
     /// Takes what became of it.
     #[must_use]
-    pub fn take(&self) -> Option<Aside> {
+    pub fn take(&self) -> Option<SetupOutcome> {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         outcome.take()
     }
 }
 
-impl Driver for AsideDriver {
+impl Driver for SetupDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let keeps = Keeps::default();
-            let place = worker.enter(&keeps.limit);
+            let state = UserState::default();
+            let place = worker.enter(&state.limit);
             let start = Start {
                 number: 0,
                 intended: Intended::after_previous(worker.clock.now(), 0),
                 scenario: 0,
             };
-            let mut user = User::new(&worker, &keeps, start);
+            let mut user = User::new(&worker, &state, start);
             let outcome = {
                 let mut flow = std::pin::pin!(async {
                     match worker.program.scenarios.first() {

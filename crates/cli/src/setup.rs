@@ -3,7 +3,7 @@
 use engine::{
     Line, Options, Prepared, Sink, StopHandle, Zero,
     program::hosts::Allow,
-    user::{Aside, AsideDriver},
+    user::{SetupDriver, SetupOutcome},
 };
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
@@ -66,7 +66,7 @@ fn carry_out(
     scenario: Scenario,
     (seed, hosts): (u64, &Allow),
     stop: &StopHandle,
-) -> Aside {
+) -> SetupOutcome {
     let name = scenario.name.clone().unwrap_or_default();
     let mut alone = plan.clone();
     alone.scenarios = vec![scenario];
@@ -91,7 +91,7 @@ fn carry_out(
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         lines.join("; ")
     })?;
-    let driver = AsideDriver::default();
+    let driver = SetupDriver::default();
     let made = driver.clone();
     let driven = prepared.with_driver(std::sync::Arc::new(move |_, _| Box::new(made.clone())));
     driven
