@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 
-import conftest
 import peers
 import pytest
+from conftest import LOADLINE
+from excuses import exits
 
 PLAN = "loadline: 1\ntarget: TARGET\nload: {rate: 2/s, duration: 1s}\n"
 
@@ -58,20 +59,22 @@ def test_what_is_refused_before_the_first_request(loadline, server, more, flags,
     assert word in refused(loadline, server, PLAN + more + "\n", *flags)
 
 
+@pytest.mark.alone
 def test_a_length_that_is_true_is_sent(loadline, server):
     path = loadline.write(
         "p.yml", PLAN.replace("TARGET", server.url) + "steps: [{post: {url: /, body: abc, headers: {Content-Length: '3'}}}]\n"
     )
     run = loadline("run", path, "--once", "--trace")
-    assert conftest.exits(run, 0), run.stderr
+    assert exits(run, 0), run.stderr
     assert "< 200" in run.stdout
 
 
+@pytest.mark.alone
 def test_escapes_of_json_are_json(loadline, server):
     text = '{"loadline": 1, "target": "TARGET", "load": {"rate": "1/s", "duration": "1s"}, '
     text += '"steps": [{"post": {"url": "/", "body": "\\ud83d\\ude00 \\u00e9"}}]}'
     run = loadline("run", loadline.write("p.json", text.replace("TARGET", server.url)), "--once", "--trace")
-    assert conftest.exits(run, 0), run.stderr
+    assert exits(run, 0), run.stderr
     assert "> 😀 é" in run.stdout
     said = refused_place(loadline, '{"loadline": 1, "name": "\\ud83d\\ude00", "nonsense": 1}')
     assert "p.json:1:41:" in said, said
@@ -83,7 +86,7 @@ def refused_place(loadline, text: str) -> str:
 
 def test_an_argument_that_is_not_utf8(loadline):
     for arguments in (["run", b"http://127.0.0.1:1/\xff"], ["report", b"\xff"], [b"\xff"]):
-        run = subprocess.run([conftest.LOADLINE, *arguments], cwd=loadline.folder, capture_output=True, timeout=30)
+        run = subprocess.run([LOADLINE, *arguments], cwd=loadline.folder, capture_output=True, timeout=30)
         assert run.returncode == 2
         assert run.stderr.count(b"\n") == 1
         assert b"is not UTF-8" in run.stderr
@@ -128,10 +131,11 @@ def test_a_link_that_leads_nowhere_yet_is_written_through(loadline, server):
     assert "cannot write loop.json" in loadline("run", server.url, "--json", "loop.json").stderr
 
 
+@pytest.mark.alone
 def test_a_name_of_any_length(loadline, server):
     plan = PLAN.replace("TARGET", server.url) + "steps: [{get: {url: /, name: NAME}}]\n"
     run = loadline("run", loadline.write("p.yml", plan.replace("NAME", "n" * 65536)))
-    assert conftest.exits(run, 0), run.stderr[-2000:]
+    assert exits(run, 0), run.stderr[-2000:]
     again = loadline("report", "last")
     assert again.returncode == 0, again.stderr[-2000:]
     assert (loadline.folder / ".loadline/runs/last/report.md").exists()

@@ -355,7 +355,17 @@ impl Worker {
 
     fn tick(&self, now_ns: u64) {
         self.common.pulse.beat();
-        match self.common.stop.urgency() {
+        self.heed_stop(now_ns);
+        self.recorder.borrow_mut().advance(now_ns);
+        self.recorder.borrow_mut().run.connections = self.open.get();
+        self.hand_over();
+    }
+
+    /// Does what the run's stop asks for, and answers what that is. Who learns of a stop asks here: a run that is over before
+    /// anybody has noticed why would be taken for one that came to its end.
+    pub fn heed_stop(&self, now_ns: u64) -> Urgency {
+        let urgency = self.common.stop.urgency();
+        match urgency {
             Urgency::None => {}
             Urgency::Drain => {
                 self.common.stop.noticed(now_ns);
@@ -366,9 +376,7 @@ impl Worker {
                 self.abort();
             }
         }
-        self.recorder.borrow_mut().advance(now_ns);
-        self.recorder.borrow_mut().run.connections = self.open.get();
-        self.hand_over();
+        urgency
     }
 
     /// Requests under way become so many more.

@@ -1,8 +1,14 @@
 //! The batch driver: raw requests on fixed connections.
 
-use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    rc::Rc,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use engine::{
+    StopHandle,
     driver::batch::{Batch, BatchDriver, Pace, Source, Turns},
     http::{
         reply::{Keep, Reply},
@@ -56,6 +62,16 @@ struct Given {
 
 /// Runs a batch against a server; answers what was counted and what the source saw.
 fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
+    drive_until(&StopHandle::default(), to, batch, given)
+}
+
+/// The same, and it may be told to stop.
+fn drive_until(
+    stop: &StopHandle,
+    to: &str,
+    batch: &Batch,
+    given: &Given,
+) -> (Kept, Vec<(u16, String)>) {
     let seen = Arc::default();
     let heard = Arc::clone(&seen);
     let origin = url::parse(to).expect("a URL").origin;
@@ -66,6 +82,7 @@ fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
     plan.http.timeouts.total_ns = Some(500 * MILLISECOND);
     let options = Options {
         drain_ns: Some(SECOND),
+        stop: stop.clone(),
         ..Options::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
@@ -263,5 +280,29 @@ fn what_waits_for_its_connection_is_under_way() {
             (sampled - by_the_law).abs() < 0.2 * by_the_law,
             "{sampled} sampled, {by_the_law} by rate × time"
         );
+    }
+}
+
+/// Whoever ends a run is told of, also where its connections have ended before the worker's next tick: the stop comes a different
+/// while behind a tick each time.
+#[test]
+fn a_stop_is_noticed_by_whoever_heeds_it() {
+    for nth in [101, 203, 305, 407, 509] {
+        let stop = StopHandle::default();
+        let (asked, came) = (stop.clone(), AtomicU32::new(0));
+        let peer = Peer::start(move |_| {
+            if came.fetch_add(1, Ordering::Relaxed) == nth {
+                asked.ask("the page");
+            }
+            ok("hi")
+        });
+        let given = Given {
+            connections: 1,
+            until_ns: 60 * SECOND,
+            times: u32::MAX,
+            rate: Some(1_000),
+        };
+        drive_until(&stop, &peer.url(), &batch(GET, 1), &given);
+        assert!(stop.noticed_at().is_some(), "{nth}");
     }
 }

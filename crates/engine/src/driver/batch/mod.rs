@@ -206,8 +206,7 @@ impl Shared {
         let mut end = self.driver.until_ns;
         loop {
             let now = worker.clock.now();
-            let stopped = worker.common.stop.urgency() > Urgency::None;
-            if now >= end || stopped {
+            if worker.heed_stop(now) > Urgency::None || now >= end {
                 break;
             }
             let _ = worker.sleep_until(end.min(now + TICK_NS), &never).await;
@@ -218,7 +217,7 @@ impl Shared {
             .saturating_add(worker.common.drain_ns.unwrap_or(0));
         while worker.users.get() > 0 {
             let now = worker.clock.now();
-            if now >= end || worker.common.stop.urgency() > Urgency::None {
+            if worker.heed_stop(now) > Urgency::None || now >= end {
                 worker.abort();
             }
             let look_at = now + TICK_NS / 10;
