@@ -227,6 +227,10 @@ def test_what_is_no_report_file(loadline, text, words):
 
 
 def test_a_page_that_cannot_be_written(loadline):
+    own = loadline.write("own.json", (GOLDEN / "refused.json").read_text())
+    over = loadline("artillery", "report", "own.json", "-o", "./own.json")
+    assert (over.returncode, "name another file" in over.stderr) == (1, True), over.stderr
+    assert own.read_text() == (GOLDEN / "refused.json").read_text()
     run = loadline("artillery", "report", GOLDEN / "refused.json", "-o", "none/page.html")
     assert (run.returncode, run.stdout) == (1, "")
     assert "cannot write none/page.html: No such file" in run.stderr

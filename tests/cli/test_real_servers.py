@@ -38,7 +38,7 @@ ZSTD = bytes.fromhex("28b52ffd045829000068656c6c6fa36d9f88")
     [
         ("zstd", ZSTD, None),
         ("gzip", gzip.compress(b"hello") + bytes(9), None),
-        ("gzip", gzip.compress(b"hello") + b"garbage", "the body is no gzip"),
+        ("gzip", gzip.compress(b"hello") + b"garbage", "the body is broken gzip"),
         ("dcb", b"hello", "encoding dcb is not supported"),
     ],
     ids=["zstd", "gzip and zeros", "gzip and garbage", "unknown"],

@@ -69,6 +69,18 @@ def test_faults_of_the_server_by_name(loadline, certificates):
         assert causes(loadline, peer.url, env=trust) == {"TLS: certificate expired": 4}
 
 
+def test_an_end_without_a_goodbye_is_an_end(loadline, certificates):
+    """TCP's end, without TLS's own before it, completes what is delimited by the end and nothing else."""
+
+    def once(text: bytes):
+        return lambda tls: (tls.recv(65536), tls.sendall(text))
+
+    with Tls(serve(certificates, "server"), once(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end")) as peer:
+        assert causes(loadline, peer.url, "-k") == {}
+    with Tls(serve(certificates, "server"), once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort")) as peer:
+        assert causes(loadline, peer.url, "-k") == {"connection closed before the answer was complete": 4}
+
+
 def test_http_1_is_offered(loadline, certificates):
     context = serve(certificates, "server")
     context.set_alpn_protocols(["h2", "http/1.1"])

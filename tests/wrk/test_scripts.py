@@ -455,6 +455,32 @@ def test_headers_for_every_request_of_a_test(loadline):
                 assert request.headers["x-own"] == ("step" if (what, request.path) == ("script.yml", "/") else "flag")
 
 
+def test_a_header_given_twice_or_usual_or_of_a_length(loadline):
+    with peers.Peer(peers.never) as silent:
+        for headers, why in [
+            (("Cookie: a=1", "cookie: b=2"), "-H `cookie` is there twice"),
+            (("Content-Length: 5",), "follows from the body"),
+            (("transfer-encoding: chunked",), "follows from the body"),
+        ]:
+            refused = loadline("run", silent.url, *[flag for text in headers for flag in ("-H", text)])
+            assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
+    heads = []
+
+    def hear(connection) -> None:
+        while head := connection.recv(65536):
+            heads.append(head.decode().lower())
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    with peers.Peer(hear) as peer:
+        loadline.write("script.yml", SCRIPT.format(url=peer.url))
+        for what in (peer.url, "script.yml"):
+            heads.clear()
+            loadline("run", what, *(["--once"] if what == peer.url else []), "-H", "X: y", "-H", "x: z", "-H", "User-Agent: me")
+            assert heads
+            for head in heads:
+                assert re.findall(r"^(?:x|user-agent): (.*)\r$", head, re.M) == ["y", "z", "me"], head
+
+
 def test_random_moments_at_a_rate(loadline, peer):
     def moments(seed: str) -> list:
         done = loadline("wrk", "-t1", "-c4", "-d2s", "-R200", "-D", "exp", peer.url, env={"LOADLINE_SEED": seed})

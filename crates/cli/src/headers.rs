@@ -1,6 +1,18 @@
-//! `-H 'Name: value'` of `loadline run`: headers for every request of the test. A header that a step sets itself stays the step's.
+//! `-H 'Name: value'` of `loadline run`: headers for every request of the test. A header that a step sets itself stays the step's; what
+//! a client calls itself where nobody says so is nobody's.
 
 use plan::{Plan, Request, Step, Template};
+
+/// What no command line can know of a body.
+const LENGTHS: [&str; 2] = ["content-length", "transfer-encoding"];
+/// Headers of which a request has one, or servers would take either.
+const ONCE: [&str; 5] = [
+    "authorization",
+    "content-type",
+    "cookie",
+    "host",
+    "user-agent",
+];
 
 /// Reads one header.
 ///
@@ -13,6 +25,14 @@ pub fn read(text: &str) -> Result<(String, String), String> {
     else {
         return Err(format!("-H `{text}` is no header: write 'Name: value'"));
     };
+    if LENGTHS
+        .iter()
+        .any(|length| name.eq_ignore_ascii_case(length))
+    {
+        return Err(format!(
+            "-H `{name}`: how long a body is follows from the body, leave it out"
+        ));
+    }
     if value.chars().any(char::is_control) {
         return Err(format!("-H `{name}`: its value holds a control character"));
     }
@@ -28,7 +48,15 @@ pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
         .iter()
         .map(|text| read(text))
         .collect::<Result<_, _>>()?;
-    for (name, value) in &headers {
+    for (number, (name, value)) in headers.iter().enumerate() {
+        let again = headers[..number]
+            .iter()
+            .any(|(known, _)| known.eq_ignore_ascii_case(name));
+        if again && ONCE.iter().any(|once| name.eq_ignore_ascii_case(once)) {
+            return Err(format!(
+                "-H `{name}` is there twice: a request has one of it"
+            ));
+        }
         if plan::is_secret_name(name) {
             plan.secrets.push(value.clone());
         }
@@ -52,12 +80,23 @@ fn steps(all: &mut [Step], headers: &[(String, String)]) {
 }
 
 fn set(request: &mut Request, headers: &[(String, String)]) {
+    let given = |name: &str| {
+        headers
+            .iter()
+            .any(|(given, _)| given.eq_ignore_ascii_case(name))
+    };
+    if given("user-agent") {
+        request.headers.retain(|(name, value)| {
+            !(name.eq_ignore_ascii_case("user-agent") && formats::is_usual_user_agent(value))
+        });
+    }
+    let own: Vec<String> = request
+        .headers
+        .iter()
+        .map(|(name, _)| name.to_ascii_lowercase())
+        .collect();
     for (name, value) in headers {
-        let known = request.headers.iter();
-        if !known
-            .clone()
-            .any(|(known, _)| known.eq_ignore_ascii_case(name))
-        {
+        if !own.contains(&name.to_ascii_lowercase()) {
             let value = Template::from(value.as_str());
             request.headers.push((name.clone(), value));
         }

@@ -22,9 +22,9 @@ pub fn can_be_read(plan: &Plan) {
     let path = Path::new(&path);
     if asked
         && plan.target.starts_with("https:")
-        && let Err(error) = std::fs::File::open(path)
+        && let Err(why) = certificates(path)
     {
-        log::warning(format_args!("{MACHINE}: {}: {error}", path.display()));
+        log::warning(format_args!("{MACHINE}: {}: {why}", path.display()));
     }
 }
 

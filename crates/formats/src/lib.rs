@@ -27,6 +27,22 @@ use plan::{Note, Plan, Problem};
 pub use detect::{Kind, detect};
 pub use url_plan::{UrlOptions, url_plan};
 
+/// What our own requests say of their client where nobody sets it.
+const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
+
+/// Whether this is what requests say of their client where nobody sets it: ours, or that of the tool whose script it is.
+#[must_use]
+pub fn is_usual_user_agent(value: &plan::Template) -> bool {
+    let usual = [
+        USER_AGENT,
+        artillery::USER_AGENT,
+        artillery::CLIENT_USER_AGENT,
+    ];
+    usual
+        .iter()
+        .any(|usual| *value == plan::Template::from(*usual))
+}
+
 /// Loads a test file, whatever it is, as far as this crate reads it: native plans and Artillery scripts.
 ///
 /// # Errors

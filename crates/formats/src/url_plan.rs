@@ -49,10 +49,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
     // Not through the template's reader: braces in a URL are braces.
     let mut request = Request::new("GET", Template::from(path.as_str()), &path);
-    request.headers = vec![(
-        "user-agent".into(),
-        Template::from(concat!("loadline/", env!("CARGO_PKG_VERSION"))),
-    )];
+    request.headers = vec![("user-agent".into(), Template::from(crate::USER_AGENT))];
     request.basic_auth = user.map(|(name, password)| {
         (
             Template::from(name.as_str()),

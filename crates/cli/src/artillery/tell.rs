@@ -38,6 +38,14 @@ fn page(file: &Path, output: Option<PathBuf>) -> Result<(), String> {
         path.push(".html");
         path.into()
     });
+    // The original writes over its own report; nobody who asked for a page wants to lose the figures.
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(&output).is_some() && place(&output) == place(file) {
+        return Err(format!(
+            "{}: the page would take the place of the report that it is made of: name another file behind -o",
+            output.display()
+        ));
+    }
     derived::write_page(&output, &page).map_err(|error| error.to_string())?;
     log::say_as_is(&told);
     log::out(&format!("Report generated: {}\n", output.display()));

@@ -52,7 +52,12 @@ impl Stream {
             #[cfg(test)]
             Stream::Simulated(connection) => connection.poll_read(cx, &mut buf),
         };
-        polled.map_ok(|()| buf.filled().len())
+        match polled {
+            // Many servers end a TLS connection without saying so first: that is an end like TCP's, and whether it completes an
+            // answer its head decides.
+            Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
+            polled => polled.map_ok(|()| buf.filled().len()),
+        }
     }
 
     /// Writes what fits.

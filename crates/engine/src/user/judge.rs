@@ -69,7 +69,7 @@ impl User<'_> {
                     return (Ended::None(fault), Err(End::Fault(fault, Some(step.index))));
                 }
                 Unreadable::Unknown(encoding) => format!("encoding {encoding} is not supported"),
-                Unreadable::Broken(encoding) => format!("the body is no {encoding}"),
+                Unreadable::Broken(encoding) => format!("the body is broken {encoding}"),
             };
             ongoing.unexpected = Some(what);
             let failure = status_failure(step, rules.status_fails, answer.status)

@@ -240,7 +240,7 @@ impl User<'_> {
                 End::Unsendable("ERR_INVALID_URL".to_owned(), Fault::BadUrl, index)
             }
             BuildError::Header(_) => End::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared),
-            BuildError::File(name) => End::Named(name.to_owned(), Fault::Declared),
+            BuildError::File(name) => End::Unsendable(name.to_owned(), Fault::Declared, index),
         }
     }
 

@@ -63,6 +63,16 @@ pub const DIFFERENCES: &[Difference] = &[
         "behind the `parallel`",
     ),
     differ(
+        "a step of a `parallel` with a `cookie` of its own",
+        "steps that are sent later send it too",
+        "sends it alone; the others have it behind the `parallel`",
+    ),
+    differ(
+        "`artillery report x.json -o x.json`",
+        "the page takes the place of the report",
+        "refused",
+    ),
+    differ(
         "a file named by a captured value in `fromFile`",
         "is sent, whichever it is",
         "refused: an answer must not choose a file of this machine",

@@ -18,6 +18,11 @@ use crate::{
     findings::Findings,
 };
 
+/// What requests say of their client where neither script nor step sets it.
+pub(crate) const USER_AGENT: &str = "Artillery (https://artillery.io)";
+/// What Artillery's client calls itself as soon as the script has default headers of its own.
+pub(crate) const CLIENT_USER_AGENT: &str = "got (https://github.com/sindresorhus/got)";
+
 /// Loads a script with its configuration, environment and tables.
 ///
 /// # Errors

@@ -5,13 +5,10 @@ use serde_json::Value;
 
 use super::Translator;
 use crate::{
-    artillery::{keys::Level, set_header},
+    artillery::{CLIENT_USER_AGENT, USER_AGENT, keys::Level, set_header},
     yaml::{Entry, Node},
 };
 
-const USER_AGENT: &str = "Artillery (https://artillery.io)";
-/// What Artillery's client calls itself as soon as the script has default headers of its own.
-const CLIENT_USER_AGENT: &str = "got (https://github.com/sindresorhus/got)";
 const CLIENT_ERROR: &str = "ERR_GOT_REQUEST_ERROR";
 
 impl Translator<'_> {

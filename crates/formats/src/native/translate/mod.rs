@@ -61,10 +61,7 @@ pub(super) fn translate(
         },
         env: Value::Object(env.collect::<Map<_, _>>()),
         env_used: BTreeSet::new(),
-        headers: vec![(
-            "user-agent".into(),
-            Template::from(concat!("loadline/", env!("CARGO_PKG_VERSION"))),
-        )],
+        headers: vec![("user-agent".into(), Template::from(crate::USER_AGENT))],
         follow_redirects: true,
     };
     t.plan(root)
