@@ -69,7 +69,8 @@ const SEEN: u64 = 10_000;
 const SETTLED_NS: u64 = 10_000_000_000;
 const SETTLED: u64 = 200;
 
-/// Judges the measurement; none when there was nothing to measure, or while a run is too young to be stamped.
+/// Judges the measurement; none when there was nothing to measure, while a run is too young to be stamped, and of a trial that no
+/// fault of the generator kept from being one.
 #[must_use]
 pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
@@ -108,7 +109,17 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
+    // One iteration to try a test out is no measurement: nobody judges by its times, unless there are criteria.
+    let is_trial = run.manifest.load.model == Model::Once && run.manifest.criteria.is_empty();
+    if is_trial {
+        m.late_ns.clear();
+        m.first_bad_ns = None;
+    }
+    let bound = if is_trial { u64::MAX } else { bound };
     let invalid = effects(run, &m, (&all.slot.counters, is_closed), bound);
+    if is_trial && invalid.is_empty() {
+        return None;
+    }
     if !invalid.is_empty() {
         m.verdict = "INVALID".into();
         m.reasons = invalid;

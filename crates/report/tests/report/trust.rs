@@ -361,3 +361,23 @@ fn a_young_run_is_not_stamped() {
     assert_eq!(stamped.first().map(|ns| ns / SECOND), Some(10));
     assert!(stamped.len() > 5);
 }
+
+#[test]
+fn one_iteration_without_criteria_is_a_trial() {
+    let late = Told {
+        seconds: 1,
+        each_second: 1,
+        late_ns: |_| 70 * MS,
+        ..HEALTHY
+    };
+    let once = |criteria: &[&str]| {
+        let mut plan = plan(criteria);
+        plan.load = Load::Once;
+        analysis::summarise(&late.run(&plan, &HostSample::default()))
+    };
+    let trial = once(&[]);
+    assert_eq!((trial.measurement, trial.exit_code), (None, 0));
+    let judged = once(&["max < 50ms"]);
+    assert_eq!(judged.measurement.unwrap().verdict, "INVALID");
+    assert_eq!(judged.exit_code, 4);
+}
