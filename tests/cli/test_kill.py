@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import until
 
+pytestmark = pytest.mark.alone
+
 PLAN = """
 loadline: 1
 target: http://unused.invalid

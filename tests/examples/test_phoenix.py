@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 EXAMPLE = Path(__file__).parent.parent.parent / "examples/phoenix-sum"
 SCRIPT = EXAMPLE / "sum.lua"
 

@@ -4,7 +4,10 @@ import subprocess
 import time
 
 import peers
+import pytest
 from conftest import LOADLINE
+
+pytestmark = pytest.mark.alone
 
 SILENT = """
 loadline: 1

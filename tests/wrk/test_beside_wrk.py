@@ -11,6 +11,8 @@ import recording
 from conftest import LOADLINE
 from needs import need
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(autouse=True, scope="module")
 def original() -> None:
@@ -154,7 +156,6 @@ def test_connections_closed_after_each_answer(loadline):
     assert reports[0] == reports[1]
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("answers", [0, 3])
 def test_connections_dropped_after_some_answers_or_none(loadline, answers):
     """No back-off: so many connections as the original opens, up to what a busy machine takes from either."""
