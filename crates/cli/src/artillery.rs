@@ -23,7 +23,7 @@ use report::artillery::{Console, Zone, error_text, judged_text, test_run_id};
 
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
-    exit, exports, hosts, live, log, memory, native, render,
+    exit, exports, hosts, inputs, live, log, memory, render,
     session::{self, Ended, Observer, Setup},
     setup, terminal, trust,
 };
@@ -97,7 +97,7 @@ fn run_quick(args: &ArtilleryQuick) -> u8 {
         output: args.output.as_deref(),
         quiet: args.quiet,
     };
-    let environment = native::environment();
+    let environment = inputs::environment();
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
         let inputs = Inputs {
@@ -124,7 +124,7 @@ impl Manner<'_> {
         load: impl FnOnce(&str) -> Result<Plan, LoadErrors>,
     ) -> u8 {
         let seed = match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
-            Err(_) => native::random_seed(),
+            Err(_) => inputs::random_seed(),
             Ok(Ok(seed)) => seed,
             Ok(Err(_)) => {
                 log::error("LOADLINE_SEED is not a whole number");

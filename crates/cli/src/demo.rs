@@ -3,14 +3,14 @@
 
 use std::process::Command;
 
-use crate::{args, exit, labs::LabProcess, log, native};
+use crate::{args, exit, inputs, labs::LabProcess, log};
 
 /// The test that the demo runs, as a user would have it on disk.
 const SCRIPT: &str = include_str!("../../../examples/medplum/demo.yml");
 
 /// Runs `loadline demo`.
 pub fn command(args: &args::Demo) -> u8 {
-    let token = format!("demo-{:012x}", native::random_seed());
+    let token = format!("demo-{:012x}", inputs::random_seed());
     let lab = match LabProcess::start(&format!("fhir?token={token}")) {
         Ok(lab) => lab,
         Err(error) => {

@@ -13,12 +13,14 @@ mod frame;
 mod headers;
 mod hosts;
 mod imported;
+mod inputs;
 mod labs;
 mod live;
 mod log;
 mod memory;
 mod native;
 mod render;
+mod rerender;
 mod selftest;
 mod session;
 mod setup;
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
         // Only reached by way of `loadline help`.
         args::Command::Wrk { arguments } => wrk::door(formats::wrk::Persona::Wrk, &arguments),
         args::Command::Lab(lab) => labs::command(&lab),
-        args::Command::Report(report) => render::command(&report),
+        args::Command::Report(report) => rerender::command(&report),
         args::Command::Artillery(artillery) => artillery::command(artillery),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),

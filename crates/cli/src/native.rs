@@ -13,7 +13,7 @@ use plan::{
 use crate::{
     args, exit,
     exports::{self, Exports},
-    headers, hosts,
+    headers, hosts, inputs,
     labs::{LabProcess, NotStarted},
     live, log, memory, render,
     session::{self, Setup},
@@ -179,7 +179,7 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
         return Err(vec![problem].into());
     }
     let hosts = hosts::native(&args.allow_host, &plan)?;
-    let seed = args.seed.unwrap_or_else(random_seed);
+    let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
         return Err(Stop::bad_input(
             "the load plans no arrivals: there would be nothing to measure",
@@ -330,7 +330,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         environment: args.environment.clone(),
         target: target.map(ToOwned::to_owned),
         insecure: args.insecure,
-        process_env: environment(),
+        process_env: inputs::environment(),
         test_id: String::new(),
         native: true,
         memory: Some(flags.memory),
@@ -487,35 +487,4 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
         return exit::COULD_NOT_RUN;
     }
     ended.signal.map_or(page.summary.exit_code, exit::of_signal)
-}
-
-/// The environment, for `{{ $env.NAME }}`; names and values that are not text cannot be written in a test file.
-#[must_use]
-pub fn environment() -> Vec<(String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
-}
-
-/// The seed behind another tool's door: `LOADLINE_SEED`, or a random one.
-///
-/// # Errors
-/// One line, when it is no number.
-pub fn seed_beside_a_door() -> Result<u64, &'static str> {
-    match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
-        Err(_) => Ok(random_seed()),
-        Ok(Ok(seed)) => Ok(seed),
-        Ok(Err(_)) => Err("LOADLINE_SEED is not a whole number"),
-    }
-}
-
-/// A new seed for each run: the process and the clock are as random as a load test needs.
-#[must_use]
-pub fn random_seed() -> u64 {
-    // JavaScript's JSON readers hold 53 bits; a seed that cannot be copied from a report would be useless.
-    let now = engine::clock::wall_ns();
-    now.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .rotate_left(17)
-        .wrapping_add(u64::from(std::process::id()))
-        >> 11
 }

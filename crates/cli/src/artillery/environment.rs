@@ -4,11 +4,11 @@ use std::path::Path;
 
 use formats::dotenv;
 
-use crate::{log, native};
+use crate::{inputs, log};
 
 /// The environment, with the variables of a file that it does not have yet. A file that cannot be read is only told.
 pub fn with(file: Option<&Path>) -> Vec<(String, String)> {
-    let mut environment = native::environment();
+    let mut environment = inputs::environment();
     let Some(file) = file else {
         return environment;
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use audit::{as_run, import};
 use report::{
-    artillery::{Zone, retold},
+    artillery::{Zone, rerendered},
     derived,
 };
 
@@ -26,7 +26,7 @@ fn page(file: &Path, output: Option<PathBuf>) -> Result<(), String> {
     let name = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|error| format!("{name}: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
-    let told = retold(&text, &Zone::of_machine(), terminal::columns())
+    let told = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;
     // A file of Artillery 1 has other fields: what the terminal shows of it is what is understood of it.
     let import = import::read(&text)

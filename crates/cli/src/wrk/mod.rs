@@ -93,7 +93,7 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     })?;
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
-    let seed = crate::native::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
+    let seed = crate::inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let test = Test::ready(command, Strictness::AsWrk, &stop).map_err(told)?;
     let setup = Setup {
         door: "wrk",

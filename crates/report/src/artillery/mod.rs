@@ -8,7 +8,7 @@ mod layout;
 mod metrics;
 mod number;
 mod periods;
-mod retell;
+mod rerender;
 mod test_run_id;
 mod zone;
 
@@ -21,7 +21,7 @@ use layout::Layout;
 use metrics::Metrics;
 use periods::Periods;
 use record::{Manifest, PhaseFacts, Run};
-pub use retell::{RetellError, retold};
+pub use rerender::{RerenderError, rerendered};
 pub use test_run_id::test_run_id;
 pub use zone::Zone;
 

@@ -11,21 +11,21 @@ use super::{
 
 /// Why a file cannot be told again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RetellError {
+pub enum RerenderError {
     /// It is no JSON: line, column and what the reader says.
     NotJson(usize, usize, String),
     /// It is JSON, and something else.
     NotAReport(&'static str),
 }
 
-impl std::fmt::Display for RetellError {
+impl std::fmt::Display for RerenderError {
     /// To be put right behind the file's name.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            RetellError::NotJson(line, column, why) => {
+            RerenderError::NotJson(line, column, why) => {
                 write!(f, ":{line}:{column}: this is not JSON: {why}")
             }
-            RetellError::NotAReport(why) => write!(
+            RerenderError::NotAReport(why) => write!(
                 f,
                 ": this is no report of Artillery's: {why} (`artillery run -o FILE` writes one)"
             ),
@@ -33,25 +33,25 @@ impl std::fmt::Display for RetellError {
     }
 }
 
-impl std::error::Error for RetellError {}
+impl std::error::Error for RerenderError {}
 
 /// The summary of a report file.
 ///
 /// # Errors
 /// When the text is no such file.
-pub fn retold(text: &str, zone: &Zone, width: usize) -> Result<String, RetellError> {
+pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, RerenderError> {
     let report: Value = serde_json::from_str(text).map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
-        RetellError::NotJson(error.line(), error.column(), why.to_owned())
+        RerenderError::NotJson(error.line(), error.column(), why.to_owned())
     })?;
     let Value::Object(report) = report else {
-        return Err(RetellError::NotAReport("it is no object"));
+        return Err(RerenderError::NotAReport("it is no object"));
     };
     let aggregate = match report.get("aggregate") {
         Some(Value::Object(aggregate)) => aggregate,
-        Some(_) => return Err(RetellError::NotAReport("its `aggregate` is no object")),
-        None => return Err(RetellError::NotAReport("it has no `aggregate`")),
+        Some(_) => return Err(RerenderError::NotAReport("its `aggregate` is no object")),
+        None => return Err(RerenderError::NotAReport("it has no `aggregate`")),
     };
     let number = |key: &str| aggregate.get(key).and_then(Value::as_f64);
     let (figures, at_ms) = if aggregate.contains_key("scenariosCreated") {
@@ -59,7 +59,7 @@ pub fn retold(text: &str, zone: &Zone, width: usize) -> Result<String, RetellErr
     } else if aggregate.contains_key("counters") {
         (newer(aggregate)?, number("lastMetricAt"))
     } else {
-        return Err(RetellError::NotAReport(
+        return Err(RerenderError::NotAReport(
             "its `aggregate` has neither `counters` nor `scenariosCreated`",
         ));
     };
@@ -83,7 +83,7 @@ fn sorted(mut figures: Figures) -> Figures {
     figures
 }
 
-fn newer(aggregate: &Map<String, Value>) -> Result<Figures, RetellError> {
+fn newer(aggregate: &Map<String, Value>) -> Result<Figures, RerenderError> {
     let mut figures = Figures::new();
     for (name, value) in section(aggregate, "counters")? {
         figures.push((name.clone(), Shown::Value(text(value))));
@@ -99,7 +99,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<Figures, RetellError> {
     };
     for (name, value) in summaries {
         let Value::Object(statistics) = value else {
-            return Err(RetellError::NotAReport(
+            return Err(RerenderError::NotAReport(
                 "one of its `summaries` is no object",
             ));
         };
@@ -112,11 +112,11 @@ fn newer(aggregate: &Map<String, Value>) -> Result<Figures, RetellError> {
 fn section<'a>(
     aggregate: &'a Map<String, Value>,
     key: &str,
-) -> Result<Vec<(&'a String, &'a Value)>, RetellError> {
+) -> Result<Vec<(&'a String, &'a Value)>, RerenderError> {
     match aggregate.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Object(entries)) => Ok(entries.iter().collect()),
-        Some(_) => Err(RetellError::NotAReport(
+        Some(_) => Err(RerenderError::NotAReport(
             "one of `counters`, `rates` and `summaries` is no object",
         )),
     }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn told(report: &Value) -> String {
-        match retold(&report.to_string(), &Zone::fixed(0), 50) {
+        match rerendered(&report.to_string(), &Zone::fixed(0), 50) {
             Ok(text) => text,
             Err(error) => format!("{error}"),
         }
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_is_no_report() {
-        let odd = |text: &str| retold(text, &Zone::fixed(0), 79).map_err(|e| e.to_string());
+        let odd = |text: &str| rerendered(text, &Zone::fixed(0), 79).map_err(|e| e.to_string());
         for (text, why) in [
             ("", ":1:0: this is not JSON: EOF while parsing a value"),
             ("{\n  \"a\": }", ":2:8: this is not JSON: expected value"),
@@ -303,7 +303,7 @@ mod tests {
                 "counters": {name.clone(): n}, "rates": {name.clone(): "x"}, "summaries": {name: {"min": n, "p95": [], "max": null}},
                 "lastMetricAt": at,
             }});
-            let _ = retold(&report.to_string(), &Zone::fixed(0), 79);
+            let _ = rerendered(&report.to_string(), &Zone::fixed(0), 79);
         }
     }
 }
