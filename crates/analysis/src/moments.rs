@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::{Kind, interval::Gauge};
 
-use record::{Part, Row, Run};
+use record::{IntervalRow, Part, Run};
 
 /// One point of the run.
 pub struct Moment<'a> {
@@ -16,14 +16,14 @@ pub struct Moment<'a> {
     /// All iterations.
     pub iterations: Part,
     /// The intervals in it.
-    pub rows: Vec<&'a Row>,
+    pub rows: Vec<&'a IntervalRow>,
 }
 
 /// The points of a run, in order: unpacking them takes most of the time of everything that is computed from them.
 #[must_use]
 pub fn of(run: &Run) -> Vec<Moment<'_>> {
     let history = &run.totals.history;
-    let mut rows: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
+    let mut rows: BTreeMap<u64, Vec<&IntervalRow>> = BTreeMap::new();
     for row in run.totals.rows.values() {
         let number = history.all.point_of(history.second(row.span.0));
         rows.entry(number).or_default().push(row);
@@ -58,12 +58,12 @@ impl Moment<'_> {
     }
 
     /// A run-wide count, added up.
-    pub fn sum(&self, figure: impl Fn(&Row) -> u64) -> u64 {
+    pub fn sum(&self, figure: impl Fn(&IntervalRow) -> u64) -> u64 {
         self.rows.iter().map(|row| figure(row)).sum()
     }
 
     /// A level's samples: mean and largest; none without samples.
-    pub fn level(&self, gauge: impl Fn(&Row) -> Gauge) -> Option<(f64, u64)> {
+    pub fn level(&self, gauge: impl Fn(&IntervalRow) -> Gauge) -> Option<(f64, u64)> {
         let gauges = self.rows.iter().map(|row| gauge(row));
         let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {
             (n + gauge.samples, sum + gauge.sum, gauge.max.max(max))

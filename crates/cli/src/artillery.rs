@@ -426,7 +426,7 @@ impl Observer for Screen {
             Line::Log { text, .. } => log::out(&format!("{text}\n")),
             Line::Trace(text) => log::out(text),
             // What a script prints itself is no part of the console that `--quiet` silences.
-            Line::Judged(judged) => {
+            Line::Expectation(judged) => {
                 if let Some(print) = self.expect {
                     log::out(&judged_text(judged, print));
                 }

@@ -468,7 +468,8 @@ fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
     let mut failure = test.as_ref().and_then(wrk::Test::failure);
     let stuck = matches!(ended.error, Some(RunError::Stuck(_)));
     if let (Some(test), None, false) = (&test, &failure, stuck) {
-        let report = report::wrk::Report::from_part(part, ended.runtime_ns(), &ready.plan.target);
+        let report =
+            report::wrk::WrkReport::from_part(part, ended.runtime_ns(), &ready.plan.target);
         failure = test.done(&report).err();
         script::lua::flush_output();
     }

@@ -59,7 +59,7 @@ pub fn command(args: &args::Report) -> u8 {
         log::out(&artillery::again(&run));
     }
     if run.manifest.door == "wrk" {
-        log::out(&report::wrk::Report::of(&run, None).replay());
+        log::out(&report::wrk::WrkReport::of(&run, None).replay());
         log::out("\n");
     }
     let shown = render::show(&run, &page, args.json.as_deref());

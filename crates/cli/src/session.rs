@@ -292,7 +292,7 @@ pub fn without_secrets(redactor: &mut Redactor, line: Line) -> Option<Line> {
             return None;
         }
         Line::Remark(text) => Line::Remark(redactor.text(&text)),
-        judged @ Line::Judged(_) => judged,
+        judged @ Line::Expectation(_) => judged,
     })
 }
 

@@ -77,7 +77,7 @@ impl Observer for Progress {
             Line::Log { text, .. } => log::out(&format!("{text}\n")),
             Line::Trace(text) => log::out(text),
             // Natively, expectations are checks: counted, not printed.
-            Line::Judged(_) | Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
+            Line::Expectation(_) | Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
         }
     }
 }

@@ -241,7 +241,7 @@ fn stalling(service: u64, stall: u64, every: u64) -> Model {
 
 fn response_ms(intervals: &[Interval], q: f64) -> f64 {
     match Times::of(&total(intervals, label::ALL), Kind::Response).quantile(q) {
-        measure::summary::Figure::Ns(ns) => ns as f64 / MILLISECOND as f64,
+        measure::summary::Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
         other => panic!("{other:?}"),
     }
 }
@@ -344,11 +344,11 @@ fn never_answered_requests_time_out_and_are_counted() {
     assert_eq!((all.issued, all.ok, all.without_answer()), (6000, 5940, 60));
     let times = Times::of(&total(&intervals, label::ALL), Kind::Response);
     assert!(
-        matches!(times.quantile(0.995), measure::summary::Figure::NoAnswer(ns) if ns >= 2 * SECOND)
+        matches!(times.quantile(0.995), measure::summary::Quantile::NoAnswer(ns) if ns >= 2 * SECOND)
     );
     assert!(matches!(
         times.quantile(0.98),
-        measure::summary::Figure::Ns(_)
+        measure::summary::Quantile::Ns(_)
     ));
 }
 

@@ -11,7 +11,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use measure::{Recorder, interval::Snapshot, judged::Judged};
+use measure::{Recorder, expectation::ExpectedAnswer, interval::Snapshot};
 use plan::{
     mutant::{self, Mutant},
     rng::{Purpose, Rng},
@@ -57,7 +57,7 @@ pub enum Line {
         secrets: Vec<String>,
     },
     /// What was found of an answer.
-    Judged(Box<Judged>),
+    Expectation(Box<ExpectedAnswer>),
     /// What ended a virtual user, where the test wants to be told.
     Error(String),
     /// A part of a trace: several lines.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::{
     Histogram,
     histogram::rank_of,
-    summary::{Figure, Times},
+    summary::{Quantile, Times},
 };
 
 /// More windows than this are joined in pairs.
@@ -159,10 +159,12 @@ fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
     let none_above = unanswered == 0 && answered.max().is_none_or(|max| max <= bound);
     let none_below = answered.min().is_none_or(|min| min > bound);
     match samples.quantile(q) {
-        Figure::Ns(x) if x <= bound / FAR => (is_common || none_above).then_some(Standing::Below),
-        Figure::Ns(x) if x / FAR < bound => None,
-        Figure::Empty => None,
-        Figure::Ns(_) | Figure::NoAnswer(_) => (is_common || none_below).then_some(Standing::Above),
+        Quantile::Ns(x) if x <= bound / FAR => (is_common || none_above).then_some(Standing::Below),
+        Quantile::Ns(x) if x / FAR < bound => None,
+        Quantile::Empty => None,
+        Quantile::Ns(_) | Quantile::NoAnswer(_) => {
+            (is_common || none_below).then_some(Standing::Above)
+        }
     }
 }
 

@@ -8,10 +8,10 @@
 pub mod confidence;
 pub mod cuts;
 pub mod door;
+pub mod expectation;
 mod fault_names;
 pub mod histogram;
 pub mod interval;
-pub mod judged;
 pub mod label;
 pub mod outcome;
 pub mod packed;

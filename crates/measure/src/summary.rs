@@ -5,7 +5,7 @@ use crate::{Histogram, Kind, Outcome, Slot, histogram};
 
 /// A figure of a distribution in which some values are unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
+pub enum Quantile {
     /// Nothing was measured.
     Empty,
     /// Nanoseconds.
@@ -47,19 +47,19 @@ impl Times {
 
     /// The quantile over all, the unanswered ranking last.
     #[must_use]
-    pub fn quantile(&self, q: f64) -> Figure {
+    pub fn quantile(&self, q: f64) -> Quantile {
         let Some(rank) = histogram::rank_of(q, self.count()) else {
-            return Figure::Empty;
+            return Quantile::Empty;
         };
         match self.answered.at_rank(rank) {
-            Some(ns) => Figure::Ns(ns),
-            None => Figure::NoAnswer(self.unanswered.min().unwrap_or(0)),
+            Some(ns) => Quantile::Ns(ns),
+            None => Quantile::NoAnswer(self.unanswered.min().unwrap_or(0)),
         }
     }
 
     /// The largest value, unknown as soon as one answer is missing.
     #[must_use]
-    pub fn max(&self) -> Figure {
+    pub fn max(&self) -> Quantile {
         self.quantile(1.0)
     }
 }
@@ -75,9 +75,9 @@ mod tests {
         slot.record(Kind::Response, Outcome::None, 5);
         slot.record(Kind::Response, Outcome::None, 7);
         let times = Times::of(&slot, Kind::Response);
-        assert_eq!(times.quantile(0.98), Figure::Ns(980));
-        assert_eq!(times.quantile(0.99), Figure::NoAnswer(5));
-        assert_eq!(times.max(), Figure::NoAnswer(5));
-        assert_eq!(Times::default().quantile(0.5), Figure::Empty);
+        assert_eq!(times.quantile(0.98), Quantile::Ns(980));
+        assert_eq!(times.quantile(0.99), Quantile::NoAnswer(5));
+        assert_eq!(times.max(), Quantile::NoAnswer(5));
+        assert_eq!(Times::default().quantile(0.5), Quantile::Empty);
     }
 }

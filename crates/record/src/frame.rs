@@ -127,7 +127,7 @@ impl Frame {
 
     /// The interval's row in the run's history.
     #[must_use]
-    pub fn row(&self) -> Row {
+    pub fn row(&self) -> IntervalRow {
         let mut all = Counters::default();
         let mut failed_by_status = [0; 5];
         let (mut lateness, mut stalls): (Histogram, Histogram) = Default::default();
@@ -145,7 +145,7 @@ impl Frame {
         // Kept for every interval of the run: only what is small.
         all.codes = Tally::default();
         all.faults = Tally::default();
-        Row {
+        IntervalRow {
             index: self.index,
             span: self.span,
             phase: self.phase,
@@ -163,7 +163,7 @@ impl Frame {
 
 /// The run-wide figures of one interval, kept for every interval of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row {
+pub struct IntervalRow {
     /// Which, from 0.
     pub index: u64,
     /// Start and end, in nanoseconds from the start of the test.
@@ -188,9 +188,9 @@ pub struct Row {
     pub stall_p99_ns: Option<u64>,
 }
 
-impl Row {
+impl IntervalRow {
     /// Adds another process's row of the same interval.
-    pub(super) fn add(&mut self, other: &Row) {
+    pub(super) fn add(&mut self, other: &IntervalRow) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.all.add(&other.all);
         for (mine, n) in self.failed_by_status.iter_mut().zip(other.failed_by_status) {

@@ -32,7 +32,7 @@ pub use begin::Started;
 pub use begin::utc;
 pub use event::{Event, EventKind, FirstError};
 pub use extent::Cut;
-pub use frame::{Frame, HostSample, Part, Row};
+pub use frame::{Frame, HostSample, IntervalRow, Part};
 pub use frames::Frames;
 pub use host::Host;
 pub use manifest::{

@@ -17,7 +17,7 @@ use measure::{
 };
 
 use super::{
-    Cut, Event, Frame, Frames, Manifest, Part, Reader, RecordError, Row, SCHEMA, State,
+    Cut, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, SCHEMA, State,
     door::DoorLine,
     place,
     read::{things, unreadable_things},
@@ -53,7 +53,7 @@ pub struct Totals {
     /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), Part>,
     /// By interval.
-    pub rows: BTreeMap<u64, Row>,
+    pub rows: BTreeMap<u64, IntervalRow>,
     /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
     /// Of several processes, those of one second in one.
     pub windows: BTreeMap<(LabelId, Kind), Windows>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::figures::Sampled;
 use crate::moments::Moment;
-use record::Row;
+use record::IntervalRow;
 
 /// A figure per point; none where there is none.
 pub type Column = Vec<Option<f64>>;
@@ -207,7 +207,7 @@ impl Columns {
 
     fn generator(&mut self, moment: &Moment<'_>, workers: usize) {
         let length = moment.length_ns() as f64;
-        let figure = |of: fn(&Row) -> &Vec<u64>, worker: usize| {
+        let figure = |of: fn(&IntervalRow) -> &Vec<u64>, worker: usize| {
             let known = moment.rows.iter().filter_map(|row| of(row).get(worker));
             let (n, sum) = known.fold((0, 0), |(n, sum), ns| (n + 1, sum + ns));
             (n > 0).then_some(sum as f64 / length)

@@ -10,7 +10,7 @@ use crate::{
     figures::{Figure, Sampled, per_second},
     moments::Moment,
 };
-use record::{Model, Part, PhaseFacts, Row, Run};
+use record::{IntervalRow, Model, Part, PhaseFacts, Run};
 
 /// Whoever is done sooner after the load needs no telling.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
@@ -94,8 +94,9 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
         return None;
     }
     let rows = run.totals.rows.values();
-    let (during, after): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| row.span.0 < from_ns);
-    let errors = |row: &&Row| row.all.failed + row.all.without_answer();
+    let (during, after): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
+        rows.partition(|row| row.span.0 < from_ns);
+    let errors = |row: &&IntervalRow| row.all.failed + row.all.without_answer();
     Some(AfterLoad {
         from_ns,
         under_way: under_way(&during),
@@ -107,7 +108,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
 }
 
 /// Requests begun and not ended in these intervals, which are all from the start of the run on.
-fn under_way(rows: &[&Row]) -> u64 {
+fn under_way(rows: &[&IntervalRow]) -> u64 {
     let issued: u64 = rows.iter().map(|row| row.all.issued).sum();
     let ended: u64 = rows.iter().map(|row| row.all.ended()).sum();
     issued.saturating_sub(ended)
@@ -136,7 +137,7 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
         last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
     });
     let light = run.totals.rows.values();
-    let until_end: Vec<&Row> = light.filter(|row| row.span.0 < end_ns).collect();
+    let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
     let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
     let length_ns = end_ns - start_ns;
     Some(Peak {

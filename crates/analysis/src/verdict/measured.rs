@@ -16,7 +16,7 @@ use plan::{
 
 use record::{
     Part, Run,
-    history::{Line, Point},
+    history::{Curve, Point},
     units,
 };
 
@@ -366,7 +366,7 @@ impl Scope<'_> {
     /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
     fn parts_over_time(&self, kind: Kind) -> Vec<Times> {
         let history = &self.run.totals.history;
-        let lines: Vec<&Line> = match &self.labels {
+        let lines: Vec<&Curve> = match &self.labels {
             None => vec![&history.all],
             Some(labels) => labels
                 .iter()
@@ -375,7 +375,7 @@ impl Scope<'_> {
         };
         let mut points: Vec<Point> = lines
             .into_iter()
-            .flat_map(Line::points)
+            .flat_map(Curve::points)
             .map(|(_, point)| point)
             .filter(|point| self.reaches(point.span))
             .collect();

@@ -4,12 +4,12 @@
 use measure::{
     Fault, Kind, label,
     slot::Counters,
-    summary::{Figure, Times},
+    summary::{Quantile, Times},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use record::{Model, Row, Run, units};
+use record::{IntervalRow, Model, Run, units};
 
 use crate::figures::{Arrivals, Requests};
 
@@ -85,8 +85,8 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     let (lateness, stalls) = (own(Kind::Lateness), own(Kind::Stall));
     let is_closed = run.manifest.load.model == Model::Closed;
     let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
-        Figure::Ns(ns) | Figure::NoAnswer(ns) => ns,
-        Figure::Empty => 0,
+        Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
+        Quantile::Empty => 0,
     };
     let bound = LATE_NS.max((reported as f64 * LATE_SHARE) as u64);
     let mut m = Measurement {
@@ -220,7 +220,7 @@ fn sent(arrivals: &Arrivals) -> Option<f64> {
 }
 
 /// The intervals that are marked, neighbours joined.
-fn stretches(run: &Run, is_bad: impl Fn(&Row) -> bool) -> Vec<(u64, u64)> {
+fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)> {
     let mut stretches: Vec<(u64, u64)> = Vec::new();
     for row in run.totals.rows.values().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
@@ -233,7 +233,7 @@ fn stretches(run: &Run, is_bad: impl Fn(&Row) -> bool) -> Vec<(u64, u64)> {
 }
 
 /// The busiest worker's share of a core over some intervals.
-fn busiest<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut work: Vec<u64> = Vec::new();
     for row in rows {
@@ -247,7 +247,7 @@ fn busiest<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
 }
 
 /// The largest share of the time for which a worker was ready to run and did not.
-fn most_waiting<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut waiting: Vec<u64> = Vec::new();
     for row in rows {
@@ -262,12 +262,12 @@ fn most_waiting<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
 
 /// Why the generator was late, or held up, and when.
 fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
-    let inside = |row: &&Row| {
+    let inside = |row: &&IntervalRow| {
         stretches
             .iter()
             .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
     };
-    let rows: Vec<&Row> = run.totals.rows.values().filter(inside).collect();
+    let rows: Vec<&IntervalRow> = run.totals.rows.values().filter(inside).collect();
     let time: u64 = rows.iter().map(|row| row.host_length_ns()).sum();
     let share = |ns: u64| (ns as f64 / time.max(1) as f64).min(1.0);
     let steal = share(

@@ -1,7 +1,7 @@
 //! The periods of another tool's run, as points. A tool that counts since the start has the difference between two periods in a
 //! point; where it prints no moments there are no points.
 
-use crate::import::{Report, Tool};
+use crate::import::{PrintedReport, Tool};
 
 use analysis::{
     series::{Columns, Distribution, Heat, SCHEMA, Series},
@@ -14,7 +14,7 @@ use super::figures::{bad_codes, failed, stats, whole};
 const PERIOD_S: f64 = 10.0;
 
 /// When the run began, in seconds since 1970.
-pub fn began_s(report: &Report) -> Option<f64> {
+pub fn began_s(report: &PrintedReport) -> Option<f64> {
     let first = report.periods.first().and_then(moment_s);
     match report.tool {
         // The first line of a history is written when the first second is over.
@@ -24,7 +24,7 @@ pub fn began_s(report: &Report) -> Option<f64> {
 }
 
 /// How long it went on, in nanoseconds; 0 when that is not known.
-pub fn elapsed_ns(report: &Report) -> u64 {
+pub fn elapsed_ns(report: &PrintedReport) -> u64 {
     if let Some(span) = &report.span {
         return (span.seconds.value * 1e9) as u64;
     }
@@ -45,26 +45,26 @@ pub fn elapsed_ns(report: &Report) -> u64 {
 }
 
 /// When a period began (Artillery), or was written (Locust).
-fn moment_s(period: &Report) -> Option<f64> {
+fn moment_s(period: &PrintedReport) -> Option<f64> {
     period.began_s.or_else(|| period.title.parse().ok())
 }
 
 /// Whether the percentiles of a history are those of its last seconds. Locust writes those only with `--csv-full-history`, and then a
 /// line for each endpoint; else they are since the start, under the same heads.
-pub fn has_windows(report: &Report) -> bool {
+pub fn has_windows(report: &PrintedReport) -> bool {
     report.periods.iter().any(|period| !period.rows.is_empty())
 }
 
-pub fn of(report: &Report) -> Series {
+pub fn of(report: &PrintedReport) -> Series {
     let mut points = Columns::default();
     let zero_s = began_s(report).unwrap_or(0.0);
-    let mut periods: Vec<(f64, &Report)> = report
+    let mut periods: Vec<(f64, &PrintedReport)> = report
         .periods
         .iter()
         .filter_map(|period| Some((moment_s(period)?, period)))
         .collect();
     periods.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut before: Option<(f64, &Report)> = None;
+    let mut before: Option<(f64, &PrintedReport)> = None;
     let windows = has_windows(report);
     for (moment, period) in periods {
         let span = if report.periods_run_on {
@@ -106,12 +106,12 @@ pub fn of(report: &Report) -> Series {
 
 fn push(
     points: &mut Columns,
-    period: &Report,
-    before: Option<&Report>,
+    period: &PrintedReport,
+    before: Option<&PrintedReport>,
     (from_s, to_s): (f64, f64),
     (run_on, windows): (bool, bool),
 ) {
-    let since = |of: fn(&Report) -> u64| of(period).saturating_sub(before.map_or(0, of));
+    let since = |of: fn(&PrintedReport) -> u64| of(period).saturating_sub(before.map_or(0, of));
     let ns = |s: f64| (s.max(0.0) * 1e9).round() as u64;
     points.from_ns.push(ns(from_s));
     points.to_ns.push(ns(to_s));
@@ -179,7 +179,7 @@ fn push(
 }
 
 /// The tool's times stand as service times; it has no others.
-fn times(points: &mut Columns, period: &Report, run_on: bool, windows: bool) {
+fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
     if run_on {
         // The percentiles of the period's own seconds, if there are any; the others are since the start.
@@ -211,7 +211,7 @@ fn times(points: &mut Columns, period: &Report, run_on: bool, windows: bool) {
 }
 
 /// The percentiles that the tool printed.
-fn distribution(report: &Report) -> Vec<Distribution> {
+fn distribution(report: &PrintedReport) -> Vec<Distribution> {
     let Some(latency) = &report.all.latency else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{LabelId, label::Group};
 
-use crate::import::{Figure as Printed, Report, Tool, model};
+use crate::import::{PrintedFigure as Printed, PrintedReport, Tool, model};
 
 use analysis::{
     figures::{per_second, share_of},
@@ -15,7 +15,7 @@ use analysis::{
 const NS: f64 = 1e9;
 
 /// All requests of a report.
-pub fn all(report: &Report, elapsed_ns: u64) -> Row {
+pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
     let mut all = row(
         &report.all,
         report.tool,
@@ -39,7 +39,7 @@ pub fn all(report: &Report, elapsed_ns: u64) -> Row {
 }
 
 /// Answers that Artillery counts by their status and not among its failures; other tools count failures themselves.
-pub fn bad_codes(printed: &model::Row, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
+pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
     let codes = printed
         .codes
         .iter()
@@ -51,13 +51,13 @@ pub fn bad_codes(printed: &model::Row, tool: Tool) -> impl Iterator<Item = (u16,
 }
 
 /// Requests that were answered as they should not be, as far as that was counted.
-pub fn failed(printed: &model::Row, tool: Tool) -> u64 {
+pub fn failed(printed: &model::PrintedRow, tool: Tool) -> u64 {
     let bad: u64 = bad_codes(printed, tool).map(|(_, n)| n).sum();
     whole(&printed.failures).unwrap_or(0).max(bad)
 }
 
 pub fn row(
-    printed: &model::Row,
+    printed: &model::PrintedRow,
     tool: Tool,
     id: LabelId,
     group: Group,
@@ -132,7 +132,7 @@ pub fn whole(figure: &Option<Printed>) -> Option<u64> {
 }
 
 /// Requests without an answer: what the tool counted of them, or what its answers leave over.
-fn unanswered(printed: &model::Row, count: u64) -> u64 {
+fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     let errors = printed.errors.iter();
     let counted: u64 = errors
         .filter(|error| error.unanswered == Some(true))
@@ -143,7 +143,7 @@ fn unanswered(printed: &model::Row, count: u64) -> u64 {
 }
 
 /// The statistics of a row; none when the tool printed none.
-pub fn stats(printed: &model::Row) -> Option<Stats> {
+pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
     let latency = printed.latency.as_ref()?;
     let more = printed
         .percentiles

@@ -8,7 +8,7 @@ use measure::label::Group;
 
 use crate::{
     check,
-    import::{Import, Report, Tool, model::Row as Printed},
+    import::{Import, PrintedReport, Tool, model::PrintedRow as Printed},
 };
 
 use analysis::{
@@ -66,8 +66,8 @@ pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
 }
 
 /// One report from all files of a run: Locust leaves four of them.
-fn together(imports: &[(String, Import)]) -> Result<Report, NotARun> {
-    let mut whole: Option<Report> = None;
+fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
+    let mut whole: Option<PrintedReport> = None;
     for (name, import) in imports {
         // A console's periods come before its summary.
         let mut runs = import.reports.iter().filter(|report| !report.is_period);
@@ -98,7 +98,7 @@ fn together(imports: &[(String, Import)]) -> Result<Report, NotARun> {
 }
 
 /// What one file says and the others do not.
-fn join(whole: &mut Report, other: Report) {
+fn join(whole: &mut PrintedReport, other: PrintedReport) {
     if other.title == "exceptions" {
         // Of the test's own code, not of requests.
         return;
@@ -118,7 +118,7 @@ fn join(whole: &mut Report, other: Report) {
     }
 }
 
-fn blank(name: &str, report: &Report) -> Summary {
+fn blank(name: &str, report: &PrintedReport) -> Summary {
     let began_s = course::began_s(report);
     let wall_ns = began_s.map_or(0, |s| (s * 1e9) as u64);
     let elapsed_ns = course::elapsed_ns(report);
@@ -177,7 +177,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn fill(summary: &mut Summary, report: &Report) {
+fn fill(summary: &mut Summary, report: &PrintedReport) {
     let elapsed_ns = summary.run.elapsed_ns;
     let row = |(i, printed): (usize, &Printed)| {
         let id = u16::try_from(i + 2).unwrap_or(u16::MAX);
@@ -245,8 +245,9 @@ fn requests(all: &Row) -> Requests {
     }
 }
 
-fn arrivals(report: &Report) -> Option<Arrivals> {
-    let count = |figure: &Option<crate::import::Figure>| figure.as_ref().map(|f| f.value as u64);
+fn arrivals(report: &PrintedReport) -> Option<Arrivals> {
+    let count =
+        |figure: &Option<crate::import::PrintedFigure>| figure.as_ref().map(|f| f.value as u64);
     let sessions = &report.sessions;
     let started = count(&sessions.created)?;
     let completed = count(&sessions.completed)?;
@@ -289,14 +290,14 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
     }
 }
 
-fn model(report: &Report) -> Model {
+fn model(report: &PrintedReport) -> Model {
     match report.tool {
         Tool::Wrk | Tool::Locust => Model::Closed,
         Tool::Artillery | Tool::Wrk2 | Tool::Loadline => Model::Open,
     }
 }
 
-fn load(report: &Report) -> String {
+fn load(report: &PrintedReport) -> String {
     let bound = report.bound.as_ref();
     let bound = bound.map(|bound| format!("{} {}", bound.figure.shown(), bound.what));
     let threads = report

@@ -1,8 +1,8 @@
 //! Counts: answers by status, errors by name, virtual users, and every other sum that must come out.
 
 use crate::import::{
-    Figure, Report,
-    model::{Row, Sessions, Total},
+    PrintedFigure, PrintedReport,
+    model::{PrintedRow, Sessions, Total},
 };
 
 use record::units;
@@ -10,7 +10,7 @@ use record::units;
 use super::{checker::Checker, finding::Kind};
 
 /// Checks the counts of a report.
-pub fn check(checker: &mut Checker, report: &Report) {
+pub fn check(checker: &mut Checker, report: &PrintedReport) {
     for row in [&report.all].into_iter().chain(&report.rows) {
         row_of(checker, row, report.is_period);
     }
@@ -19,7 +19,7 @@ pub fn check(checker: &mut Checker, report: &Report) {
     }
     sessions(checker, &report.sessions, report);
     for ledger in &report.ledgers {
-        let parts: Vec<&Figure> = ledger.parts.iter().collect();
+        let parts: Vec<&PrintedFigure> = ledger.parts.iter().collect();
         checker.sum("sum", &ledger.total, &parts, ledger.is, false);
     }
     for (a, b) in &report.again {
@@ -27,8 +27,8 @@ pub fn check(checker: &mut Checker, report: &Report) {
     }
 }
 
-fn row_of(checker: &mut Checker, row: &Row, is_period: bool) {
-    let codes: Vec<&Figure> = row.codes.iter().collect();
+fn row_of(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
+    let codes: Vec<&PrintedFigure> = row.codes.iter().collect();
     if let (Some(responses), false) = (&row.responses, codes.is_empty()) {
         checker.sum("codes", responses, &codes, Total::Sum, is_period);
     }
@@ -40,7 +40,12 @@ fn row_of(checker: &mut Checker, row: &Row, is_period: bool) {
     classes(checker, row, is_period);
 }
 
-fn failed_share(checker: &mut Checker, row: &Row, failures: &Figure, requests: &Figure) {
+fn failed_share(
+    checker: &mut Checker,
+    row: &PrintedRow,
+    failures: &PrintedFigure,
+    requests: &PrintedFigure,
+) {
     let Some(share) = row.failed_share.as_ref().filter(|_| requests.value > 0.0) else {
         return;
     };
@@ -65,7 +70,7 @@ fn failed_share(checker: &mut Checker, row: &Row, failures: &Figure, requests: &
 }
 
 /// As many times as answers.
-fn samples(checker: &mut Checker, row: &Row, is_period: bool) {
+fn samples(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     let Some(count) = row
         .latency
         .as_ref()
@@ -79,7 +84,7 @@ fn samples(checker: &mut Checker, row: &Row, is_period: bool) {
             checker.sum("samples", count, &[counted], Total::Sum, is_period);
         }
         None if !row.codes.is_empty() => {
-            let codes: Vec<&Figure> = row.codes.iter().collect();
+            let codes: Vec<&PrintedFigure> = row.codes.iter().collect();
             checker.sum("samples", count, &codes, Total::Sum, is_period);
         }
         _ => {}
@@ -87,8 +92,8 @@ fn samples(checker: &mut Checker, row: &Row, is_period: bool) {
 }
 
 /// Times by class of status are parts of all times.
-fn classes(checker: &mut Checker, row: &Row, is_period: bool) {
-    let counts: Option<Vec<&Figure>> = row
+fn classes(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
+    let counts: Option<Vec<&PrintedFigure>> = row
         .by_class
         .iter()
         .map(|(_, latency)| latency.count.as_ref())
@@ -101,11 +106,11 @@ fn classes(checker: &mut Checker, row: &Row, is_period: bool) {
         checker.sum("samples", all, &counts, Total::Sum, is_period);
     }
     for (class, latency) in &row.by_class {
-        let of_class = |code: &&Figure| {
+        let of_class = |code: &&PrintedFigure| {
             let code = code.name.rsplit('.').next().unwrap_or_default();
             code.starts_with(*class)
         };
-        let codes: Vec<&Figure> = row.codes.iter().filter(of_class).collect();
+        let codes: Vec<&PrintedFigure> = row.codes.iter().filter(of_class).collect();
         if let Some(count) = &latency.count {
             checker.sum("samples", count, &codes, Total::Sum, is_period);
         }
@@ -113,12 +118,12 @@ fn classes(checker: &mut Checker, row: &Row, is_period: bool) {
 }
 
 /// Requests without an answer have an error, unless the run ended before they did.
-fn unanswered(checker: &mut Checker, all: &Row) {
+fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     let (Some(requests), Some(responses)) = (&all.requests, &all.responses) else {
         return;
     };
     checker.order("answers", responses, requests);
-    let errors: Vec<&Figure> = all.errors.iter().map(|error| &error.count).collect();
+    let errors: Vec<&PrintedFigure> = all.errors.iter().map(|error| &error.count).collect();
     let named: f64 = errors.iter().map(|error| error.value).sum();
     let missing = requests.value - responses.value;
     checker.look();
@@ -134,7 +139,7 @@ fn unanswered(checker: &mut Checker, all: &Row) {
         figures.extend(&errors);
         checker.find(Kind::Remark, "answers", &figures, text);
     }
-    let certain: Vec<&Figure> = all
+    let certain: Vec<&PrintedFigure> = all
         .errors
         .iter()
         .filter(|error| error.unanswered == Some(true))
@@ -159,11 +164,11 @@ fn unanswered(checker: &mut Checker, all: &Row) {
     }
 }
 
-fn sessions(checker: &mut Checker, sessions: &Sessions, report: &Report) {
+fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) {
     let Some(created) = &sessions.created else {
         return;
     };
-    let by_name: Vec<&Figure> = sessions.by_name.iter().collect();
+    let by_name: Vec<&PrintedFigure> = sessions.by_name.iter().collect();
     if !by_name.is_empty() {
         checker.sum("users", created, &by_name, Total::Sum, report.is_period);
     }
@@ -177,7 +182,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &Report) {
     if report.is_period {
         return;
     }
-    let ends: Vec<&Figure> = [&sessions.completed, &sessions.failed]
+    let ends: Vec<&PrintedFigure> = [&sessions.completed, &sessions.failed]
         .into_iter()
         .flatten()
         .collect();
@@ -197,8 +202,8 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &Report) {
 }
 
 /// Every virtual user that failed did so with an error; an excerpt may have left all errors out.
-fn failed_users(checker: &mut Checker, sessions: &Sessions, all: &Row) {
-    let errors: Vec<&Figure> = all.errors.iter().map(|error| &error.count).collect();
+fn failed_users(checker: &mut Checker, sessions: &Sessions, all: &PrintedRow) {
+    let errors: Vec<&PrintedFigure> = all.errors.iter().map(|error| &error.count).collect();
     match &sessions.failed {
         Some(failed) if errors.is_empty() && failed.value > 0.0 => {
             checker.look();

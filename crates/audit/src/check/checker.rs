@@ -1,6 +1,6 @@
 //! The tools of the checks: comparing ranges, counting relations, writing findings.
 
-use crate::import::{Figure, Range, model::Total};
+use crate::import::{PrintedFigure, Range, model::Total};
 
 use record::units;
 
@@ -73,7 +73,13 @@ impl Checker {
     }
 
     /// A relation does not hold; the first figure is the one whose place it gets.
-    pub fn find(&mut self, kind: Kind, relation: &'static str, figures: &[&Figure], text: String) {
+    pub fn find(
+        &mut self,
+        kind: Kind,
+        relation: &'static str,
+        figures: &[&PrintedFigure],
+        text: String,
+    ) {
         let Some(first) = figures.first() else { return };
         self.findings.push(Finding {
             kind,
@@ -87,7 +93,7 @@ impl Checker {
     }
 
     /// `small` must not be larger than `large`.
-    pub fn order(&mut self, relation: &'static str, small: &Figure, large: &Figure) {
+    pub fn order(&mut self, relation: &'static str, small: &PrintedFigure, large: &PrintedFigure) {
         self.order_of(relation, (small, small.range), (large, large.range));
     }
 
@@ -95,8 +101,8 @@ impl Checker {
     pub fn order_of(
         &mut self,
         relation: &'static str,
-        (small, small_range): (&Figure, Range),
-        (large, large_range): (&Figure, Range),
+        (small, small_range): (&PrintedFigure, Range),
+        (large, large_range): (&PrintedFigure, Range),
     ) {
         self.look();
         if above(small_range, large_range) {
@@ -106,7 +112,7 @@ impl Checker {
     }
 
     /// Two figures say the same.
-    pub fn same(&mut self, relation: &'static str, a: &Figure, b: &Figure) {
+    pub fn same(&mut self, relation: &'static str, a: &PrintedFigure, b: &PrintedFigure) {
         self.look();
         let kind = match off(a.range, b.range) {
             Off::Not => return,
@@ -127,8 +133,8 @@ impl Checker {
     pub fn sum(
         &mut self,
         relation: &'static str,
-        total: &Figure,
-        parts: &[&Figure],
+        total: &PrintedFigure,
+        parts: &[&PrintedFigure],
         is: Total,
         small_is_fine: bool,
     ) {
@@ -169,7 +175,7 @@ impl Checker {
     }
 }
 
-fn parts_in_words(parts: &[&Figure]) -> String {
+fn parts_in_words(parts: &[&PrintedFigure]) -> String {
     match parts {
         [] => "nothing".into(),
         _ if parts.len() <= WRITTEN_OUT => {

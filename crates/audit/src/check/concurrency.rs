@@ -2,8 +2,8 @@
 //! than they have connections or users; a generator that samples its own level must find what the law says.
 
 use crate::import::{
-    Figure, Range, Report,
-    model::{Bound, InFlight, Rates, Row},
+    PrintedFigure, PrintedReport, Range,
+    model::{Bound, InFlight, PrintedRow, Rates},
 };
 
 use record::units;
@@ -23,7 +23,7 @@ const LOWEST_LEVEL: f64 = 0.05;
 const ERRORS: f64 = 4.0;
 
 /// Checks Little's law.
-pub fn check(checker: &mut Checker, report: &Report) {
+pub fn check(checker: &mut Checker, report: &PrintedReport) {
     if let (Some(bound), false) = (&report.bound, report.rates == Rates::Current) {
         bounded(checker, report, bound);
     }
@@ -34,12 +34,12 @@ pub fn check(checker: &mut Checker, report: &Report) {
 
 /// What is multiplied: a rate and a mean, of all requests or row by row.
 struct Product<'a> {
-    factors: Vec<(&'a Figure, &'a Figure)>,
+    factors: Vec<(&'a PrintedFigure, &'a PrintedFigure)>,
 }
 
 impl<'a> Product<'a> {
-    fn of(report: &'a Report, bound: &'a Bound) -> Option<Product<'a>> {
-        let factors = |row: &'a Row| {
+    fn of(report: &'a PrintedReport, bound: &'a Bound) -> Option<Product<'a>> {
+        let factors = |row: &'a PrintedRow| {
             let mean = row
                 .latency
                 .as_ref()
@@ -72,7 +72,7 @@ impl<'a> Product<'a> {
     }
 
     fn in_words(&self) -> String {
-        let each = |(rate, mean): &(&Figure, &Figure)| {
+        let each = |(rate, mean): &(&PrintedFigure, &PrintedFigure)| {
             format!("{}/s × {}", units::rate(rate.value), mean.shown())
         };
         self.factors
@@ -82,7 +82,7 @@ impl<'a> Product<'a> {
             .join(" + ")
     }
 
-    fn figures(&self) -> Vec<&'a Figure> {
+    fn figures(&self) -> Vec<&'a PrintedFigure> {
         // The means first: they are what is wrong most often.
         let means = self.factors.iter().map(|(_, mean)| *mean);
         means
@@ -91,7 +91,7 @@ impl<'a> Product<'a> {
     }
 }
 
-fn bounded(checker: &mut Checker, report: &Report, bound: &Bound) {
+fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
     let Some(product) = Product::of(report, bound) else {
         return;
     };
@@ -146,7 +146,7 @@ fn bounded(checker: &mut Checker, report: &Report, bound: &Bound) {
 }
 
 /// The level was sampled at random moments; it is as sure as its samples are many and independent.
-fn sampled(checker: &mut Checker, report: &Report, in_flight: &InFlight) {
+fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) {
     let (Some(rate), Some(span)) = (&report.all.rate, &report.span) else {
         return;
     };

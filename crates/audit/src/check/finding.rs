@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::import::Figure;
+use crate::import::PrintedFigure;
 
 /// So many places are listed one by one.
 const LISTED: usize = 6;
@@ -32,8 +32,8 @@ pub struct Named {
     pub column: usize,
 }
 
-impl From<&Figure> for Named {
-    fn from(figure: &Figure) -> Named {
+impl From<&PrintedFigure> for Named {
+    fn from(figure: &PrintedFigure) -> Named {
         Named {
             name: figure.name.clone(),
             text: figure.text.clone(),

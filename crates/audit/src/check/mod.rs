@@ -15,7 +15,7 @@ pub use finding::{Finding, Kind, Named};
 
 use serde::Serialize;
 
-use crate::import::{self, Import, Report};
+use crate::import::{self, Import, PrintedReport};
 
 use analysis::summary::Summary;
 use checker::Checker;
@@ -93,7 +93,7 @@ pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     import::read(&text).map_or_else(|_| Vec::new(), |import| of(&import).findings)
 }
 
-fn check(checker: &mut Checker, report: &Report) {
+fn check(checker: &mut Checker, report: &PrintedReport) {
     answers::check(checker, report);
     rates::check(checker, report);
     times::check(checker, report);

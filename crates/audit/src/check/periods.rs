@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::import::{
-    Figure, Report,
-    model::{Latency, Row, Total},
+    PrintedFigure, PrintedReport,
+    model::{Latency, PrintedRow, Total},
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Checks a run against its periods.
-pub fn check(checker: &mut Checker, report: &Report) {
+pub fn check(checker: &mut Checker, report: &PrintedReport) {
     if report.periods_run_on {
         running(checker, &report.periods);
         users(checker, &report.periods);
@@ -23,12 +23,12 @@ pub fn check(checker: &mut Checker, report: &Report) {
     }
 }
 
-fn adding_up(checker: &mut Checker, report: &Report) {
-    let mut parts: BTreeMap<&str, Vec<&Figure>> = BTreeMap::new();
+fn adding_up(checker: &mut Checker, report: &PrintedReport) {
+    let mut parts: BTreeMap<&str, Vec<&PrintedFigure>> = BTreeMap::new();
     for counter in report.periods.iter().flat_map(|period| &period.counters) {
         parts.entry(&counter.name).or_default().push(counter);
     }
-    let sums: Vec<(&Figure, Vec<&Figure>)> = report
+    let sums: Vec<(&PrintedFigure, Vec<&PrintedFigure>)> = report
         .counters
         .iter()
         .map(|counter| {
@@ -50,7 +50,7 @@ fn adding_up(checker: &mut Checker, report: &Report) {
     if !is_whole {
         return;
     }
-    let lists: [fn(&Report) -> Option<&Latency>; 2] = [
+    let lists: [fn(&PrintedReport) -> Option<&Latency>; 2] = [
         |report| report.all.latency.as_ref(),
         |report| report.sessions.length.as_ref(),
     ];
@@ -63,9 +63,9 @@ fn adding_up(checker: &mut Checker, report: &Report) {
 }
 
 /// Counts since the start never fall, nor does the greatest time; the least never rises.
-fn running(checker: &mut Checker, periods: &[Report]) {
-    let mut before: BTreeMap<&str, &Row> = BTreeMap::new();
-    let mut moment: Option<&Figure> = None;
+fn running(checker: &mut Checker, periods: &[PrintedReport]) {
+    let mut before: BTreeMap<&str, &PrintedRow> = BTreeMap::new();
+    let mut moment: Option<&PrintedFigure> = None;
     for period in periods {
         let now = period.counters.first();
         if let (Some(earlier), Some(later)) = (moment, now) {
@@ -80,7 +80,7 @@ fn running(checker: &mut Checker, periods: &[Report]) {
     }
 }
 
-fn step(checker: &mut Checker, earlier: &Row, later: &Row) {
+fn step(checker: &mut Checker, earlier: &PrintedRow, later: &PrintedRow) {
     let pairs = [
         (&earlier.requests, &later.requests),
         (&earlier.failures, &later.failures),
@@ -104,8 +104,8 @@ fn step(checker: &mut Checker, earlier: &Row, later: &Row) {
 }
 
 /// All requests together cannot have taken more time than all users had.
-fn users(checker: &mut Checker, periods: &[Report]) {
-    let level = |period: &Report| {
+fn users(checker: &mut Checker, periods: &[PrintedReport]) {
+    let level = |period: &PrintedReport| {
         let users = period.bound.as_ref()?.figure.value;
         Some((period.counters.first()?.value, users))
     };

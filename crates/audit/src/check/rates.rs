@@ -2,8 +2,8 @@
 //! at least have taken the same.
 
 use crate::import::{
-    Figure, Range, Report,
-    model::{Rates, Row, Span},
+    PrintedFigure, PrintedReport, Range,
+    model::{PrintedRow, Rates, Span},
 };
 
 use record::units;
@@ -20,7 +20,7 @@ const THREADS: f64 = 0.1;
 const NOTICED_S: f64 = 2.5;
 
 /// Checks rates, times and counts.
-pub fn check(checker: &mut Checker, report: &Report) {
+pub fn check(checker: &mut Checker, report: &PrintedReport) {
     if let Some(span) = &report.span {
         for row in [&report.all].into_iter().chain(&report.rows) {
             if let (Some(rate), Some(count)) = (&row.rate, &row.requests) {
@@ -37,7 +37,13 @@ pub fn check(checker: &mut Checker, report: &Report) {
     threads(checker, report);
 }
 
-fn rate_of(checker: &mut Checker, report: &Report, rate: &Figure, count: &Figure, span: &Span) {
+fn rate_of(
+    checker: &mut Checker,
+    report: &PrintedReport,
+    rate: &PrintedFigure,
+    count: &PrintedFigure,
+    span: &Span,
+) {
     checker.look();
     let time_range = span.seconds.range;
     let window = Range {
@@ -92,7 +98,7 @@ fn rate_of(checker: &mut Checker, report: &Report, rate: &Figure, count: &Figure
     checker.find(kind, "rate", &[rate, count, &span.seconds], text);
 }
 
-fn shown_rate(rate: f64, count: &Figure) -> String {
+fn shown_rate(rate: f64, count: &PrintedFigure) -> String {
     if count.name == "read" {
         units::bytes(rate as u64)
     } else {
@@ -100,9 +106,9 @@ fn shown_rate(rate: f64, count: &Figure) -> String {
     }
 }
 
-fn mean_of_periods(report: &Report) -> Option<(f64, Vec<&Figure>)> {
+fn mean_of_periods(report: &PrintedReport) -> Option<(f64, Vec<&PrintedFigure>)> {
     let periods = report.periods.iter().filter(|period| period.is_period);
-    let rates: Vec<&Figure> = periods
+    let rates: Vec<&PrintedFigure> = periods
         .filter_map(|period| period.all.rate.as_ref())
         .collect();
     let sum: f64 = rates.iter().map(|rate| rate.value).sum();
@@ -111,16 +117,16 @@ fn mean_of_periods(report: &Report) -> Option<(f64, Vec<&Figure>)> {
 }
 
 /// Periods' rates are rounded, and so is their mean.
-fn is_mean(rate: &Figure, mean: f64) -> bool {
+fn is_mean(rate: &PrintedFigure, mean: f64) -> bool {
     off(rate.range, Range::exactly(mean).widened(0.0, 0.5)) == Off::Not
 }
 
 /// All rows of a table were counted over the same time.
-fn same_time(checker: &mut Checker, report: &Report) {
+fn same_time(checker: &mut Checker, report: &PrintedReport) {
     if report.rates == Rates::Current {
         return;
     }
-    let times: Vec<(Range, [&Figure; 2])> = [&report.all]
+    let times: Vec<(Range, [&PrintedFigure; 2])> = [&report.all]
         .into_iter()
         .chain(&report.rows)
         .flat_map(times_of)
@@ -133,7 +139,7 @@ fn same_time(checker: &mut Checker, report: &Report) {
     let Some((range, [count, rate])) = best else {
         return;
     };
-    let mut differing: Vec<&Figure> = Vec::new();
+    let mut differing: Vec<&PrintedFigure> = Vec::new();
     for (other, [other_count, other_rate]) in &times {
         if other_rate.place == rate.place {
             continue;
@@ -180,7 +186,7 @@ fn same_time(checker: &mut Checker, report: &Report) {
 }
 
 /// How long a row's counts took, by its rates.
-fn times_of(row: &Row) -> impl Iterator<Item = (Range, [&Figure; 2])> {
+fn times_of(row: &PrintedRow) -> impl Iterator<Item = (Range, [&PrintedFigure; 2])> {
     let pairs = [
         (&row.requests, &row.rate),
         (&row.failures, &row.failure_rate),
@@ -193,7 +199,7 @@ fn times_of(row: &Row) -> impl Iterator<Item = (Range, [&Figure; 2])> {
 }
 
 /// A run may end early; it cannot go on long after its end.
-fn planned(checker: &mut Checker, report: &Report, figure: &Figure, took: Range) {
+fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure, took: Range) {
     let Some(planned) = &report.planned else {
         return;
     };
@@ -224,7 +230,7 @@ fn planned(checker: &mut Checker, report: &Report, figure: &Figure, took: Range)
 }
 
 /// The threads' rates together are the run's.
-fn threads(checker: &mut Checker, report: &Report) {
+fn threads(checker: &mut Checker, report: &PrintedReport) {
     let mean = report.per_thread.as_ref().and_then(|row| row.mean.as_ref());
     let (Some(mean), Some(threads), Some(rate)) = (mean, &report.threads, &report.all.rate) else {
         return;

@@ -2,8 +2,8 @@
 //! the whole lies outside of the rows' own.
 
 use crate::import::{
-    Figure, Range, Report,
-    model::{Cover, Latency, Row, Total},
+    PrintedFigure, PrintedReport, Range,
+    model::{Cover, Latency, PrintedRow, Total},
 };
 
 use super::{
@@ -12,8 +12,8 @@ use super::{
 };
 
 /// Checks a table against its total.
-pub fn check(checker: &mut Checker, report: &Report) {
-    let rows: Vec<&Row> = report.rows.iter().collect();
+pub fn check(checker: &mut Checker, report: &PrintedReport) {
+    let rows: Vec<&PrintedRow> = report.rows.iter().collect();
     if rows.is_empty() {
         return;
     }
@@ -21,20 +21,20 @@ pub fn check(checker: &mut Checker, report: &Report) {
         endpoints(checker, report);
         return;
     }
-    let figures: [fn(&Row) -> Option<&Figure>; 4] = [
+    let figures: [fn(&PrintedRow) -> Option<&PrintedFigure>; 4] = [
         |row| row.requests.as_ref(),
         |row| row.failures.as_ref(),
         |row| row.rate.as_ref(),
         |row| row.failure_rate.as_ref(),
     ];
     for figure in figures {
-        let parts: Option<Vec<&Figure>> = rows.iter().map(|row| figure(row)).collect();
+        let parts: Option<Vec<&PrintedFigure>> = rows.iter().map(|row| figure(row)).collect();
         if let (Some(total), Some(parts)) = (figure(&report.all), parts) {
             checker.sum("rows", total, &parts, Total::Sum, false);
         }
     }
     // Rows of nothing have no times.
-    let parts: Vec<&Row> = rows.into_iter().filter(|row| has_requests(row)).collect();
+    let parts: Vec<&PrintedRow> = rows.into_iter().filter(|row| has_requests(row)).collect();
     let sizes = parts
         .iter()
         .map(|row| Some((row.requests.as_ref()?, row.mean_bytes.as_ref()?)))
@@ -42,7 +42,7 @@ pub fn check(checker: &mut Checker, report: &Report) {
     if let (Some(total), Some(sizes)) = (&report.all.mean_bytes, sizes) {
         mean(checker, total, &sizes, |bytes| format!("{bytes:.1}"));
     }
-    let latency = |row: &'_ Row| row.latency.clone();
+    let latency = |row: &'_ PrintedRow| row.latency.clone();
     let whole = report.all.latency.as_ref();
     if let Some(whole) = whole {
         let parts: Option<Vec<Latency>> = parts.iter().map(|row| latency(row)).collect();
@@ -54,7 +54,7 @@ pub fn check(checker: &mut Checker, report: &Report) {
     }
 }
 
-fn has_requests(row: &Row) -> bool {
+fn has_requests(row: &PrintedRow) -> bool {
     row.requests
         .as_ref()
         .is_none_or(|requests| requests.value > 0.0)
@@ -73,11 +73,11 @@ pub fn parts_of(checker: &mut Checker, whole: &Latency, parts: &[Latency]) {
         mean(checker, total, &means, time);
     }
     let least = |parts: &[Latency]| {
-        let all: Option<Vec<Figure>> = parts.iter().map(|part| part.min.clone()).collect();
+        let all: Option<Vec<PrintedFigure>> = parts.iter().map(|part| part.min.clone()).collect();
         all?.into_iter().min_by(|a, b| a.value.total_cmp(&b.value))
     };
     let greatest = |parts: &[Latency]| {
-        let all: Option<Vec<Figure>> = parts.iter().map(|part| part.max.clone()).collect();
+        let all: Option<Vec<PrintedFigure>> = parts.iter().map(|part| part.max.clone()).collect();
         all?.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
     };
     if let (Some(min), Some(least)) = (&whole.min, least(parts)) {
@@ -93,8 +93,8 @@ pub fn parts_of(checker: &mut Checker, whole: &Latency, parts: &[Latency]) {
 
 fn mean(
     checker: &mut Checker,
-    total: &Figure,
-    parts: &[(&Figure, &Figure)],
+    total: &PrintedFigure,
+    parts: &[(&PrintedFigure, &PrintedFigure)],
     shown: fn(f64) -> String,
 ) {
     checker.look();
@@ -141,21 +141,25 @@ fn percentile(
     checker: &mut Checker,
     whole: &Latency,
     share: f64,
-    figure: &Figure,
+    figure: &PrintedFigure,
     parts: &[Latency],
 ) {
     let of_part = |part: &Latency| {
-        let same = |p: &&(f64, Figure)| (p.0 - share).abs() < 1e-9;
+        let same = |p: &&(f64, PrintedFigure)| (p.0 - share).abs() < 1e-9;
         // A median stands before the percentile of the same share, and is the coarser one.
         part.percentiles
             .iter()
             .rfind(same)
             .map(|(_, figure)| figure.clone())
     };
-    let Some(of_parts) = parts.iter().map(of_part).collect::<Option<Vec<Figure>>>() else {
+    let Some(of_parts) = parts
+        .iter()
+        .map(of_part)
+        .collect::<Option<Vec<PrintedFigure>>>()
+    else {
         return;
     };
-    let by_value = |a: &&Figure, b: &&Figure| a.value.total_cmp(&b.value);
+    let by_value = |a: &&PrintedFigure, b: &&PrintedFigure| a.value.total_cmp(&b.value);
     let (Some(least), Some(greatest)) = (
         of_parts.iter().min_by(by_value),
         of_parts.iter().max_by(by_value),
@@ -206,11 +210,11 @@ fn is_below_parts(whole: &Latency, share: f64, parts: &[Latency]) -> bool {
 }
 
 /// Rows that need not be all: of each status they have no more than there are.
-fn endpoints(checker: &mut Checker, report: &Report) {
+fn endpoints(checker: &mut Checker, report: &PrintedReport) {
     for code in &report.all.codes {
         let status = code.name.rsplit('.').next().unwrap_or_default();
-        let of_status = |figure: &&Figure| figure.name.rsplit('.').next() == Some(status);
-        let parts: Vec<&Figure> = report
+        let of_status = |figure: &&PrintedFigure| figure.name.rsplit('.').next() == Some(status);
+        let parts: Vec<&PrintedFigure> = report
             .rows
             .iter()
             .flat_map(|row| row.codes.iter().filter(of_status))

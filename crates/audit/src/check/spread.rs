@@ -1,7 +1,7 @@
 //! Whether mean, deviation and percentiles can belong to the same samples: percentiles say in which stretch how large a share of
 //! the samples lies, and that leaves little room for the others.
 
-use crate::import::{Figure, Range, model::Latency};
+use crate::import::{PrintedFigure, Range, model::Latency};
 
 use super::{
     checker::{Checker, Off, above, off, time},
@@ -24,13 +24,13 @@ struct Segments<'a> {
     list: Vec<(f64, Range)>,
     /// A percentile is off by up to a sample.
     slack: f64,
-    figures: Vec<&'a Figure>,
+    figures: Vec<&'a PrintedFigure>,
 }
 
 impl Segments<'_> {
     fn of(latency: &Latency) -> Option<Segments<'_>> {
         let count = latency.count.as_ref()?.value;
-        let mut figures: Vec<&Figure> = latency.percentiles.iter().map(|(_, f)| f).collect();
+        let mut figures: Vec<&PrintedFigure> = latency.percentiles.iter().map(|(_, f)| f).collect();
         figures.extend([&latency.min, &latency.max].into_iter().flatten());
         let mut list = Vec::new();
         let mut share = 0.0;

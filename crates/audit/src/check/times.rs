@@ -1,8 +1,8 @@
 //! Statistics of a time: percentiles ascend, min ≤ mean ≤ max, nothing took longer than the run.
 
 use crate::import::{
-    Figure, Report,
-    model::{Latency, Row},
+    PrintedFigure, PrintedReport,
+    model::{Latency, PrintedRow},
 };
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Checks the order of statistics.
-pub fn check(checker: &mut Checker, report: &Report) {
+pub fn check(checker: &mut Checker, report: &PrintedReport) {
     let run_time = report
         .span
         .as_ref()
@@ -30,7 +30,7 @@ pub fn check(checker: &mut Checker, report: &Report) {
     cut(checker, report);
 }
 
-fn row_of(checker: &mut Checker, row: &Row, run_time: Option<&Figure>) {
+fn row_of(checker: &mut Checker, row: &PrintedRow, run_time: Option<&PrintedFigure>) {
     let classes = row.by_class.iter().map(|(_, latency)| latency);
     for one in row.others.iter().chain(classes) {
         latency(checker, one, run_time);
@@ -53,7 +53,7 @@ fn row_of(checker: &mut Checker, row: &Row, run_time: Option<&Figure>) {
     }
 }
 
-fn latency(checker: &mut Checker, latency: &Latency, run_time: Option<&Figure>) {
+fn latency(checker: &mut Checker, latency: &Latency, run_time: Option<&PrintedFigure>) {
     ascending(checker, &latency.percentiles);
     ascending(checker, &latency.cumulative);
     ends(checker, latency);
@@ -65,7 +65,7 @@ fn latency(checker: &mut Checker, latency: &Latency, run_time: Option<&Figure>) 
     spread::check(checker, latency);
 }
 
-fn ascending(checker: &mut Checker, figures: &[(f64, Figure)]) {
+fn ascending(checker: &mut Checker, figures: &[(f64, PrintedFigure)]) {
     for pair in figures.windows(2) {
         if let [(p, lower), (q, upper)] = pair
             && p <= q
@@ -77,7 +77,7 @@ fn ascending(checker: &mut Checker, figures: &[(f64, Figure)]) {
 
 /// min ≤ mean ≤ max, and percentiles between them, as far as the tool's percentiles can be trusted.
 fn ends(checker: &mut Checker, latency: &Latency) {
-    let blurred = |figure: &Figure| {
+    let blurred = |figure: &PrintedFigure| {
         figure
             .range
             .widened(latency.blur.share, latency.blur.amount_s)
@@ -107,12 +107,12 @@ fn ends(checker: &mut Checker, latency: &Latency) {
 
 /// Two digits of a percentile are kept, and are all that is printed: another digit was not the tool's.
 fn digits(checker: &mut Checker, latency: &Latency) {
-    let is_exact = |figure: &Figure| figure.range.low == figure.range.high;
+    let is_exact = |figure: &PrintedFigure| figure.range.low == figure.range.high;
     if !latency.blur.two_digits {
         return;
     }
     // The largest of all is printed as it is by some versions.
-    let bucketed = |(share, figure): &&(f64, Figure)| *share < 1.0 && is_exact(figure);
+    let bucketed = |(share, figure): &&(f64, PrintedFigure)| *share < 1.0 && is_exact(figure);
     for (_, figure) in latency.percentiles.iter().filter(bucketed) {
         checker.look();
         let mut ms = (figure.value * 1e3).round();
@@ -151,7 +151,7 @@ fn cumulative(checker: &mut Checker, latency: &Latency) {
 }
 
 /// wrk drops answers that came after its time-out from its table, and counts them.
-fn cut(checker: &mut Checker, report: &Report) {
+fn cut(checker: &mut Checker, report: &PrintedReport) {
     let max = report
         .all
         .latency

@@ -2,8 +2,8 @@
 //! and the JSON's put their figures here.
 
 use super::{
-    figure::Figure,
-    model::{Blur, Cover, Failures, Latency, Report, Row, Sessions, Span},
+    figure::PrintedFigure,
+    model::{Blur, Cover, Failures, Latency, PrintedReport, PrintedRow, Sessions, Span},
 };
 
 /// Why a rate of Artillery's is not requests by time.
@@ -35,7 +35,7 @@ pub const MS: f64 = 1e-3;
 
 /// The time of a report or a period.
 #[must_use]
-pub fn span(seconds: Figure) -> Span {
+pub fn span(seconds: PrintedFigure) -> Span {
     Span {
         seconds,
         idle_s: IDLE_S,
@@ -45,7 +45,7 @@ pub fn span(seconds: Figure) -> Span {
 }
 
 /// Puts a counter or a rate where it belongs.
-pub fn count(report: &mut Report, name: &str, figure: Figure) {
+pub fn count(report: &mut PrintedReport, name: &str, figure: PrintedFigure) {
     if name.ends_with("request_rate") {
         if name == "http.request_rate" {
             report.all.rate = Some(figure);
@@ -82,7 +82,7 @@ pub fn count(report: &mut Report, name: &str, figure: Figure) {
 }
 
 /// Puts a histogram where it belongs.
-pub fn histogram(report: &mut Report, mut latency: Latency) {
+pub fn histogram(report: &mut PrintedReport, mut latency: Latency) {
     latency.blur = BLUR;
     let name = latency.name.clone();
     if name == "vusers.session_length" {
@@ -102,7 +102,7 @@ pub fn histogram(report: &mut Report, mut latency: Latency) {
 }
 
 /// What the console does not print beside a histogram is counted elsewhere: answers, and virtual users that came to their end.
-pub fn counts_of_histograms(report: &mut Report) {
+pub fn counts_of_histograms(report: &mut PrintedReport) {
     if let (Some(latency), Some(n)) = (&mut report.all.latency, &report.all.responses) {
         latency.count.get_or_insert_with(|| n.clone());
     }
@@ -118,12 +118,16 @@ fn endpoint(name: &str) -> Option<&str> {
     name.strip_prefix("plugins.metrics-by-endpoint.")
 }
 
-fn row<'a>(report: &'a mut Report, name: &str, figure: &Figure) -> &'a mut Row {
+fn row<'a>(
+    report: &'a mut PrintedReport,
+    name: &str,
+    figure: &PrintedFigure,
+) -> &'a mut PrintedRow {
     // Endpoints are told apart only where the user wanted it.
     report.cover = Cover::Some;
     let known = report.rows.iter().position(|row| row.name == name);
     let index = known.unwrap_or_else(|| {
-        report.rows.push(Row::new(name, figure.place));
+        report.rows.push(PrintedRow::new(name, figure.place));
         report.rows.len() - 1
     });
     &mut report.rows[index]
@@ -131,7 +135,10 @@ fn row<'a>(report: &'a mut Report, name: &str, figure: &Figure) -> &'a mut Row {
 
 /// The place of a statistic in a histogram, by Artillery's name; none of other names.
 #[must_use]
-pub fn statistic<'a>(latency: &'a mut Latency, name: &str) -> Option<&'a mut Option<Figure>> {
+pub fn statistic<'a>(
+    latency: &'a mut Latency,
+    name: &str,
+) -> Option<&'a mut Option<PrintedFigure>> {
     Some(match name {
         "min" => &mut latency.min,
         "max" => &mut latency.max,

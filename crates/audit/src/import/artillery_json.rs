@@ -2,9 +2,9 @@
 
 use super::{
     artillery,
-    figure::{Figure, Range},
+    figure::{PrintedFigure, Range},
     json::{Node, Value},
-    model::{Latency, Report, Span, Tool},
+    model::{Latency, PrintedReport, Span, Tool},
     number::Rounding,
 };
 
@@ -17,7 +17,7 @@ pub fn is(root: &Node) -> bool {
 
 /// The report of a file.
 #[must_use]
-pub fn read(root: &Node) -> Vec<Report> {
+pub fn read(root: &Node) -> Vec<PrintedReport> {
     let Some(aggregate) = root.get("aggregate") else {
         return Vec::new();
     };
@@ -35,8 +35,8 @@ pub fn read(root: &Node) -> Vec<Report> {
     vec![report]
 }
 
-fn block(node: &Node, title: &str) -> Report {
-    let mut report = Report::new(Tool::Artillery, title, node.place);
+fn block(node: &Node, title: &str) -> PrintedReport {
+    let mut report = PrintedReport::new(Tool::Artillery, title, node.place);
     report.span = span(node);
     report.began_s = moment_s(node, "firstMetricAt");
     report.ended_s = moment_s(node, "lastMetricAt");
@@ -81,7 +81,7 @@ fn histogram(name: &str, node: &Node) -> Latency {
     latency
 }
 
-fn time(label: &str, node: &Node) -> Option<Figure> {
+fn time(label: &str, node: &Node) -> Option<PrintedFigure> {
     let mut figure = node.figure(label, Rounding::To(0.1), artillery::MS)?;
     if label.contains("_time") || label.contains("session_length") {
         figure.unit = "ms";
@@ -109,7 +109,7 @@ fn span(node: &Node) -> Option<Span> {
     let seconds = last - first;
     let is_time = first > 0.0 && seconds.is_finite() && seconds >= 0.0;
     is_time.then(|| {
-        artillery::span(Figure {
+        artillery::span(PrintedFigure {
             name: "lastMetricAt - firstMetricAt".into(),
             text: format!("{seconds:.3}s"),
             unit: "",
@@ -124,7 +124,7 @@ fn span(node: &Node) -> Option<Span> {
 }
 
 /// `histograms` is a copy of `summaries`.
-fn copies(node: &Node) -> Vec<(Figure, Figure)> {
+fn copies(node: &Node) -> Vec<(PrintedFigure, PrintedFigure)> {
     let mut pairs = Vec::new();
     for (name, copy) in members(node, "histograms") {
         let Some(first) = node.get("summaries").and_then(|all| all.get(name)) else {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::{
     artillery,
-    figure::{Figure, Place, Range},
+    figure::{Place, PrintedFigure, Range},
     lines::{Line, Word},
-    model::{Latency, Report, Span, Tool},
+    model::{Latency, PrintedReport, Span, Tool},
     number::{self, Rounding},
 };
 
@@ -24,7 +24,7 @@ const ROOTS: [&str; 7] = [
 
 /// The reports of a text; periods belong to the summary that follows them.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<Report> {
+pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
     let mut reader = Reader::default();
     for line in lines {
         reader.line(line);
@@ -34,10 +34,10 @@ pub fn read(lines: &[Line]) -> Vec<Report> {
 
 #[derive(Default)]
 struct Reader {
-    reports: Vec<Report>,
+    reports: Vec<PrintedReport>,
     /// Periods whose summary has not come yet.
-    periods: Vec<Report>,
-    current: Option<Report>,
+    periods: Vec<PrintedReport>,
+    current: Option<PrintedReport>,
     /// The metrics of the block so far.
     seen: BTreeSet<String>,
     /// The histogram whose statistics are being read.
@@ -70,7 +70,7 @@ impl Reader {
 
     fn begin(&mut self, line: &Line, title: &str) {
         self.end();
-        let mut report = Report::new(Tool::Artillery, title, line.place());
+        let mut report = PrintedReport::new(Tool::Artillery, title, line.place());
         report.span = self.total.take().filter(|_| title.starts_with("Summary"));
         self.current = Some(report);
         self.seen.clear();
@@ -156,7 +156,7 @@ impl Reader {
                 column: 1,
             };
             self.end();
-            self.current = Some(Report::new(Tool::Artillery, "metrics", first));
+            self.current = Some(PrintedReport::new(Tool::Artillery, "metrics", first));
             self.seen = BTreeSet::from([name.to_owned()]);
         }
         if let Some(report) = &mut self.current {
@@ -177,7 +177,7 @@ impl Reader {
     }
 
     /// The reports, and periods without a summary.
-    fn finish(mut self) -> Vec<Report> {
+    fn finish(mut self) -> Vec<PrintedReport> {
         self.end();
         self.reports.append(&mut self.periods);
         self.reports
@@ -203,7 +203,7 @@ fn split(line: &Line) -> Option<(&str, Option<Word<'_>>)> {
 }
 
 /// Milliseconds with one decimal, whole ones without.
-fn time(name: String, value: Word<'_>) -> Option<Figure> {
+fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
     number::figure(name, (value.text, value.place), Rounding::To(0.1), |unit| {
         unit.is_empty().then_some(artillery::MS)
     })
@@ -230,7 +230,7 @@ fn total_time(line: &Line, at: usize) -> Option<Span> {
     let value = seconds? as f64;
     let length = text.split_once(':')?.1.trim();
     let before = line.text.find(length)?;
-    Some(artillery::span(Figure {
+    Some(artillery::span(PrintedFigure {
         name: "Total time".into(),
         text: length.to_owned(),
         unit: "",
@@ -247,7 +247,7 @@ fn total_time(line: &Line, at: usize) -> Option<Span> {
 }
 
 /// `(width: 9.987s)`
-fn width(line: &Line) -> Option<Figure> {
+fn width(line: &Line) -> Option<PrintedFigure> {
     let words = line.words();
     let at = words.iter().position(|word| word.text == "(width:")?;
     let word = words.get(at + 1)?;

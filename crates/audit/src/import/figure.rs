@@ -93,7 +93,7 @@ fn finite_or(value: f64, otherwise: f64) -> f64 {
 
 /// A number that a tool printed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct PrintedFigure {
     /// What it is, in the tool's words: `http.request_rate`, `GET / # reqs`.
     pub name: String,
     /// As printed: `266/sec`, `13.40ms`.
@@ -108,7 +108,7 @@ pub struct Figure {
     pub range: Range,
 }
 
-impl Figure {
+impl PrintedFigure {
     /// The figure for people: thousands separators in whole numbers, a space before the unit of a time.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn figures_are_shown_with_separators_and_spaces() {
         let shown = |text: &str, unit| {
-            let figure = Figure {
+            let figure = PrintedFigure {
                 name: "x".into(),
                 text: text.into(),
                 unit,

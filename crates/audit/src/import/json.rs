@@ -2,7 +2,7 @@
 //! `serde_json` writes and any other well-formed text; nesting is bounded.
 
 use super::{
-    figure::{Figure, Place},
+    figure::{Place, PrintedFigure},
     number::{self, Rounding},
 };
 
@@ -69,7 +69,7 @@ impl Node {
 
     /// The figure that a number is; `scale` is its unit in the model's.
     #[must_use]
-    pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<Figure> {
+    pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<PrintedFigure> {
         let Value::Number(text) = &self.value else {
             return None;
         };

@@ -1,6 +1,6 @@
 //! Statistics of a time as a tool printed them, and how far its percentiles can be trusted.
 
-use super::figure::Figure;
+use super::figure::PrintedFigure;
 
 /// Statistics of a time in seconds, or of another quantity.
 #[derive(Debug, Clone, Default)]
@@ -8,21 +8,21 @@ pub struct Latency {
     /// What, in the tool's words.
     pub name: String,
     /// Samples.
-    pub count: Option<Figure>,
+    pub count: Option<PrintedFigure>,
     /// The least.
-    pub min: Option<Figure>,
+    pub min: Option<PrintedFigure>,
     /// Their mean.
-    pub mean: Option<Figure>,
+    pub mean: Option<PrintedFigure>,
     /// Their standard deviation.
-    pub stdev: Option<Figure>,
+    pub stdev: Option<PrintedFigure>,
     /// The greatest.
-    pub max: Option<Figure>,
+    pub max: Option<PrintedFigure>,
     /// The share within a standard deviation of the mean.
-    pub within: Option<Figure>,
+    pub within: Option<PrintedFigure>,
     /// Percentiles: the share that is not larger, and the value.
-    pub percentiles: Vec<(f64, Figure)>,
+    pub percentiles: Vec<(f64, PrintedFigure)>,
     /// Samples up to a percentile.
-    pub cumulative: Vec<(f64, Figure)>,
+    pub cumulative: Vec<(f64, PrintedFigure)>,
     /// How far the tool's percentiles may be from the samples' own.
     pub blur: Blur,
 }

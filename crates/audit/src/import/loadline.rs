@@ -1,10 +1,10 @@
 //! Loadline's own `summary.json`: the ledgers, the rows and their times, and the levels that were sampled.
 
 use super::{
-    figure::{Figure, Range},
+    figure::{PrintedFigure, Range},
     json::{Node, Value},
     model::{
-        Cover, InFlight, Latency, Ledger, Report, Row, Span, Tool,
+        Cover, InFlight, Latency, Ledger, PrintedReport, PrintedRow, Span, Tool,
         Total::{self, AtLeast, AtMost, Sum},
     },
     number::Rounding,
@@ -25,8 +25,8 @@ pub fn is(root: &Node) -> bool {
 
 /// The report of a summary.
 #[must_use]
-pub fn read(root: &Node) -> Vec<Report> {
-    let mut report = Report::new(Tool::Loadline, "summary", root.place);
+pub fn read(root: &Node) -> Vec<PrintedReport> {
+    let mut report = PrintedReport::new(Tool::Loadline, "summary", root.place);
     let span = root.get("run").and_then(|run| run.get("elapsed_ns"));
     report.span = span
         .and_then(|node| time("elapsed", node))
@@ -47,12 +47,12 @@ pub fn read(root: &Node) -> Vec<Report> {
     ledgers(root, &mut report.ledgers);
     report.in_flight = in_flight(root);
     let iterations = root.get("iterations").into_iter().flat_map(Node::items);
-    let mut iterations: Vec<Row> = iterations
+    let mut iterations: Vec<PrintedRow> = iterations
         .map(|node| row(node, &mut report.ledgers))
         .collect();
     if !iterations.is_empty() {
         // Iterations are counted apart from requests.
-        let mut other = Report::new(Tool::Loadline, "iterations", root.place);
+        let mut other = PrintedReport::new(Tool::Loadline, "iterations", root.place);
         other.span.clone_from(&report.span);
         other.rows.append(&mut iterations);
         return vec![report, other];
@@ -60,12 +60,12 @@ pub fn read(root: &Node) -> Vec<Report> {
     vec![report]
 }
 
-fn count(name: &str, node: Option<&Node>) -> Option<Figure> {
+fn count(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
     node?.figure(name, Rounding::Exact, 1.0)
 }
 
 /// A time in nanoseconds: a number, or the `ns` of a figure.
-fn time(name: &str, node: &Node) -> Option<Figure> {
+fn time(name: &str, node: &Node) -> Option<PrintedFigure> {
     let mut figure = node
         .get("ns")
         .unwrap_or(node)
@@ -74,10 +74,10 @@ fn time(name: &str, node: &Node) -> Option<Figure> {
     Some(figure)
 }
 
-fn row(node: &Node, ledgers: &mut Vec<Ledger>) -> Row {
+fn row(node: &Node, ledgers: &mut Vec<Ledger>) -> PrintedRow {
     let name = node.get("text").and_then(Node::text).unwrap_or_default();
     let label = |what: &str| format!("{name} {what}");
-    let mut row = Row::new(name, node.place);
+    let mut row = PrintedRow::new(name, node.place);
     row.requests = count(&label("count"), node.get("count"));
     row.failures = count(&label("errors"), node.get("errors"));
     row.failed_share = share(&label("error_share"), node.get("error_share"));
@@ -88,7 +88,7 @@ fn row(node: &Node, ledgers: &mut Vec<Ledger>) -> Row {
         .filter_map(|kind| latency(&label(kind), node.get(kind)?));
     row.latency = times.next();
     row.others = times.collect();
-    let counts = |key: &str| -> Vec<Figure> {
+    let counts = |key: &str| -> Vec<PrintedFigure> {
         let members = node.get(key).into_iter().flat_map(Node::members);
         members
             .filter_map(|(member, value)| count(&label(member), Some(value)))
@@ -116,12 +116,13 @@ fn latency(name: &str, node: &Node) -> Option<Latency> {
     };
     let figure = |key: &str| time(&format!("{name} {key}"), node.get(key)?);
     latency.min = figure("min_ns");
-    latency.mean = precise(&format!("{name} mean_ns"), node.get("mean_ns")).map(|mean| Figure {
-        value: mean.value * NS,
-        range: mean.range.times(Range::exactly(NS)),
-        unit: "ns",
-        ..mean
-    });
+    latency.mean =
+        precise(&format!("{name} mean_ns"), node.get("mean_ns")).map(|mean| PrintedFigure {
+            value: mean.value * NS,
+            range: mean.range.times(Range::exactly(NS)),
+            unit: "ns",
+            ..mean
+        });
     latency.max = figure("max");
     let shares = [
         ("p50", 0.5),
@@ -145,21 +146,21 @@ fn latency(name: &str, node: &Node) -> Option<Latency> {
 }
 
 /// A number with all its digits.
-fn precise(name: &str, node: Option<&Node>) -> Option<Figure> {
+fn precise(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
     let figure = node?.figure(name, Rounding::Exact, 1.0)?;
-    Some(Figure {
+    Some(PrintedFigure {
         range: figure.range.widened(1e-9, 0.0),
         text: shorter(&figure),
         ..figure
     })
 }
 
-fn share(name: &str, node: Option<&Node>) -> Option<Figure> {
+fn share(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
     precise(name, node)
 }
 
 /// Sixteen digits are nobody's reading.
-fn shorter(figure: &Figure) -> String {
+fn shorter(figure: &PrintedFigure) -> String {
     record::units::decimal(figure.value)
 }
 
@@ -191,7 +192,7 @@ fn ledgers(root: &Node, ledgers: &mut Vec<Ledger>) {
     }
 }
 
-fn ledger(total: &Figure, parts: Vec<Figure>, is: Total) -> Ledger {
+fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> Ledger {
     Ledger {
         total: total.clone(),
         parts,

@@ -1,9 +1,9 @@
 //! What Locust's columns mean, wherever they are printed: as CSV, in the terminal, or in somebody's Markdown table.
 
 use super::{
-    figure::Figure,
+    figure::PrintedFigure,
     lines::Word,
-    model::{Blur, Bound, Latency, Row},
+    model::{Blur, Bound, Latency, PrintedRow},
     number::{self, Rounding, percent},
 };
 
@@ -108,7 +108,13 @@ pub const CSV: Style = Style {
 };
 
 /// Puts a cell into its row; false: it is no number where one should be.
-pub fn put(row: &mut Row, column: Column, heading: &str, cell: Word<'_>, style: Style) -> bool {
+pub fn put(
+    row: &mut PrintedRow,
+    column: Column,
+    heading: &str,
+    cell: Word<'_>,
+    style: Style,
+) -> bool {
     if matches!(cell.text, "N/A" | "" | "-" | "–") {
         return true;
     }
@@ -153,7 +159,7 @@ pub fn put(row: &mut Row, column: Column, heading: &str, cell: Word<'_>, style: 
         Column::Max => (&mut latency.max, time(style.times)),
         Column::Median => {
             // A bucket, moved to the nearest sample where all samples lie on one side of it.
-            let figure = time(style.times).map(|figure| Figure {
+            let figure = time(style.times).map(|figure| PrintedFigure {
                 range: figure.range.widened(BLUR.share, BLUR.amount_s),
                 ..figure
             });
@@ -174,7 +180,7 @@ pub fn put(row: &mut Row, column: Column, heading: &str, cell: Word<'_>, style: 
 }
 
 /// `19(37.25%)`, or a plain count.
-fn failures(row: &mut Row, name: &str, cell: Word<'_>) -> bool {
+fn failures(row: &mut PrintedRow, name: &str, cell: Word<'_>) -> bool {
     let (count, share) = cell.text.split_once('(').unwrap_or((cell.text, ""));
     row.failures = number::figure(
         name,
@@ -194,7 +200,7 @@ fn failures(row: &mut Row, name: &str, cell: Word<'_>) -> bool {
 }
 
 /// Ends a row: the number of its times is the number of its requests.
-pub fn end(row: &mut Row) {
+pub fn end(row: &mut PrintedRow) {
     if let Some(latency) = &mut row.latency {
         latency.count.clone_from(&row.requests);
         let is_empty = latency.mean.is_none() && latency.percentiles.is_empty();
@@ -215,7 +221,7 @@ pub fn is_total(name: &str) -> bool {
 
 /// Users who wait for their answers.
 #[must_use]
-pub fn users(figure: Figure) -> Bound {
+pub fn users(figure: PrintedFigure) -> Bound {
     Bound {
         figure,
         what: "users",

@@ -2,10 +2,10 @@
 
 use super::{
     csv::{Record, Table},
-    figure::{Figure, Place},
+    figure::{Place, PrintedFigure},
     lines::Word,
     locust::{self, CSV, Column},
-    model::{Failures, Rates, Report, Row, Tool},
+    model::{Failures, PrintedReport, PrintedRow, Rates, Tool},
     number::{self, Rounding, plain},
 };
 
@@ -42,17 +42,17 @@ impl Kind {
 
 /// The report of a table.
 #[must_use]
-pub fn read(table: &Table, kind: Kind) -> Report {
+pub fn read(table: &Table, kind: Kind) -> PrintedReport {
     let place = Place { line: 1, column: 1 };
     match kind {
-        Kind::Stats => stats(table, Report::new(Tool::Locust, "stats", place)),
-        Kind::History => history(table, Report::new(Tool::Locust, "history", place)),
+        Kind::Stats => stats(table, PrintedReport::new(Tool::Locust, "stats", place)),
+        Kind::History => history(table, PrintedReport::new(Tool::Locust, "history", place)),
         Kind::Failures => counts(table, "occurrences", "error", "failures"),
         Kind::Exceptions => counts(table, "count", "message", "exceptions"),
     }
 }
 
-fn stats(table: &Table, mut report: Report) -> Report {
+fn stats(table: &Table, mut report: PrintedReport) -> PrintedReport {
     for record in &table.records {
         let row = row(table, record, |heading| (Column::of(heading), heading));
         put(&mut report, row);
@@ -61,7 +61,7 @@ fn stats(table: &Table, mut report: Report) -> Report {
 }
 
 /// Rows of one moment make a period; its counts are those since the start.
-fn history(table: &Table, mut report: Report) -> Report {
+fn history(table: &Table, mut report: PrintedReport) -> PrintedReport {
     report.periods_run_on = true;
     let number = |record: &Record, heading: &str| {
         let word = record.field(table.column(heading)?)?;
@@ -91,7 +91,7 @@ fn history(table: &Table, mut report: Report) -> Report {
             .last()
             .is_some_and(|period| period.title == moment.text);
         if !same {
-            let mut period = Report::new(Tool::Locust, moment.text.clone(), record.place());
+            let mut period = PrintedReport::new(Tool::Locust, moment.text.clone(), record.place());
             period.is_period = true;
             period.rates = Rates::Current;
             period.bound = number(record, "user count").map(locust::users);
@@ -105,7 +105,7 @@ fn history(table: &Table, mut report: Report) -> Report {
     report
 }
 
-fn put(report: &mut Report, row: Row) {
+fn put(report: &mut PrintedReport, row: PrintedRow) {
     if locust::is_total(&row.name) {
         report.all = row;
     } else {
@@ -117,13 +117,13 @@ fn row<'a>(
     table: &'a Table,
     record: &Record,
     column: impl Fn(&'a str) -> (Column, &'a str),
-) -> Row {
+) -> PrintedRow {
     let text = |heading: &str| {
         let field = table.column(heading).and_then(|at| record.field(at));
         field.map_or("", |word| word.text)
     };
     let name = format!("{} {}", text("type"), text("name"));
-    let mut row = Row::new(name.trim(), record.place());
+    let mut row = PrintedRow::new(name.trim(), record.place());
     for (at, heading) in table.header.iter().enumerate() {
         if let Some(cell) = record.field(at) {
             let (column, heading) = column(heading);
@@ -135,8 +135,8 @@ fn row<'a>(
 }
 
 /// A file of counts alone.
-fn counts(table: &Table, count: &str, name: &str, title: &str) -> Report {
-    let mut report = Report::new(Tool::Locust, title, Place { line: 1, column: 1 });
+fn counts(table: &Table, count: &str, name: &str, title: &str) -> PrintedReport {
+    let mut report = PrintedReport::new(Tool::Locust, title, Place { line: 1, column: 1 });
     for record in &table.records {
         let field = |heading: &str| record.field(table.column(heading)?);
         let label = field(name).map_or("", |word| word.text);
@@ -147,7 +147,7 @@ fn counts(table: &Table, count: &str, name: &str, title: &str) -> Report {
         report
             .all
             .errors
-            .extend(figure.map(|count: Figure| Failures {
+            .extend(figure.map(|count: PrintedFigure| Failures {
                 count,
                 unanswered: None,
             }));

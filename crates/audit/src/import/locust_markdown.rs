@@ -2,18 +2,18 @@
 //! above the table.
 
 use super::{
-    figure::Figure,
+    figure::PrintedFigure,
     lines::{Line, Word},
     locust::{self, Column, Style},
-    model::{Rates, Report, Row, Tool},
+    model::{PrintedReport, PrintedRow, Rates, Tool},
     number::{self, Rounding, plain},
 };
 
 /// The tables of a text that have a column of requests and one of times or rates.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<Report> {
+pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
     let mut reports = Vec::new();
-    let mut table: Option<(Vec<(Column, String)>, Report)> = None;
+    let mut table: Option<(Vec<(Column, String)>, PrintedReport)> = None;
     let mut above = Above::default();
     for line in lines {
         let Some(cells) = line.cells() else {
@@ -27,7 +27,7 @@ pub fn read(lines: &[Line]) -> Vec<Report> {
         match &mut table {
             None => {
                 table = head(&cells).map(|head| {
-                    let mut report = Report::new(Tool::Locust, "table", line.place());
+                    let mut report = PrintedReport::new(Tool::Locust, "table", line.place());
                     // Nobody knows what was left out, nor how its rates were computed: but every row's in the same way.
                     report.rates = Rates::Whole;
                     report.bound = above.users.take().map(locust::users);
@@ -61,7 +61,7 @@ fn head(cells: &[Word<'_>]) -> Option<Vec<(Column, String)>> {
         .then_some(head)
 }
 
-fn row(head: &[(Column, String)], cells: &[Word<'_>]) -> Option<Row> {
+fn row(head: &[(Column, String)], cells: &[Word<'_>]) -> Option<PrintedRow> {
     let is_rule = |cell: &Word<'_>| cell.text.chars().all(|c| matches!(c, '-' | ':'));
     if cells.len() != head.len() || cells.iter().all(is_rule) {
         return None;
@@ -71,7 +71,7 @@ fn row(head: &[(Column, String)], cells: &[Word<'_>]) -> Option<Row> {
         .filter(|((column, _), cell)| *column == Column::Name && !cell.text.is_empty())
         .map(|(_, cell)| cell.text.trim_matches(['*', '`', '_']))
         .collect();
-    let mut row = Row::new(name.join(" "), cells.first()?.place);
+    let mut row = PrintedRow::new(name.join(" "), cells.first()?.place);
     let is_read = columns().all(|((column, heading), cell)| {
         locust::put(&mut row, *column, heading, *cell, style(heading))
     });
@@ -92,8 +92,8 @@ fn style(heading: &str) -> Style {
 /// What sentences above a table say: `with 175 simulated users running for 10 minutes`.
 #[derive(Default)]
 struct Above {
-    users: Option<Figure>,
-    duration: Option<Figure>,
+    users: Option<PrintedFigure>,
+    duration: Option<PrintedFigure>,
 }
 
 impl Above {
@@ -122,7 +122,7 @@ impl Above {
                     number::figure("run time", (n.text, n.place), Rounding::Nearest, |u| {
                         u.is_empty().then_some(unit)
                     })
-                    .map(|figure| Figure {
+                    .map(|figure| PrintedFigure {
                         text: format!("{} {text}", figure.text),
                         ..figure
                     })
@@ -133,7 +133,7 @@ impl Above {
 }
 
 /// The number in `175 simulated users`.
-fn number_before(words: &[Word<'_>], name: &str) -> Option<Figure> {
+fn number_before(words: &[Word<'_>], name: &str) -> Option<PrintedFigure> {
     let adjectives = ["simulated", "concurrent", "virtual", "locust"];
     let number = words
         .iter()

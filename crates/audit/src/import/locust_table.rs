@@ -5,13 +5,13 @@ use super::{
     figure::Place,
     lines::{Line, Word},
     locust::{self, Column, TERMINAL},
-    model::{Bound, Failures, Ledger, Rates, Report, Row, Tool, Total},
+    model::{Bound, Failures, Ledger, PrintedReport, PrintedRow, Rates, Tool, Total},
     number::{self, Rounding, plain},
 };
 
 /// The tables of a text. A table of percentiles below one of requests belongs to the same run.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<Report> {
+pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
     let mut reader = Reader::default();
     for line in lines {
         reader.line(line);
@@ -38,15 +38,20 @@ type Head = Vec<(Column, String)>;
 
 #[derive(Default)]
 struct Reader {
-    reports: Vec<Report>,
+    reports: Vec<PrintedReport>,
     table: Option<Table>,
     /// How many users there are, by the log.
     users: Option<Bound>,
 }
 
 enum Table {
-    Rows { head: Head, report: Box<Report> },
-    Errors { sum: Vec<Failures> },
+    Rows {
+        head: Head,
+        report: Box<PrintedReport>,
+    },
+    Errors {
+        sum: Vec<Failures>,
+    },
 }
 
 impl Reader {
@@ -137,7 +142,7 @@ impl Reader {
                         }));
                     report.all.errors = sum;
                 } else if let Some(first) = sum.first() {
-                    let mut report = Report::new(Tool::Locust, "errors", first.count.place);
+                    let mut report = PrintedReport::new(Tool::Locust, "errors", first.count.place);
                     report.all.errors = sum;
                     self.reports.push(report);
                 }
@@ -180,7 +185,7 @@ fn head(words: &[Word<'_>], place: Place) -> Option<Table> {
     is_ours.then(|| Table::Rows {
         head,
         report: {
-            let mut report = Box::new(Report::new(Tool::Locust, "table", place));
+            let mut report = Box::new(PrintedReport::new(Tool::Locust, "table", place));
             report.rates = Rates::Unknown;
             report
         },
@@ -188,7 +193,7 @@ fn head(words: &[Word<'_>], place: Place) -> Option<Table> {
 }
 
 /// A row: the last words are its cells, what stands before them its name.
-fn row(head: &Head, words: &[Word<'_>], place: Place) -> Option<Row> {
+fn row(head: &Head, words: &[Word<'_>], place: Place) -> Option<PrintedRow> {
     let mut cells = Vec::new();
     let mut left = words.len();
     while cells.len() < head.len() {
@@ -199,7 +204,7 @@ fn row(head: &Head, words: &[Word<'_>], place: Place) -> Option<Row> {
     }
     cells.reverse();
     let name: Vec<&str> = words[..left].iter().map(|word| word.text).collect();
-    let mut row = Row::new(name.join(" "), place);
+    let mut row = PrintedRow::new(name.join(" "), place);
     let is_read = head
         .iter()
         .zip(&cells)
@@ -208,14 +213,14 @@ fn row(head: &Head, words: &[Word<'_>], place: Place) -> Option<Row> {
     (is_read && !row.name.is_empty()).then_some(row)
 }
 
-fn same_names(a: &Report, b: &Report) -> bool {
+fn same_names(a: &PrintedReport, b: &PrintedReport) -> bool {
     b.rows
         .iter()
         .all(|row| a.rows.iter().any(|other| other.name == row.name))
 }
 
 /// Puts percentiles beside the requests above them: together they are what Locust prints when a run is over.
-fn join(above: &mut Report, percentiles: &Report) {
+fn join(above: &mut PrintedReport, percentiles: &PrintedReport) {
     above.rates = Rates::Whole;
     let below = [&percentiles.all];
     let mut pairs = Vec::new();

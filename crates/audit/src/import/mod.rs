@@ -20,8 +20,8 @@ mod walk;
 mod wrk;
 mod wrk2;
 
-pub use figure::{Figure, Place, Range};
-pub use model::{Report, Tool};
+pub use figure::{Place, PrintedFigure, Range};
+pub use model::{PrintedReport, Tool};
 pub use walk::figures;
 
 use locust_csv::Kind;
@@ -38,7 +38,7 @@ pub struct Import {
     /// Whether lines are too long to find a figure in without its column.
     pub needs_columns: bool,
     /// The runs in it, in the order of the text.
-    pub reports: Vec<Report>,
+    pub reports: Vec<PrintedReport>,
 }
 
 /// A text that no reader accepts.
@@ -99,8 +99,8 @@ fn of_json(text: &str) -> Result<Import, Unknown> {
 fn of_lines(text: &str) -> Result<Import, Unknown> {
     let lines = lines::of(text);
     let mut names: Vec<&str> = Vec::new();
-    let mut all: Vec<Report> = Vec::new();
-    let mut take = |name: Option<&'static str>, mut reports: Vec<Report>| {
+    let mut all: Vec<PrintedReport> = Vec::new();
+    let mut take = |name: Option<&'static str>, mut reports: Vec<PrintedReport>| {
         for report in &reports {
             let name = name.unwrap_or(report.tool.name());
             if !names.contains(&name) {
@@ -117,7 +117,11 @@ fn of_lines(text: &str) -> Result<Import, Unknown> {
     known(&names.join(", "), false, all)
 }
 
-fn known(format: &str, needs_columns: bool, reports: Vec<Report>) -> Result<Import, Unknown> {
+fn known(
+    format: &str,
+    needs_columns: bool,
+    reports: Vec<PrintedReport>,
+) -> Result<Import, Unknown> {
     if figures(&reports).is_empty() {
         return Err(Unknown { reason: None });
     }

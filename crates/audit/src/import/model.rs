@@ -1,7 +1,7 @@
 //! What was read, in one plain model for all tools: figures, and what the tool that printed them means by them. It holds no
 //! opinion: whether the figures fit is `audit`'s business.
 
-use super::figure::{Figure, Place};
+use super::figure::{Place, PrintedFigure};
 pub use super::latency::{Blur, Latency};
 
 /// Who printed it.
@@ -35,7 +35,7 @@ impl Tool {
 
 /// The figures of one run, or of one period of it.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct PrintedReport {
     /// Who printed it.
     pub tool: Tool,
     /// What it is, in the tool's words: `Summary report @ 12:34:22(-0700)`.
@@ -51,21 +51,21 @@ pub struct Report {
     /// When its last event was, likewise.
     pub ended_s: Option<f64>,
     /// How long the run was meant to last, in seconds.
-    pub planned: Option<Figure>,
+    pub planned: Option<PrintedFigure>,
     /// All requests.
-    pub all: Row,
+    pub all: PrintedRow,
     /// A row per endpoint.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PrintedRow>,
     /// What the rows make up.
     pub cover: Cover,
     /// Whether rates are those of the whole run.
     pub rates: Rates,
     /// Bytes read.
-    pub bytes: Option<Figure>,
+    pub bytes: Option<PrintedFigure>,
     /// Bytes read per second.
-    pub transfer: Option<Figure>,
+    pub transfer: Option<PrintedFigure>,
     /// Threads of the tool.
-    pub threads: Option<Figure>,
+    pub threads: Option<PrintedFigure>,
     /// Requests per second of one thread.
     pub per_thread: Option<Latency>,
     /// What bounds the requests under way.
@@ -75,24 +75,24 @@ pub struct Report {
     /// Virtual users.
     pub sessions: Sessions,
     /// Everything that was counted, under the tool's own names.
-    pub counters: Vec<Figure>,
+    pub counters: Vec<PrintedFigure>,
     /// Further sums that must come out.
     pub ledgers: Vec<Ledger>,
     /// Longest time for which the tool waits for an answer, where slower answers are in no latency figure.
     pub cut_at_s: Option<f64>,
     /// Its periods.
-    pub periods: Vec<Report>,
+    pub periods: Vec<PrintedReport>,
     /// Whether the figures of periods are those since the start instead of the period's own.
     pub periods_run_on: bool,
     /// A second opinion on the latency of all requests, to be compared with the first: name by name.
-    pub again: Vec<(Figure, Figure)>,
+    pub again: Vec<(PrintedFigure, PrintedFigure)>,
 }
 
-impl Report {
+impl PrintedReport {
     /// A report without figures.
     #[must_use]
-    pub fn new(tool: Tool, title: impl Into<String>, place: Place) -> Report {
-        Report {
+    pub fn new(tool: Tool, title: impl Into<String>, place: Place) -> PrintedReport {
+        PrintedReport {
             tool,
             title: title.into(),
             place,
@@ -101,7 +101,7 @@ impl Report {
             began_s: None,
             ended_s: None,
             planned: None,
-            all: Row::new("", place),
+            all: PrintedRow::new("", place),
             rows: Vec::new(),
             cover: Cover::All,
             rates: Rates::Whole,
@@ -126,7 +126,7 @@ impl Report {
 #[derive(Debug, Clone)]
 pub struct Span {
     /// Seconds.
-    pub seconds: Figure,
+    pub seconds: PrintedFigure,
     /// So many of them, at most, in which nothing was sent: waiting for the last answers, shutting down.
     pub idle_s: f64,
     /// The tool divides by at least so many seconds.
@@ -157,29 +157,29 @@ pub enum Rates {
 
 /// The figures of one endpoint, or of all.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct PrintedRow {
     /// Which one.
     pub name: String,
     /// Where it stands.
     pub place: Place,
     /// Requests: sent, or ended, as the tool counts them.
-    pub requests: Option<Figure>,
+    pub requests: Option<PrintedFigure>,
     /// Answers.
-    pub responses: Option<Figure>,
+    pub responses: Option<PrintedFigure>,
     /// Requests that failed.
-    pub failures: Option<Figure>,
+    pub failures: Option<PrintedFigure>,
     /// Their share of the requests.
-    pub failed_share: Option<Figure>,
+    pub failed_share: Option<PrintedFigure>,
     /// Requests per second.
-    pub rate: Option<Figure>,
+    pub rate: Option<PrintedFigure>,
     /// Failures per second.
-    pub failure_rate: Option<Figure>,
+    pub failure_rate: Option<PrintedFigure>,
     /// Answers by status.
-    pub codes: Vec<Figure>,
+    pub codes: Vec<PrintedFigure>,
     /// Errors by name.
     pub errors: Vec<Failures>,
     /// Mean size of an answer in bytes.
-    pub mean_bytes: Option<Figure>,
+    pub mean_bytes: Option<PrintedFigure>,
     /// How long answers took.
     pub latency: Option<Latency>,
     /// More percentiles of the same samples, from another table.
@@ -190,11 +190,11 @@ pub struct Row {
     pub by_class: Vec<(char, Latency)>,
 }
 
-impl Row {
+impl PrintedRow {
     /// A row without figures.
     #[must_use]
-    pub fn new(name: impl Into<String>, place: Place) -> Row {
-        Row {
+    pub fn new(name: impl Into<String>, place: Place) -> PrintedRow {
+        PrintedRow {
             name: name.into(),
             place,
             requests: None,
@@ -218,7 +218,7 @@ impl Row {
 #[derive(Debug, Clone)]
 pub struct Failures {
     /// How many.
-    pub count: Figure,
+    pub count: PrintedFigure,
     /// Whether no answer came; none: either.
     pub unanswered: Option<bool>,
 }
@@ -227,7 +227,7 @@ pub struct Failures {
 #[derive(Debug, Clone)]
 pub struct Bound {
     /// How many.
-    pub figure: Figure,
+    pub figure: PrintedFigure,
     /// Of what.
     pub what: &'static str,
     /// More than so many times the bound contradict it; the rest up to there is the tool's definition.
@@ -235,7 +235,7 @@ pub struct Bound {
     /// What the tool's definition does to the mean latency.
     pub because: &'static str,
     /// The mean time that a connection is busy for, where it is not the latency's.
-    pub mean: Option<Figure>,
+    pub mean: Option<PrintedFigure>,
     /// Whether time outside of requests is worth a remark: users who do not wait.
     pub should_be_full: bool,
 }
@@ -244,9 +244,9 @@ pub struct Bound {
 #[derive(Debug, Clone)]
 pub struct InFlight {
     /// The mean of the samples.
-    pub mean: Figure,
+    pub mean: PrintedFigure,
     /// The times that a request is under way for, to be added up.
-    pub times: Vec<Figure>,
+    pub times: Vec<PrintedFigure>,
     /// Time between two samples, in seconds.
     pub every_s: f64,
 }
@@ -255,13 +255,13 @@ pub struct InFlight {
 #[derive(Debug, Clone, Default)]
 pub struct Sessions {
     /// Begun.
-    pub created: Option<Figure>,
+    pub created: Option<PrintedFigure>,
     /// Come to their end.
-    pub completed: Option<Figure>,
+    pub completed: Option<PrintedFigure>,
     /// Ended by an error.
-    pub failed: Option<Figure>,
+    pub failed: Option<PrintedFigure>,
     /// Begun, by scenario.
-    pub by_name: Vec<Figure>,
+    pub by_name: Vec<PrintedFigure>,
     /// How long they took.
     pub length: Option<Latency>,
 }
@@ -270,9 +270,9 @@ pub struct Sessions {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     /// The total.
-    pub total: Figure,
+    pub total: PrintedFigure,
     /// What it is made of.
-    pub parts: Vec<Figure>,
+    pub parts: Vec<PrintedFigure>,
     /// How they belong together.
     pub is: Total,
 }

@@ -2,7 +2,7 @@
 //! be from what it was printed from follows from its digits, and from whether its tool rounds or cuts.
 
 use super::{
-    figure::{Figure, Place, Range},
+    figure::{Place, PrintedFigure, Range},
     lines::Word,
 };
 
@@ -108,12 +108,12 @@ pub fn figure(
     (text, place): (&str, Place),
     rounding: Rounding,
     scale: impl Fn(&str) -> Option<f64>,
-) -> Option<Figure> {
+) -> Option<PrintedFigure> {
     let printed = scan(text)?;
     let factor = scale(printed.rest)?;
     let range = range(&printed, rounding);
     let value = printed.value * factor;
-    value.is_finite().then(|| Figure {
+    value.is_finite().then(|| PrintedFigure {
         name: name.into(),
         text: text.to_owned(),
         unit: "",
@@ -175,7 +175,7 @@ pub(super) fn word(
     word: Word<'_>,
     rounding: Rounding,
     scale: fn(&str) -> Option<f64>,
-) -> Option<Figure> {
+) -> Option<PrintedFigure> {
     figure(name, (word.text, word.place), rounding, scale)
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{
-    figure::{Figure, Place},
-    model::{Latency, Report, Row},
+    figure::{Place, PrintedFigure},
+    model::{Latency, PrintedReport, PrintedRow},
 };
 
 /// The figures of reports, in the order of the model, each place once.
 #[must_use]
-pub fn figures(reports: &[Report]) -> Vec<&Figure> {
+pub fn figures(reports: &[PrintedReport]) -> Vec<&PrintedFigure> {
     let mut walk = Walk::default();
     for report in reports {
         walk.report(report);
@@ -20,11 +20,11 @@ pub fn figures(reports: &[Report]) -> Vec<&Figure> {
 #[derive(Default)]
 struct Walk<'a> {
     seen: BTreeSet<Place>,
-    figures: Vec<&'a Figure>,
+    figures: Vec<&'a PrintedFigure>,
 }
 
 impl<'a> Walk<'a> {
-    fn take(&mut self, figures: impl IntoIterator<Item = &'a Figure>) {
+    fn take(&mut self, figures: impl IntoIterator<Item = &'a PrintedFigure>) {
         for figure in figures {
             if self.seen.insert(figure.place) {
                 self.figures.push(figure);
@@ -32,7 +32,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn report(&mut self, report: &'a Report) {
+    fn report(&mut self, report: &'a PrintedReport) {
         self.take(report.span.as_ref().map(|span| &span.seconds));
         self.take([&report.planned, &report.threads].into_iter().flatten());
         self.take(report.bound.as_ref().map(|bound| &bound.figure));
@@ -65,7 +65,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn row(&mut self, row: &'a Row) {
+    fn row(&mut self, row: &'a PrintedRow) {
         self.take(
             [
                 &row.requests,

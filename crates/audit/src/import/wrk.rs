@@ -2,9 +2,9 @@
 //! lost, with the head of its table.
 
 use super::{
-    figure::Figure,
+    figure::PrintedFigure,
     lines::{Line, Word},
-    model::{Bound, Failures, Latency, Report, Span, Tool},
+    model::{Bound, Failures, Latency, PrintedReport, Span, Tool},
     number::{self, Rounding, binary, metric, percent, plain, time, word as figure},
     wrk2,
 };
@@ -14,8 +14,8 @@ const TIMEOUT_S: f64 = 2.0;
 
 /// The runs of a text.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<Report> {
-    let mut runs: Vec<Report> = Vec::new();
+pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
+    let mut runs: Vec<PrintedReport> = Vec::new();
     let mut hdr = wrk2::Reader::default();
     for line in lines {
         let words = line.words();
@@ -27,7 +27,11 @@ pub fn read(lines: &[Line]) -> Vec<Report> {
             if let Some(run) = runs.last_mut() {
                 hdr.end(run);
             }
-            runs.push(Report::new(Tool::Wrk, line.text.trim(), line.place()));
+            runs.push(PrintedReport::new(
+                Tool::Wrk,
+                line.text.trim(),
+                line.place(),
+            ));
         }
         let Some(run) = runs.last_mut() else { continue };
         if begins {
@@ -48,11 +52,11 @@ pub fn read(lines: &[Line]) -> Vec<Report> {
 }
 
 /// `Running 1m test`: no digits behind the point.
-fn planned(word: Word<'_>) -> Option<Figure> {
+fn planned(word: Word<'_>) -> Option<PrintedFigure> {
     figure("duration", word, Rounding::Nearest, time)
 }
 
-fn row(run: &mut Report, words: &[Word<'_>]) {
+fn row(run: &mut PrintedReport, words: &[Word<'_>]) {
     let name = |i: usize| words.get(i).map_or("", |word| word.text);
     let read =
         |i: usize, what: &str, rounding, scale| figure(what, *words.get(i)?, rounding, scale);
@@ -86,7 +90,7 @@ fn row(run: &mut Report, words: &[Word<'_>]) {
 }
 
 /// `1435848 requests in 1.00m, 345.77MB read`
-fn counted(run: &mut Report, words: &[Word<'_>]) {
+fn counted(run: &mut PrintedReport, words: &[Word<'_>]) {
     let word = |i: usize| {
         words.get(i).map(|word| Word {
             text: word.text.trim_end_matches(','),
@@ -109,7 +113,7 @@ fn statistics(
     name: &str,
     words: &[Word<'_>],
     scale: fn(&str) -> Option<f64>,
-    run: &Report,
+    run: &PrintedReport,
 ) -> Latency {
     let read = |i: usize, what: &str, scale: fn(&str) -> Option<f64>| {
         let word = words.get(i)?;
@@ -127,7 +131,7 @@ fn statistics(
 }
 
 /// `99%  100.02ms`
-fn quantile(run: &mut Report, words: &[Word<'_>]) {
+fn quantile(run: &mut PrintedReport, words: &[Word<'_>]) {
     let (Some(latency), [share, value]) = (&mut run.all.latency, words) else {
         return;
     };
@@ -144,7 +148,7 @@ fn quantile(run: &mut Report, words: &[Word<'_>]) {
 }
 
 /// `Socket errors: connect 0, read 5, write 0, timeout 12`
-fn errors(run: &mut Report, words: &[Word<'_>]) {
+fn errors(run: &mut PrintedReport, words: &[Word<'_>]) {
     for pair in words.get(2..).unwrap_or_default().chunks(2) {
         let [name, count] = pair else { return };
         let count = Word {
@@ -160,7 +164,7 @@ fn errors(run: &mut Report, words: &[Word<'_>]) {
     }
 }
 
-fn connections(figure: Figure) -> Bound {
+fn connections(figure: PrintedFigure) -> Bound {
     Bound {
         figure,
         what: "connections",
@@ -172,7 +176,7 @@ fn connections(figure: Figure) -> Bound {
     }
 }
 
-fn finish(run: &mut Report) {
+fn finish(run: &mut PrintedReport) {
     let no_rate = run
         .per_thread
         .as_ref()

@@ -2,7 +2,7 @@
 
 use super::{
     lines::{Line, Word},
-    model::{Blur, Cover, Latency, Ledger, Report, Row, Tool, Total},
+    model::{Blur, Cover, Latency, Ledger, PrintedReport, PrintedRow, Tool, Total},
     number::{Rounding, plain, time, word as figure},
 };
 
@@ -30,7 +30,7 @@ struct Table {
 
 impl Reader {
     /// Takes a line; false: it is none of these parts'.
-    pub fn line(&mut self, run: &mut Report, line: &Line, words: &[Word<'_>]) -> bool {
+    pub fn line(&mut self, run: &mut PrintedReport, line: &Line, words: &[Word<'_>]) -> bool {
         let text = &line.text;
         if text.contains("Thread calibration:") {
             run.tool = Tool::Wrk2;
@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// Ends a table.
-    pub fn end(&mut self, run: &mut Report) {
+    pub fn end(&mut self, run: &mut PrintedReport) {
         if let Some(table) = self.table.take() {
             table.put(run);
         }
@@ -148,7 +148,7 @@ impl Table {
     }
 
     /// The corrected table is the run's; its percentiles are also in the spectrum, and its mean also in the table of threads.
-    fn put(mut self, run: &mut Report) {
+    fn put(mut self, run: &mut PrintedReport) {
         for (share, figure) in &self.latency.percentiles {
             let same = self
                 .spectrum
@@ -183,7 +183,7 @@ impl Table {
             run.all.latency = Some(self.latency);
             run.all.percentiles = Some(self.spectrum);
         } else {
-            let mut row = Row::new("uncorrected", run.place);
+            let mut row = PrintedRow::new("uncorrected", run.place);
             row.latency = Some(self.latency);
             row.percentiles = Some(self.spectrum);
             run.rows.push(row);
@@ -192,7 +192,7 @@ impl Table {
 }
 
 /// wrk2's latency is counted from when a request was due: it says nothing about connections unless it is the uncorrected one.
-pub fn finish(run: &mut Report) {
+pub fn finish(run: &mut PrintedReport) {
     run.cover = Cover::Some;
     if let Some(bound) = &mut run.bound {
         bound.contradicts_above = f64::INFINITY;

@@ -2,7 +2,7 @@
 
 use audit::{
     check::{self, Audit, Kind},
-    import::{self, Figure},
+    import::{self, PrintedFigure},
 };
 
 pub fn audit(text: &str) -> Audit {
@@ -19,7 +19,7 @@ pub fn contradictions(text: &str) -> Vec<String> {
 }
 
 /// Every figure that is read from a text.
-pub fn figures(text: &str) -> Vec<Figure> {
+pub fn figures(text: &str) -> Vec<PrintedFigure> {
     let import = import::read(text).unwrap();
     import::figures(&import.reports)
         .into_iter()
@@ -28,21 +28,21 @@ pub fn figures(text: &str) -> Vec<Figure> {
 }
 
 /// The figures of a name.
-pub fn named(text: &str, name: &str) -> Vec<Figure> {
+pub fn named(text: &str, name: &str) -> Vec<PrintedFigure> {
     let mut figures = figures(text);
     figures.retain(|figure| figure.name == name);
     figures
 }
 
 /// The last figure of a name, which in a console's output is the summary's.
-pub fn last(text: &str, name: &str) -> Figure {
+pub fn last(text: &str, name: &str) -> PrintedFigure {
     let found = named(text, name).pop();
     assert!(found.is_some(), "no figure {name} in\n{text}");
     found.unwrap()
 }
 
 /// The text with a figure's digits replaced by a number, printed with as many decimals.
-pub fn with(text: &str, figure: &Figure, value: f64) -> String {
+pub fn with(text: &str, figure: &PrintedFigure, value: f64) -> String {
     let (place, mut out) = (figure.place, String::new());
     for (i, line) in text.split_inclusive('\n').enumerate() {
         if i + 1 != place.line {
@@ -62,13 +62,13 @@ pub fn with(text: &str, figure: &Figure, value: f64) -> String {
 }
 
 /// The same with a number rounded up to what can be printed with those decimals.
-pub fn with_at_least(text: &str, figure: &Figure, value: f64) -> String {
+pub fn with_at_least(text: &str, figure: &PrintedFigure, value: f64) -> String {
     let step = step(text, figure);
     with(text, figure, (value / step).ceil() * step)
 }
 
 /// The printed number, in the printed unit.
-pub fn printed(text: &str, figure: &Figure) -> f64 {
+pub fn printed(text: &str, figure: &PrintedFigure) -> f64 {
     let line = text.lines().nth(figure.place.line - 1).unwrap();
     let at = line.char_indices().nth(figure.place.column - 1).unwrap().0;
     number_at(&line[at..]).parse().unwrap()
@@ -80,7 +80,7 @@ fn number_at(text: &str) -> &str {
 }
 
 /// One unit of the last digit.
-pub fn step(text: &str, figure: &Figure) -> f64 {
+pub fn step(text: &str, figure: &PrintedFigure) -> f64 {
     let line = text.lines().nth(figure.place.line - 1).unwrap();
     let at = line.char_indices().nth(figure.place.column - 1).unwrap().0;
     let number = number_at(&line[at..]);
@@ -99,7 +99,7 @@ pub enum Way {
 /// figures that it is bound to leave open; `more` is what the tool's own definition leaves open besides, as a share.
 pub fn caught(
     text: &str,
-    figure: &Figure,
+    figure: &PrintedFigure,
     way: Way,
     rounding: f64,
     more: f64,
@@ -118,7 +118,7 @@ pub fn caught(
 }
 
 /// Whether any finding names the figure; otherwise what was found.
-pub fn named_in(text: &str, figure: &Figure) -> Result<(), String> {
+pub fn named_in(text: &str, figure: &PrintedFigure) -> Result<(), String> {
     let audit = audit(text);
     let is_named = audit.findings.iter().any(|finding| {
         let mut figures = finding.figures.iter();

@@ -3,7 +3,7 @@
 use super::random::{Rng, Samples};
 
 /// An endpoint's requests.
-pub struct Row {
+pub struct PrintedRow {
     pub method: &'static str,
     pub name: String,
     pub times: Samples,
@@ -13,7 +13,7 @@ pub struct Row {
 
 /// A run.
 pub struct Run {
-    pub rows: Vec<Row>,
+    pub rows: Vec<PrintedRow>,
     pub seconds: f64,
     pub users: u64,
     pub errors: Vec<usize>,
@@ -67,7 +67,7 @@ pub fn run(rng: &mut Rng) -> Run {
     for name in &names[..count] {
         let n = rng.whole(5, 400) as usize;
         let base = rng.magnitude(0.3, 3_000.0);
-        rows.push(Row {
+        rows.push(PrintedRow {
             method: ["GET", "POST"][rng.whole(0, 1) as usize],
             name: (*name).to_owned(),
             times: Samples::new(rng.times(n, base)),

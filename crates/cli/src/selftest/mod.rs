@@ -11,7 +11,7 @@ use std::fmt::Write;
 use crate::{args, exit, log};
 
 /// What a case expected and what it measured.
-pub struct Finding {
+pub struct Assertion {
     /// The figure.
     pub what: String,
     /// What it should be.
@@ -22,7 +22,7 @@ pub struct Finding {
     pub holds: bool,
 }
 
-impl Finding {
+impl Assertion {
     /// A figure that should be near another one.
     #[must_use]
     pub fn near(
@@ -31,8 +31,8 @@ impl Finding {
         measured_ms: f64,
         share: f64,
         slack_ms: f64,
-    ) -> Finding {
-        Finding {
+    ) -> Assertion {
+        Assertion {
             what: what.into(),
             expected: format!(
                 "{} ± {}",
@@ -51,8 +51,8 @@ impl Finding {
         low_ms: f64,
         high_ms: f64,
         measured_ms: f64,
-    ) -> Finding {
-        Finding {
+    ) -> Assertion {
+        Assertion {
             what: what.into(),
             expected: format!("{} to {}", ms(low_ms), ms(high_ms)),
             measured: ms(measured_ms),
@@ -62,8 +62,8 @@ impl Finding {
 
     /// A figure that should not be above another one.
     #[must_use]
-    pub fn at_most(what: impl Into<String>, bound_ms: f64, measured_ms: f64) -> Finding {
-        Finding {
+    pub fn at_most(what: impl Into<String>, bound_ms: f64, measured_ms: f64) -> Assertion {
+        Assertion {
             what: what.into(),
             expected: format!("≤ {}", ms(bound_ms)),
             measured: ms(measured_ms),
@@ -73,7 +73,7 @@ impl Finding {
 
     /// The same, where the machine itself was late: then it says nothing.
     #[must_use]
-    pub fn excused(mut self, machine_was_late: bool) -> Finding {
+    pub fn excused(mut self, machine_was_late: bool) -> Assertion {
         if machine_was_late && !self.holds {
             self.measured.push_str(" (the machine itself was late)");
             self.holds = true;
@@ -87,9 +87,9 @@ impl Finding {
         what: impl Into<String>,
         expected: impl std::fmt::Display,
         measured: impl std::fmt::Display,
-    ) -> Finding {
+    ) -> Assertion {
         let (expected, measured) = (expected.to_string(), measured.to_string());
-        Finding {
+        Assertion {
             what: what.into(),
             holds: expected == measured,
             expected,
@@ -130,7 +130,7 @@ pub struct Case {
     /// Whether its result hangs on how calm the machine is: such a case may be run a second time.
     pub timing: bool,
     /// Runs it.
-    pub run: fn(Depth) -> Result<Vec<Finding>, String>,
+    pub run: fn(Depth) -> Result<Vec<Assertion>, String>,
 }
 
 /// Runs `loadline selftest`.
@@ -199,8 +199,8 @@ fn run_case(case: &Case, depth: Depth, once: bool) -> bool {
     false
 }
 
-fn table(findings: &[Finding]) -> String {
-    let width = |of: fn(&Finding) -> &str| {
+fn table(findings: &[Assertion]) -> String {
+    let width = |of: fn(&Assertion) -> &str| {
         findings
             .iter()
             .map(|f| of(f).chars().count())

@@ -20,7 +20,7 @@ use formats::wrk::{Command, Persona};
 use measure::door::{WrkDoor, WrkSettings};
 use plan::units::MILLISECOND;
 use record::{Run, units};
-use report::wrk::{Goodput, Latency, Report, Spectrum, Statistics};
+use report::wrk::{Goodput, Latency, Spectrum, Statistics, WrkReport};
 use script::lua::{self, Figures, Trouble};
 
 use crate::{
@@ -130,7 +130,7 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
         kept(&ended.run, &exports);
         return Err(format!("loadline: {error}"));
     }
-    let report = Report::from_part(screen.part, ended.runtime_ns(), &command.url);
+    let report = WrkReport::from_part(screen.part, ended.runtime_ns(), &command.url);
     finish(command, &test, &ended, &report, &exports)
 }
 
@@ -167,7 +167,7 @@ fn finish(
     command: &Command,
     test: &Test,
     ended: &Ended,
-    report: &Report,
+    report: &WrkReport,
     exports: &Exports,
 ) -> Result<u8, Refusal> {
     lua::flush_output();
@@ -193,7 +193,7 @@ fn finish(
 }
 
 /// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.
-fn own_lines(summary: &Summary, report: &Report, run: &Run) {
+fn own_lines(summary: &Summary, report: &WrkReport, run: &Run) {
     say_late(report);
     for row in &summary.errors {
         // What was under way at the end is nobody's error.
@@ -227,7 +227,7 @@ fn own_lines(summary: &Summary, report: &Report, run: &Run) {
 }
 
 /// wrk counts answers that come late as time-outs; the record has them as the answers that they are.
-fn say_late(report: &Report) {
+fn say_late(report: &WrkReport) {
     let late = report.late;
     if late > 0 {
         log::say(format_args!(
@@ -237,7 +237,7 @@ fn say_late(report: &Report) {
     }
 }
 
-fn write_json(path: &Path, summary: &Summary, report: &Report) {
+fn write_json(path: &Path, summary: &Summary, report: &WrkReport) {
     let Ok(mut json) = serde_json::to_value(summary) else {
         return;
     };
@@ -248,7 +248,7 @@ fn write_json(path: &Path, summary: &Summary, report: &Report) {
 }
 
 /// What a script's `done` sees of latency and of rates.
-fn figures(report: &Report) -> (Figures, Figures) {
+fn figures(report: &WrkReport) -> (Figures, Figures) {
     let latency = match &report.latency {
         Latency::Wrk { shown, .. } => of_statistics(shown),
         Latency::Wrk2 { corrected, .. } => of_spectrum(corrected),

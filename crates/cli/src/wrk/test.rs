@@ -15,7 +15,7 @@ use engine::{
 use formats::wrk::Command;
 use measure::{Labels, label::Group};
 use plan::{Arrivals, Load, Plan, Schedule, Shape};
-use report::wrk::Report;
+use report::wrk::WrkReport;
 use script::lua::{Given, Script, Summary, Trouble};
 
 use crate::{log, session::ForLabels};
@@ -133,7 +133,7 @@ impl Test {
     }
 
     /// Calls the script's `done`.
-    pub fn done(&self, report: &Report) -> Result<(), Trouble> {
+    pub fn done(&self, report: &WrkReport) -> Result<(), Trouble> {
         let errors = &report.errors;
         let summary = Summary {
             duration_us: report.runtime_us,

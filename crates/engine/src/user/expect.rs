@@ -4,7 +4,7 @@
 use measure::{
     Failure,
     door::DoorEvent,
-    judged::{Exchange, Finding, Judged},
+    expectation::{Exchange, ExpectedAnswer, ExpectedCheck},
 };
 use plan::{
     expect::Expectation,
@@ -75,7 +75,7 @@ impl User<'_> {
                 .name
                 .as_ref()
                 .map(|name| name.to_text(&self.vars, &mut self.rng));
-            self.worker.emit(Line::Judged(Box::new(Judged {
+            self.worker.emit(Line::Expectation(Box::new(ExpectedAnswer {
                 method: step.spec.method.clone(),
                 path: sent.target.path.clone(),
                 name,
@@ -125,7 +125,7 @@ impl User<'_> {
         expectation: &Expectation,
         body: &Body,
         seen: &mut Inspection<'_>,
-    ) -> Finding {
+    ) -> ExpectedCheck {
         let mut eval = |template: &Template| template.eval(&self.vars, &mut self.rng);
         match expectation {
             Expectation::StatusCode(wanted) => {
@@ -201,7 +201,7 @@ impl Unexpected {
 
 /// What the record keeps of a check that failed. Values stay out of it where they may be anything that a variable or an answer
 /// holds: nobody can tell which of them are secret.
-fn told(finding: &Finding) -> String {
+fn told(finding: &ExpectedCheck) -> String {
     let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
         || finding.kind.starts_with("header ");
     if let (true, Some(serde_json::Value::String(why))) =

@@ -1,13 +1,13 @@
 //! The run over time, kept small: what was counted in each of at most 720 points (and, label by label, of at most 60), with whole
 //! distributions, so that percentiles of wider points are computed and never averaged. What is shown of it is `series`' business.
 
-mod line;
+mod curve;
 
 use std::collections::BTreeMap;
 
 use measure::{Kind, Label, LabelId, Outcome, Slot, label, label::Group};
 
-pub use line::{Line, Point};
+pub use curve::{Curve, Point};
 
 use crate::{Frame, Part};
 
@@ -34,11 +34,11 @@ pub struct History {
     /// Where the run's zero lies on the wall clock: points are cut at its whole seconds.
     zero_wall_ns: u64,
     /// All requests.
-    pub all: Line,
+    pub all: Curve,
     /// All iterations together.
-    pub iterations: Line,
+    pub iterations: Curve,
     /// By label, requests and iterations.
-    pub labels: BTreeMap<LabelId, Line>,
+    pub labels: BTreeMap<LabelId, Curve>,
 }
 
 impl Default for History {
@@ -53,8 +53,8 @@ impl History {
     pub fn new(zero_wall_ns: u64) -> History {
         History {
             zero_wall_ns,
-            all: Line::new(POINTS),
-            iterations: Line::new(POINTS),
+            all: Curve::new(POINTS),
+            iterations: Curve::new(POINTS),
             labels: BTreeMap::new(),
         }
     }
@@ -81,7 +81,7 @@ impl History {
                 add(self.iterations.reach(second, frame.span), part, &OF_LABEL);
             }
             let line = self.labels.entry(*id);
-            let line = line.or_insert_with(|| Line::new(SPARK_POINTS));
+            let line = line.or_insert_with(|| Curve::new(SPARK_POINTS));
             add(line.reach(second, frame.span), part, &OF_LABEL);
         }
     }

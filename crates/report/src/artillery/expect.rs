@@ -1,14 +1,14 @@
 //! What the plugin `expect` prints of an answer: a block of lines, with the whole exchange where a check failed, or a line of
 //! JSON. It is printed as it is, secrets included, because that is what the script asked for; nothing of it is recorded.
 
-use measure::judged::{Exchange, Judged};
+use measure::expectation::{Exchange, ExpectedAnswer};
 use plan::plugins::Print;
 use query::value::{self, string_of};
 use serde_json::{Map, Value, json};
 
 /// The text for one answer; empty where nothing is to be said.
 #[must_use]
-pub fn judged_text(judged: &Judged, print: Print) -> String {
+pub fn judged_text(judged: &ExpectedAnswer, print: Print) -> String {
     let mut text = String::new();
     for name in &judged.unsupported {
         text.push_str(&format!(
@@ -33,7 +33,7 @@ pub fn error_text(error: &str, print: Print) -> String {
     }
 }
 
-fn line(judged: &Judged) -> String {
+fn line(judged: &ExpectedAnswer) -> String {
     let mut object = Map::new();
     let set = |name: &str, value: Option<Value>, object: &mut Map<String, Value>| {
         // What is undefined is left out, as JavaScript does.
@@ -54,7 +54,7 @@ fn line(judged: &Judged) -> String {
     format!("{}\n", value::json(&Value::Object(object)))
 }
 
-fn block(judged: &Judged, text: &mut String) {
+fn block(judged: &ExpectedAnswer, text: &mut String) {
     if judged.findings.is_empty() {
         return;
     }
@@ -104,17 +104,17 @@ fn indented(lines: &str, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use measure::judged::Finding;
+    use measure::expectation::ExpectedCheck;
 
     use super::*;
 
-    fn judged(ok: bool) -> Judged {
-        Judged {
+    fn judged(ok: bool) -> ExpectedAnswer {
+        ExpectedAnswer {
             method: "GET".into(),
             path: "/x?y".into(),
             name: Some("named".into()),
             unsupported: Vec::new(),
-            findings: vec![Finding {
+            findings: vec![ExpectedCheck {
                 kind: "statusCode".into(),
                 ok,
                 expected: Some(json!([200, 404])),
@@ -151,7 +151,7 @@ mod tests {
             judged_text(&judged(false), Print::Json),
             format!("{text}\n")
         );
-        let odd = Judged {
+        let odd = ExpectedAnswer {
             name: None,
             findings: Vec::new(),
             unsupported: vec!["odd".into()],

@@ -1,6 +1,6 @@
 //! One line about the interval just past, for watching a run.
 
-use measure::{Interval, Kind, label, summary::Figure, summary::Times};
+use measure::{Interval, Kind, label, summary::Quantile, summary::Times};
 
 use record::units::{count, duration, rate, time};
 
@@ -17,9 +17,9 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
     };
     let times = Times::of(&all, Kind::Response);
     let shown = |q: f64| match times.quantile(q) {
-        Figure::Empty => "-".to_owned(),
-        Figure::Ns(ns) => time(ns),
-        Figure::NoAnswer(_) => "no answer".to_owned(),
+        Quantile::Empty => "-".to_owned(),
+        Quantile::Ns(ns) => time(ns),
+        Quantile::NoAnswer(_) => "no answer".to_owned(),
     };
     let whole = |ns: u64| duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
     let total = if load_end_ns > 0 {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use measure::{Histogram, Kind, NoAnswer, Outcome, label, label::Group};
 
-use record::{Model, Part, Row, Run, State};
+use record::{IntervalRow, Model, Part, Run, State};
 
 /// What an answer with this text must say that it is.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -50,7 +50,7 @@ pub fn prometheus(run: &Run) -> String {
 struct Page(String);
 
 /// A figure of each worker in an interval.
-type ByWorker = fn(&Row) -> &Vec<u64>;
+type ByWorker = fn(&IntervalRow) -> &Vec<u64>;
 
 /// Labels of a sample: names and values.
 type Tags<'a> = &'a [(&'a str, &'a str)];
@@ -268,7 +268,8 @@ impl Page {
     }
 
     fn run_wide(&mut self, run: &Run) {
-        let sum = |figure: fn(&Row) -> u64| run.totals.rows.values().map(figure).sum::<u64>();
+        let sum =
+            |figure: fn(&IntervalRow) -> u64| run.totals.rows.values().map(figure).sum::<u64>();
         self.metric(
             "loadline_arrivals_total",
             "counter",
@@ -283,7 +284,7 @@ impl Page {
             self.sample("loadline_arrivals_total", &[("state", state)], n);
         }
         let last = run.totals.rows.values().next_back();
-        let now = |figure: fn(&Row) -> u64| last.map_or(0, figure);
+        let now = |figure: fn(&IntervalRow) -> u64| last.map_or(0, figure);
         self.one(
             "loadline_in_flight",
             "gauge",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Latency, Report, Spectrum, Statistics};
+use super::{Latency, Spectrum, Statistics, WrkReport};
 
 const PERCENTILES: [(&str, f64); 6] = [
     ("p50", 50.0),
@@ -13,7 +13,7 @@ const PERCENTILES: [(&str, f64); 6] = [
     ("p99_99", 99.99),
 ];
 
-impl Report {
+impl WrkReport {
     /// The figures; times in microseconds.
     #[must_use]
     pub fn json(&self) -> Value {

@@ -17,7 +17,7 @@ pub use statistics::Statistics;
 
 /// Everything that the report of a run shows.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct WrkReport {
     /// As given.
     settings: Settings,
     url: String,
@@ -133,22 +133,22 @@ fn calibrations_of(part: &DoorPart) -> Vec<(u64, u64)> {
     part.firsts.iter().filter_map(pair).collect()
 }
 
-impl Report {
+impl WrkReport {
     /// The report of a run. The URL is the one that was typed; the record's own has no secrets.
     #[must_use]
-    pub fn of(run: &Run, url: Option<&str>) -> Report {
+    pub fn of(run: &Run, url: Option<&str>) -> WrkReport {
         let mut part = DoorPart::default();
         for (_, one) in run.door_parts() {
             part.merge(one);
         }
         let end_ns = run.manifest.end.as_ref().map(|end| end.ns);
         let runtime_ns = end_ns.unwrap_or_else(|| run.totals.last_end_ns());
-        Report::from_part(part, runtime_ns, url.unwrap_or(&run.manifest.target))
+        WrkReport::from_part(part, runtime_ns, url.unwrap_or(&run.manifest.target))
     }
 
     /// The report of these figures.
     #[must_use]
-    pub fn from_part(mut part: DoorPart, runtime_ns: u64, url: &str) -> Report {
+    pub fn from_part(mut part: DoorPart, runtime_ns: u64, url: &str) -> WrkReport {
         let settings = Settings::of(&part);
         let calibrations = calibrations_of(&part);
         let count = |name: &str| part.counters.get(name).copied().unwrap_or(0);
@@ -176,7 +176,7 @@ impl Report {
                 measured,
             }
         };
-        Report {
+        WrkReport {
             settings,
             url: url.to_owned(),
             requests,

@@ -1,7 +1,7 @@
 //! wrk's and wrk2's report, to the character.
 
 use measure::door::{Counts, DoorPart};
-use report::wrk::{Report, Spectrum};
+use report::wrk::{Spectrum, WrkReport};
 
 const RATE_LATENCY: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-latency.txt");
 const SHORT: &str =
@@ -41,7 +41,7 @@ fn a_whole_report() {
     ] {
         part.counters.insert(name.into(), n);
     }
-    let report = Report::from_part(part, 60_001_000_000, "http://localhost:4000");
+    let report = WrkReport::from_part(part, 60_001_000_000, "http://localhost:4000");
     assert_eq!(
         report.replay(),
         "Running 1m test @ http://localhost:4000
@@ -63,7 +63,7 @@ Transfer/sec:    406.89KB
     );
     assert_eq!(report.moved_p99(), None);
     // Nothing measured is told as the original tells it.
-    let nothing = Report::from_part(part_of_nothing(), 1_000_000_000, "http://h/").text();
+    let nothing = WrkReport::from_part(part_of_nothing(), 1_000_000_000, "http://h/").text();
     assert!(
         nothing.contains("    Latency     0.00us    0.00us   0.00us    -nan%\n"),
         "{nothing}"
@@ -83,7 +83,7 @@ fn the_correction_is_told_when_it_moved_the_99th_percentile() {
     // One stall of a second among two thousand answers: wrk makes up a thousand more between.
     let mut stalled = part(false, &[(100, 19_900), (1_000_000, 12)], &[]);
     stalled.counters.insert("requests".into(), 19_912);
-    let report = Report::from_part(stalled, 14_000_000_000, "http://h/");
+    let report = WrkReport::from_part(stalled, 14_000_000_000, "http://h/");
     let (measured, shown) = report.moved_p99().expect("it moved");
     assert_eq!(measured, 100);
     assert!(shown > 10_000, "{shown}");

@@ -3,7 +3,7 @@
 
 use super::{
     super::{
-        Depth, Finding,
+        Assertion, Depth,
         experiment::{Experiment, Results, Served},
         truth::quantile,
     },
@@ -21,14 +21,14 @@ const PERCENTILES: [(f64, &str); 5] = [
 /// Every percentile against the value computed from the server's own log. What a witness saw on the generator's core may lie
 /// between the two: where the answers to a stall come all at once, one late wake-up is in all of them. A short battery has
 /// shorter stalls, and runs where others work: what it looks for is off by a hundred milliseconds and more.
-fn against_the_log(name: &str, results: &Results, depth: Depth) -> Vec<Finding> {
+fn against_the_log(name: &str, results: &Results, depth: Depth) -> Vec<Assertion> {
     let slack_ms: f64 = if depth.microseconds { 5.0 } else { 20.0 };
     within_of_the_log(name, results, results.worst_wake_ms.max(slack_ms))
 }
 
-fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Finding> {
+fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Assertion> {
     let truth = results.true_responses();
-    let mut findings = vec![Finding::same(
+    let mut findings = vec![Assertion::same(
         format!("{name}answers"),
         truth.len(),
         results.summary.requests.ok,
@@ -40,7 +40,7 @@ fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Findin
             continue;
         }
         let wanted = quantile(&truth, q) as f64 / 1e6;
-        findings.push(Finding::near(
+        findings.push(Assertion::near(
             format!("{name}{percentile}"),
             wanted,
             measured,
@@ -49,7 +49,7 @@ fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Findin
         ));
     }
     let mean = truth.iter().map(|ns| *ns as f64).sum::<f64>() / truth.len().max(1) as f64 / 1e6;
-    findings.push(Finding::near(
+    findings.push(Assertion::near(
         format!("{name}mean"),
         mean,
         results.mean_ms(),
@@ -59,11 +59,11 @@ fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Findin
     findings
 }
 
-pub fn stall_of_one_second(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn stall_of_one_second(depth: Depth) -> Result<Vec<Assertion>, String> {
     stall(depth, 1.0)
 }
 
-pub fn stall_of_three_seconds(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn stall_of_three_seconds(depth: Depth) -> Result<Vec<Assertion>, String> {
     stall(depth, 3.0)
 }
 
@@ -76,7 +76,7 @@ fn period(depth: Depth) -> f64 {
     }
 }
 
-fn stall(depth: Depth, seconds: f64) -> Result<Vec<Finding>, String> {
+fn stall(depth: Depth, seconds: f64) -> Result<Vec<Assertion>, String> {
     let every = period(depth);
     let length = seconds * every / 10.0;
     let experiment = Experiment {
@@ -99,7 +99,7 @@ fn stall(depth: Depth, seconds: f64) -> Result<Vec<Finding>, String> {
 /// a cap the server releases all at once, and the last factor is 1. What the machine did to the server outside its stalls is in
 /// the server's log, and no closed form knows of it: it moves the bounds, not the figure. A machine that was late itself
 /// has no closed form.
-fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Finding> {
+fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Assertion> {
     let zero = results.run.manifest.start.monotonic_ns;
     let end = zero + experiment.seconds * 1_000_000_000;
     let stalls = &results.truth.stalls;
@@ -138,7 +138,7 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Fi
     let within = |what: String, low: f64, high: f64, measured: f64| {
         let slack = |ms: f64| (ms * 0.05).max(5.0).max(results.worst_wake_ms);
         let (low, high) = (low - slack(low) - hold_up, high + slack(high) + hold_up);
-        Finding::between(what, low, high, measured).excused(results.machine_was_late)
+        Assertion::between(what, low, high, measured).excused(results.machine_was_late)
     };
     // Uncapped, everyone in a stall waits for half of it on the average: S² / 2 per stall and second of arrivals.
     let mean = length * length / 2.0 * number / duration_ms + results.service_s() * 1e3;
@@ -228,7 +228,7 @@ impl Disturbed {
     }
 }
 
-pub fn caps(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn caps(depth: Depth) -> Result<Vec<Assertion>, String> {
     let every = period(depth);
     let experiment = |connections| Experiment {
         server: format!(
@@ -257,7 +257,7 @@ pub fn caps(depth: Depth) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-pub fn independent_slow(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn independent_slow(depth: Depth) -> Result<Vec<Assertion>, String> {
     let experiment = Experiment {
         server: "mode=slow&share=10%&slow=1s&service=1ms".into(),
         seconds: depth.seconds,
@@ -266,8 +266,8 @@ pub fn independent_slow(depth: Depth) -> Result<Vec<Finding>, String> {
     let results = experiment.run()?;
     let mut findings = against_the_log("", &results, depth);
     // A hundredth of what the slow ones take: had they slowed down the others, it would be far above.
-    findings.push(Finding::at_most("p50", 10.0, results.response_ms(0.5)));
-    findings.push(Finding::near(
+    findings.push(Assertion::at_most("p50", 10.0, results.response_ms(0.5)));
+    findings.push(Assertion::near(
         "p95, closed form",
         1000.0,
         results.response_ms(0.95),
@@ -277,7 +277,7 @@ pub fn independent_slow(depth: Depth) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-pub fn exponential(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn exponential(depth: Depth) -> Result<Vec<Assertion>, String> {
     let experiment = |poisson| Experiment {
         server: "mode=exponential&mean=1ms&servers=1".into(),
         rate: 500,
@@ -298,7 +298,7 @@ pub fn exponential(depth: Depth) -> Result<Vec<Finding>, String> {
         p99.push(results.response_ms(0.99));
     }
     // In theory 9.21 against 5.78 ms. What one run shows lies around it; that the one is clearly above the other does not.
-    findings.push(Finding {
+    findings.push(Assertion {
         what: "p99, Poisson above even".into(),
         expected: "yes".into(),
         measured: format!("{:.2} against {:.2} ms", p99[0], p99[1]),

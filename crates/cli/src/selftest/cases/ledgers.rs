@@ -2,14 +2,14 @@
 
 use super::{
     super::{
-        Depth, Finding,
+        Assertion, Depth,
         experiment::{Experiment, Results},
         machine,
     },
     verdicts::verdict,
 };
 
-pub fn ledgers(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
     let mut findings = Vec::new();
     let seconds = (depth.seconds / 4).max(2);
     let never = Experiment {
@@ -27,13 +27,13 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Finding>, String> {
         .filter(|(_, release)| release.is_none())
         .count();
     findings.extend(balance("never answered: ", &never));
-    findings.push(Finding::same(
+    findings.push(Assertion::same(
         "never answered: time-outs",
         unanswered,
         class(&never, "timeout"),
     ));
     // A percentile among requests without an answer is a lower bound.
-    findings.push(Finding::same(
+    findings.push(Assertion::same(
         "never answered: p90 is at least the time-out",
         true,
         never.response_ms(0.9) >= 500.0,
@@ -46,7 +46,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Finding>, String> {
     }
     .run()?;
     findings.extend(balance("resets: ", &reset));
-    findings.push(Finding::same(
+    findings.push(Assertion::same(
         "resets: requests at the server",
         reset.summary.requests.issued,
         reset.truth.requests.len(),
@@ -61,7 +61,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Finding>, String> {
     running.kill_server();
     let killed = running.finish()?;
     findings.extend(balance("server killed: ", &killed));
-    findings.push(Finding::same(
+    findings.push(Assertion::same(
         "server killed: some refused",
         true,
         class(&killed, "refused") > 0,
@@ -71,7 +71,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Finding>, String> {
 }
 
 /// A generator that is kept from running past the end of its load never sends the rest, and says so.
-fn overrun() -> Result<Vec<Finding>, String> {
+fn overrun() -> Result<Vec<Assertion>, String> {
     let experiment = Experiment {
         rate: 500,
         seconds: 2,
@@ -88,17 +88,17 @@ fn overrun() -> Result<Vec<Finding>, String> {
         .as_ref()
         .ok_or("no arrivals were counted")?;
     Ok(vec![
-        Finding::same(
+        Assertion::same(
             "overrun: skipped by a cap that the plan does not have",
             0,
             arrivals.skipped,
         ),
-        Finding::same(
+        Assertion::same(
             "overrun: some were never sent",
             true,
             arrivals.unsent.is_some_and(|unsent| unsent > 100),
         ),
-        Finding::same("overrun: measurement", "INVALID", verdict(&results)),
+        Assertion::same("overrun: measurement", "INVALID", verdict(&results)),
     ])
 }
 
@@ -112,7 +112,7 @@ fn class(results: &Results, name: &str) -> usize {
         .unwrap_or(0) as usize
 }
 
-fn balance(name: &str, results: &Results) -> Vec<Finding> {
+fn balance(name: &str, results: &Results) -> Vec<Assertion> {
     let summary = &results.summary;
     let planned = summary
         .arrivals
@@ -121,7 +121,7 @@ fn balance(name: &str, results: &Results) -> Vec<Finding> {
         .unwrap_or(0);
     let adds_up = summary.requests.adds_up && summary.arrivals.as_ref().is_some_and(|a| a.adds_up);
     vec![
-        Finding::same(format!("{name}both ledgers add up"), true, adds_up),
-        Finding::same(format!("{name}issued"), planned, summary.requests.issued),
+        Assertion::same(format!("{name}both ledgers add up"), true, adds_up),
+        Assertion::same(format!("{name}issued"), planned, summary.requests.issued),
     ]
 }

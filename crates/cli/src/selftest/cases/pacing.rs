@@ -1,19 +1,19 @@
 //! Whether arrivals come when they should, and whether histograms hold what they are given.
 
 use super::super::{
-    Depth, Finding,
+    Assertion, Depth,
     experiment::{Experiment, Results},
     machine::OnCore,
     truth::quantile,
 };
 
-pub fn pacing(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     let mut findings = Vec::new();
     for rate in [1_000, 10_000] {
         let pairs = Pairs::measure(rate, depth)?;
         let seconds = pairs.seconds * pairs.runs.len() as u64;
         let count = pairs.runs.iter().map(|run| run.count).sum::<u64>();
-        findings.push(Finding::same(
+        findings.push(Assertion::same(
             format!("{rate}/s: requests at the server"),
             rate * seconds,
             count,
@@ -24,7 +24,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Finding>, String> {
         if depth.microseconds || rate == 1_000 {
             findings.push(actual_rate(&pairs, rate, tolerance));
             let what = format!("{rate}/s: drift from the plan");
-            findings.push(Finding::at_most(
+            findings.push(Assertion::at_most(
                 what,
                 1.0,
                 pairs.median(|run| run.drift_ms),
@@ -34,7 +34,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Finding>, String> {
         if !depth.microseconds && rate == 1_000 {
             // Half a millisecond at the median is no noise on any machine: it would be another kind of timer.
             let what = format!("{rate}/s: lateness p50, coarsely");
-            findings.push(Finding::at_most(
+            findings.push(Assertion::at_most(
                 what,
                 p50 + 0.5,
                 pairs.median(|run| run.p50_ms),
@@ -42,12 +42,12 @@ pub fn pacing(depth: Depth) -> Result<Vec<Finding>, String> {
         }
         if depth.microseconds {
             let p99 = pairs.median_bare(0.99);
-            findings.push(Finding::at_most(
+            findings.push(Assertion::at_most(
                 format!("{rate}/s: lateness p50"),
                 p50 + 0.010,
                 pairs.median(|run| run.p50_ms),
             ));
-            findings.push(Finding::at_most(
+            findings.push(Assertion::at_most(
                 format!("{rate}/s: lateness p99"),
                 2.0 * p99 + 0.050,
                 pairs.median(|run| run.p99_ms),
@@ -133,9 +133,9 @@ fn rate_at_server(results: &Results) -> f64 {
     (results.truth.requests.len().saturating_sub(1)) as f64 * 1e9 / (last - first).max(1) as f64
 }
 
-fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Finding {
+fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Assertion {
     let measured = pairs.median(|run| run.rate);
-    Finding {
+    Assertion {
         what: format!("{rate}/s: rate at the server"),
         expected: format!("{rate}/s ± {} %", tolerance * 100.0),
         measured: format!("{measured:.1}/s"),
@@ -165,7 +165,7 @@ pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
     lateness
 }
 
-pub fn histograms(_: Depth) -> Result<Vec<Finding>, String> {
+pub fn histograms(_: Depth) -> Result<Vec<Assertion>, String> {
     let (mut worst, mut at) = (0.0f64, 0);
     let mut value = 1_000u64;
     while value <= 60_000_000_000 {
@@ -179,7 +179,7 @@ pub fn histograms(_: Depth) -> Result<Vec<Finding>, String> {
         }
         value += value / 97 + 1;
     }
-    Ok(vec![Finding {
+    Ok(vec![Assertion {
         what: "largest error".into(),
         expected: "≤ 0.1 %".into(),
         measured: format!("{:.3} %, at {at} ns", worst * 100.0),

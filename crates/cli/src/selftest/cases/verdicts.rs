@@ -1,7 +1,7 @@
 //! Whether the measurement verdict finds out what is wrong with the generator, and nothing else.
 
 use super::super::{
-    Depth, Finding,
+    Assertion, Depth,
     experiment::{Experiment, Results},
     machine::{Neighbour, Starved},
 };
@@ -14,7 +14,7 @@ pub fn verdict(results: &Results) -> String {
         .map_or_else(|| "none".to_owned(), |m| m.verdict.clone())
 }
 
-pub fn verdicts(depth: Depth) -> Result<Vec<Finding>, String> {
+pub fn verdicts(depth: Depth) -> Result<Vec<Assertion>, String> {
     let (healthy, starved, stalled) = depth.runs;
     let mut findings = Vec::new();
     let constant = Experiment {
@@ -38,7 +38,7 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Finding>, String> {
             .is_some_and(|m| m.first_bad_ns.is_some_and(|ns| ns <= 2_000_000_000));
         Ok(verdict(&results) == "INVALID" && early && results.exit == Some(4))
     })?;
-    findings.push(Finding::same(
+    findings.push(Assertion::same(
         "starved runs that are INVALID within 2 s",
         starved,
         invalid,
@@ -56,7 +56,7 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Finding>, String> {
 }
 
 /// A closed loop has no lateness: what the generator lacked shows in by how much it came too late to look around.
-fn closed_loops(depth: Depth) -> Result<Vec<Finding>, String> {
+fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     let (healthy, stolen, neighbours) = depth.closed;
     let closed = Experiment {
         server: "mode=constant&service=2ms".into(),
@@ -86,8 +86,8 @@ fn closed_loops(depth: Depth) -> Result<Vec<Finding>, String> {
     })?;
     Ok(vec![
         valid.finding("healthy closed loops that are VALID", depth),
-        Finding::same("starved closed loops that are INVALID", stolen, found),
-        Finding::same(
+        Assertion::same("starved closed loops that are INVALID", stolen, found),
+        Assertion::same(
             "closed loops beside a busy neighbour that moved and are VALID",
             0,
             unsaid,
@@ -120,7 +120,7 @@ struct Told {
 }
 
 impl Told {
-    fn finding(&self, what: &str, depth: Depth) -> Finding {
+    fn finding(&self, what: &str, depth: Depth) -> Assertion {
         let mut remarks = self.blamed.clone();
         if self.excused > 0 {
             remarks.push(format!(
@@ -132,7 +132,7 @@ impl Told {
             [] => String::new(),
             some => format!(" ({})", some.join("; ")),
         };
-        Finding {
+        Assertion {
             what: what.to_owned(),
             expected: self.told.to_string(),
             measured: format!("{}{remarks}", self.well),
@@ -170,7 +170,7 @@ fn reasons(results: &Results) -> String {
 }
 
 /// That a run on a healthy machine is VALID.
-pub fn validity(name: &str, results: &Results) -> Finding {
-    Finding::same(format!("{name}measurement"), "VALID", verdict(results))
+pub fn validity(name: &str, results: &Results) -> Assertion {
+    Assertion::same(format!("{name}measurement"), "VALID", verdict(results))
         .excused(results.machine_was_late)
 }

@@ -2,7 +2,7 @@
 //! as many answers. No virtual users, no variables: the shape of a raw HTTP benchmark, as fast as answers come or at a pace.
 
 mod books;
-mod line;
+mod connection;
 mod pace;
 
 use std::{
@@ -25,7 +25,7 @@ use crate::{
     worker::Worker,
 };
 use books::Books;
-use line::Line;
+use connection::Connection;
 pub use pace::{Drawn, Pace, Turns};
 
 /// Where a batch's bytes come from, and who looks at answers. One per worker.
@@ -229,16 +229,16 @@ impl Shared {
     }
 
     async fn connection(&self, number: usize, limit: &Rc<Limit>) {
-        let mut line = Line::new(number);
+        let mut line = Connection::new(number);
         let mut refused = 0u32;
         line.free_at = self.worker.clock.now();
         while let Some(due) = self.due(&mut line, limit).await {
             match line.batch(self, due, limit).await {
-                line::Ended::Answered => refused = 0,
+                connection::Ended::Answered => refused = 0,
                 // The server accepted it: what it does to connections is what is measured, so it is opened anew at once.
-                line::Ended::Broken => refused = 0,
-                line::Ended::Finished => break,
-                line::Ended::Refused => {
+                connection::Ended::Broken => refused = 0,
+                connection::Ended::Finished => break,
+                connection::Ended::Refused => {
                     let pause = BACK_OFF_NS << refused.min(DOUBLED);
                     refused += 1;
                     let until = line.free_at.saturating_add(pause);
@@ -251,7 +251,7 @@ impl Shared {
     }
 
     /// Waits until a connection's next batch is due; none: it sends no more.
-    async fn due(&self, line: &mut Line, limit: &Rc<Limit>) -> Option<Due> {
+    async fn due(&self, line: &mut Connection, limit: &Rc<Limit>) -> Option<Due> {
         let worker = &self.worker;
         if self.done.get() || limit.is_aborted() {
             return None;
@@ -304,7 +304,7 @@ impl Shared {
     }
 
     /// What was due and will not be sent: planned all the same, so it is counted as given up rather than forgotten.
-    fn give_up(&self, line: &Line) {
+    fn give_up(&self, line: &Connection) {
         let Some((pace, _)) = &self.driver.pace else {
             return;
         };

@@ -1,7 +1,7 @@
 //! The checks of the plugin `expect`, one function each: what they compare, and how they say what they found. All that a virtual
 //! user would have to expand has been expanded before.
 
-use measure::judged::Finding;
+use measure::expectation::ExpectedCheck;
 use plan::expect::JmesWord;
 use query::{
     jmespath::JmesPath,
@@ -34,8 +34,8 @@ pub enum Body {
 
 const NO_OBJECT: &str = "response body is not an object";
 
-pub fn finding(kind: &str, ok: bool, expected: Option<Value>, got: Option<Value>) -> Finding {
-    Finding {
+pub fn finding(kind: &str, ok: bool, expected: Option<Value>, got: Option<Value>) -> ExpectedCheck {
+    ExpectedCheck {
         kind: kind.to_owned(),
         ok,
         expected,
@@ -58,7 +58,7 @@ fn is_one_of(status: u16, wanted: Option<&Value>) -> bool {
     }
 }
 
-pub fn status(wanted: bool, codes: Option<Value>, got: u16) -> Finding {
+pub fn status(wanted: bool, codes: Option<Value>, got: u16) -> ExpectedCheck {
     let ok = is_one_of(got, codes.as_ref()) == wanted;
     if wanted {
         return finding("statusCode", ok, codes, Some(got.into()));
@@ -67,7 +67,7 @@ pub fn status(wanted: bool, codes: Option<Value>, got: u16) -> Finding {
     finding("notStatusCode", ok, Some(expected.into()), Some(got.into()))
 }
 
-pub fn equals(texts: &[String]) -> Finding {
+pub fn equals(texts: &[String]) -> ExpectedCheck {
     let ok = !texts.is_empty() && texts.iter().all(|text| *text == texts[0]);
     let got = texts.join(", ");
     finding(
@@ -78,7 +78,7 @@ pub fn equals(texts: &[String]) -> Finding {
     )
 }
 
-pub fn matches_regexp(pattern: &str, seen: &mut Inspection<'_>) -> Finding {
+pub fn matches_regexp(pattern: &str, seen: &mut Inspection<'_>) -> ExpectedCheck {
     let got = match Regexp::new(pattern, "") {
         Ok(regex) => match seen.text().map(|text| regex.find(text)) {
             Some(Err(why)) => why.to_string().into(),
@@ -101,7 +101,7 @@ pub fn jmespath(
     path: &JmesPath,
     description: Option<&str>,
     body: &Body,
-) -> Finding {
+) -> ExpectedCheck {
     let expected = Some(description.unwrap_or(path.text()).into());
     let (kind, got) = match word {
         JmesWord::Jmespath => ("jmespath", Some(path.text().into())),
@@ -126,7 +126,7 @@ pub fn body_of(seen: &mut Inspection<'_>) -> Body {
     }
 }
 
-pub fn content_type(wanted: Option<Value>, body: &Body, seen: &Inspection<'_>) -> Finding {
+pub fn content_type(wanted: Option<Value>, body: &Body, seen: &Inspection<'_>) -> ExpectedCheck {
     let header = node_header(seen, "content-type");
     let text = string_of(wanted.as_ref());
     if text != "json" {
@@ -152,7 +152,7 @@ pub fn content_type(wanted: Option<Value>, body: &Body, seen: &Inspection<'_>) -
     finding("contentType", false, wanted, Some(got.into()))
 }
 
-pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &Body) -> Finding {
+pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &Body) -> ExpectedCheck {
     let name = string_of(path.as_ref());
     let document = match body {
         Body::Json(document) if document.is_object() || document.is_array() => document,
@@ -166,7 +166,7 @@ pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &Body) -> F
     finding(kind, false, path, Some(got.into()))
 }
 
-pub fn has_header(wanted: Option<Value>, seen: &Inspection<'_>) -> Finding {
+pub fn has_header(wanted: Option<Value>, seen: &Inspection<'_>) -> ExpectedCheck {
     let name = string_of(wanted.as_ref());
     if node_header(seen, &name).is_some_and(|value| !value.is_empty()) {
         return finding("hasHeader", true, wanted.clone(), wanted);
@@ -175,7 +175,7 @@ pub fn has_header(wanted: Option<Value>, seen: &Inspection<'_>) -> Finding {
     finding("hasHeader", false, wanted, Some(got.into()))
 }
 
-pub fn header_equals(name: &str, wanted: Option<Value>, seen: &Inspection<'_>) -> Finding {
+pub fn header_equals(name: &str, wanted: Option<Value>, seen: &Inspection<'_>) -> ExpectedCheck {
     let kind = format!("header {name} values equals");
     match node_header(seen, name).filter(|value| !value.is_empty()) {
         Some(value) => {
@@ -192,7 +192,7 @@ pub fn header_equals(name: &str, wanted: Option<Value>, seen: &Inspection<'_>) -
     }
 }
 
-pub fn cdn(hit: bool, seen: &Inspection<'_>) -> Finding {
+pub fn cdn(hit: bool, seen: &Inspection<'_>) -> ExpectedCheck {
     let (words, expected): (&[&str], _) = if hit {
         (&["hit", "stale"], "a cache header indicating a cache hit")
     } else {
@@ -288,7 +288,7 @@ mod tests {
         ))
     }
 
-    fn got(finding: &Finding) -> (bool, String) {
+    fn got(finding: &ExpectedCheck) -> (bool, String) {
         (finding.ok, string_of(finding.got.as_ref()))
     }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A connection and its state.
-pub(super) struct Line {
+pub(super) struct Connection {
     pub number: usize,
     /// When its last batch ended.
     pub free_at: u64,
@@ -47,9 +47,9 @@ pub(super) enum Ended {
     Finished,
 }
 
-impl Line {
-    pub(super) fn new(number: usize) -> Line {
-        Line {
+impl Connection {
+    pub(super) fn new(number: usize) -> Connection {
+        Connection {
             number,
             free_at: 0,
             stream: None,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What was found of one answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct ExpectedAnswer {
     /// The request's method.
     pub method: String,
     /// The request's path with its query.
@@ -15,12 +15,12 @@ pub struct Judged {
     /// Checks that nobody knows, by name.
     pub unsupported: Vec<String>,
     /// In the order of the script.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ExpectedCheck>,
     /// Request, answer and variables, where somebody wants to see them.
     pub exchange: Option<Box<Exchange>>,
 }
 
-impl Judged {
+impl ExpectedAnswer {
     /// Whether a check failed.
     #[must_use]
     pub fn failed(&self) -> bool {
@@ -30,7 +30,7 @@ impl Judged {
 
 /// One check.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct ExpectedCheck {
     /// Its kind, under which it is counted.
     pub kind: String,
     /// Whether it holds.

@@ -9,7 +9,7 @@ use crate::Part;
 
 /// Points over time.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct Curve {
     most: usize,
     /// The width of a point, in whole seconds of the wall clock.
     width_s: u64,
@@ -35,11 +35,11 @@ struct Shut {
     times: Vec<(Kind, Outcome, Packed)>,
 }
 
-impl Line {
+impl Curve {
     /// A line of at most so many points.
     #[must_use]
-    pub fn new(most: usize) -> Line {
-        Line {
+    pub fn new(most: usize) -> Curve {
+        Curve {
             most,
             width_s: 1,
             finished: BTreeMap::new(),
@@ -181,13 +181,13 @@ mod tests {
         part
     }
 
-    fn add(line: &mut Line, second: u64, span: (u64, u64), part: &Part) {
+    fn add(line: &mut Curve, second: u64, span: (u64, u64), part: &Part) {
         line.reach(second, span).add(&part.slot);
     }
 
     #[test]
     fn intervals_of_one_second_are_one_point() {
-        let mut line = Line::new(10);
+        let mut line = Curve::new(10);
         // A phase ends in the middle of the second 7 of the wall clock.
         add(&mut line, 7, (S / 2, S), &part(&[5]));
         add(&mut line, 7, (S, 3 * S / 2), &part(&[7]));
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_second_process_begins_again_at_the_first_point() {
-        let mut line = Line::new(10);
+        let mut line = Curve::new(10);
         for _ in 0..2 {
             for second in 0..3 {
                 add(
@@ -228,7 +228,7 @@ mod tests {
             start in 0..100_000u64,
             seconds in prop::collection::vec(prop::collection::vec(1..10_000_000u64, 0..5), 1..300),
         ) {
-            let mut line = Line::new(16);
+            let mut line = Curve::new(16);
             for (i, values) in seconds.iter().enumerate() {
                 let i = i as u64;
                 add(&mut line, start + i, (i * S, (i + 1) * S), &part(values));
