@@ -130,6 +130,10 @@ def test_a_certificate_that_is_trusted_as_it_is(loadline, certificates):
         assert causes(loadline, peer.url.replace("127.0.0.1", "localhost"), env=own) == {"TLS: certificate for another name": 4}
         other = {"SSL_CERT_FILE": str(certificates / "authority.pem")}
         assert causes(loadline, peer.url, env=other) == {"TLS: self-signed certificate": 4}
+        bundle = loadline.folder / "bundle.pem"
+        bundle.write_bytes(b"# Caf\xe9 Root CA\n" + (certificates / "alone.pem").read_bytes())
+        done = loadline("run", peer.url, *LOAD, env={"SSL_CERT_FILE": str(bundle)})
+        assert (loadline.summary()["errors"], "warning" in done.stderr) == ([], False), done.stderr
         done = loadline("run", peer.url, *LOAD, env={"SSL_CERT_FILE": "gone.pem"})
         assert "warning: SSL_CERT_FILE: gone.pem: No such file" in done.stderr
     with Tls(serve(certificates, "old"), peers.ok()) as peer:

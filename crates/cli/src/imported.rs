@@ -106,26 +106,27 @@ fn own_folder(path: &Path) -> Result<PathBuf, Failed> {
     let whole = path.canonicalize().map_err(|e| could_not(path, &e))?;
     let whole = whole.as_os_str().as_encoded_bytes();
     let name = path.file_name().unwrap_or(path.as_os_str());
-    for number in 1u64.. {
+    let mut number = 1u64;
+    let dir = loop {
         let mut dir = name.to_owned();
         dir.push("-report");
         if number > 1 {
             dir.push(format!("-{number}"));
         }
         let dir = PathBuf::from(dir);
-        let of = dir.join(OF);
-        match fs::read(&of) {
+        match fs::read(dir.join(OF)) {
             Ok(known) if known == whole => return Ok(dir),
-            Ok(_) => continue,
+            Ok(_) => {}
             // What a user keeps there is no report: only a page would be lost.
-            Err(_) if dir.join(derived::PAGE).exists() => continue,
-            Err(_) => {}
+            Err(_) if dir.join(derived::PAGE).exists() => {}
+            Err(_) => break dir,
         }
-        fs::create_dir_all(&dir).map_err(|e| could_not(&dir, &e))?;
-        fs::write(&of, whole).map_err(|e| could_not(&of, &e))?;
-        return Ok(dir);
-    }
-    unreachable!("numbers do not end")
+        number += 1;
+    };
+    let of = dir.join(OF);
+    fs::create_dir_all(&dir).map_err(|e| could_not(&dir, &e))?;
+    fs::write(&of, whole).map_err(|e| could_not(&of, &e))?;
+    Ok(dir)
 }
 
 fn read(path: &Path) -> Result<Import, Failed> {

@@ -3,6 +3,7 @@
 //! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
 //! [`clock`] reads time; nothing is shared between workers per request.
 
+mod calendar;
 pub mod clock;
 pub mod collect;
 pub mod deadlines;

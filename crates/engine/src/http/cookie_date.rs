@@ -1,6 +1,8 @@
 //! The dates of cookies, by the algorithm of RFC 6265 §5.1.1: lenient about order and separators, as browsers are. Answers seconds
 //! since 1970, or nothing where there is no date; reads no clock.
 
+use crate::calendar::days;
+
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
@@ -51,14 +53,6 @@ fn month_of(token: &str) -> Option<i64> {
     let name = token.get(..3)?.to_ascii_lowercase();
     let index = MONTHS.iter().position(|month| *month == name)?;
     Some(index as i64 + 1)
-}
-
-/// Days from 1 January 1970 to a day of the Gregorian calendar. Years are counted from March: the leap day is their last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! As much of a certificate's encoding (DER) as tells whether its issuer is its own subject, and from when to when it is valid.
 
+use crate::calendar::days;
+
 /// Whether a certificate names itself as its issuer; false for what is no certificate.
 #[must_use]
 pub fn is_self_issued(certificate: &[u8]) -> bool {
@@ -76,14 +78,6 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
         return None;
     }
     Some(days(year, month, day) * 86_400 + part(2)? * 3_600 + part(3)? * 60 + part(4)?)
-}
-
-/// Days from 1970-01-01. Years are taken to begin in March, so that the leap day is the last of them.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + in_year
-        - 719_468
 }
 
 /// Tag and content of the first element, and what is behind it.

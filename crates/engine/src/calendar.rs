@@ -1,0 +1,10 @@
+//! The calendar, as far as cookies and certificates need it. It knows no clock.
+
+/// Days from 1 January 1970 to a day of the Gregorian calendar. Years are counted from March: the leap day is their last.
+#[must_use]
+pub fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
