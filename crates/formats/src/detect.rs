@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::yaml::{self, Dialect, Node};
+use crate::document::{self, Dialect, Node};
 
 /// The kinds of test files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn detect(path: &Path, text: &str) -> Result<Kind, String> {
         _ => {}
     }
     let is_yaml = matches!(suffix.as_str(), "yml" | "yaml" | "json");
-    match yaml::parse(0, text, Dialect::Core) {
+    match document::parse(0, text, Dialect::Core) {
         Ok(document) => by_keys(document.root.as_ref()),
         // What is broken still goes to the reader that it was meant for, because that one says where.
         Err(_) if first_word(text) == "loadline" => Some(Kind::Native),

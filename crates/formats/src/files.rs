@@ -5,15 +5,21 @@ use std::path::Path;
 use plan::{At, Problem};
 
 /// A file's bytes, or why there are none.
-pub(crate) type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
+pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
 /// From the disk.
-pub(crate) fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
 /// A file's text, or where it is none, from 1 and in bytes: a replacement character in a request is nobody's wish.
-pub(crate) fn text(bytes: Vec<u8>) -> Result<String, NotText> {
+///
+/// # Errors
+/// The first byte that is no text.
+pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line_start = before
@@ -33,7 +39,8 @@ pub(crate) fn text(bytes: Vec<u8>) -> Result<String, NotText> {
 
 /// Where a file is not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotText {
+pub struct NotText {
+    /// From 1.
     pub line: usize,
     /// In characters.
     pub column: usize,
@@ -65,7 +72,7 @@ impl std::fmt::Display for NotText {
 }
 
 /// One text under its name, and nothing else.
-pub(crate) fn from_text<'a>(
+pub fn from_text<'a>(
     name: &'a str,
     text: &'a str,
 ) -> impl Fn(&Path) -> Result<Vec<u8>, String> + 'a {

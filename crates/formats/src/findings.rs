@@ -6,13 +6,14 @@ use std::collections::HashSet;
 
 use plan::{At, Note, Plan, Problem};
 
-use crate::{ErrorKind, LoadErrors, yaml::Mark};
+use crate::{ErrorKind, LoadErrors, document::Mark};
 
 /// The collection; one per load.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub struct Findings {
     files: Vec<String>,
     problems: Vec<Problem>,
+    /// What the user is told although the plan runs.
     pub notes: Vec<Note>,
     said: HashSet<&'static str>,
     kind: Option<ErrorKind>,
@@ -25,6 +26,8 @@ impl Findings {
         self.files.len() - 1
     }
 
+    /// A mark's place in words.
+    #[must_use]
     pub fn at(&self, mark: Mark) -> At {
         let file = self.files.get(mark.file).cloned().unwrap_or_default();
         At {
@@ -34,6 +37,7 @@ impl Findings {
         }
     }
 
+    /// A problem at a place.
     pub fn problem(&mut self, mark: Mark, message: impl Into<String>) {
         self.problems.push(Problem {
             at: Some(self.at(mark)),
@@ -46,6 +50,7 @@ impl Findings {
         self.problems.push(problem);
     }
 
+    /// A problem of no place in a file.
     pub fn problem_anywhere(&mut self, message: impl Into<String>) {
         self.problems.push(Problem::anywhere(message));
     }
@@ -59,6 +64,7 @@ impl Findings {
         self.kind.get_or_insert(kind);
     }
 
+    /// A note at a place; told once, however often it is found.
     pub fn note(&mut self, mark: Mark, text: impl Into<String>) {
         let note = Note {
             at: Some(self.at(mark)),
@@ -76,6 +82,7 @@ impl Findings {
         }
     }
 
+    /// A note of no place in a file.
     pub fn note_anywhere(&mut self, text: impl Into<String>) {
         self.notes.push(Note {
             at: None,
@@ -83,11 +90,16 @@ impl Findings {
         });
     }
 
+    /// Whether anything keeps the plan from running.
+    #[must_use]
     pub fn has_problems(&self) -> bool {
         !self.problems.is_empty()
     }
 
     /// The plan with its notes, if nothing is wrong with it.
+    ///
+    /// # Errors
+    /// Everything that was found, if anything is.
     pub fn finish(self, plan: Option<Plan>) -> Result<Plan, LoadErrors> {
         match plan {
             Some(mut plan) if self.problems.is_empty() => {

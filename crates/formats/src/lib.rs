@@ -6,15 +6,16 @@
 #![forbid(unsafe_code)]
 
 mod detect;
+pub mod document;
 pub mod dotenv;
-mod files;
-mod findings;
-mod nearest;
-mod secrets;
-mod table;
-mod templates;
+pub mod files;
+pub mod findings;
+pub mod nearest;
+pub mod open;
+pub mod secrets;
+pub mod table;
+pub mod templates;
 mod url_plan;
-mod yaml;
 
 pub mod artillery;
 pub mod native;

@@ -1,10 +1,7 @@
 //! The known word nearest to one that is not known, for hints. Nothing is ever corrected by it.
 
 /// The nearest of the candidates, if any is near enough to be meant.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.chars().count() > 40 {
         return None;
@@ -20,7 +17,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// ` (did you mean `X`?)`, or nothing.
-pub(crate) fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates)
         .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
 }

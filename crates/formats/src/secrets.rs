@@ -17,7 +17,7 @@ use crate::Inputs;
 
 /// What a reader knows of secrets beside the plan.
 #[derive(Default)]
-pub(crate) struct Known<'a> {
+pub struct Known<'a> {
     /// Names that the user calls secret beside the house list.
     pub names: Vec<String>,
     /// What of the environment the file names: a secret's value may stand in the plan under any other name.
@@ -35,7 +35,7 @@ impl<'a> Known<'a> {
 }
 
 /// Fills the plan's lists of secrets.
-pub(crate) fn collect(plan: &mut Plan, known: Known<'_>) {
+pub fn collect(plan: &mut Plan, known: Known<'_>) {
     let mut secrets = Secrets {
         named: known.names.iter().map(|name| name.to_lowercase()).collect(),
         ..Secrets::default()

@@ -5,10 +5,14 @@ use serde_json::Value;
 
 /// How a table's text becomes rows.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub struct Table {
+    /// Between cells.
     pub delimiter: u8,
+    /// Around cells; none: quotes are text.
     pub quote: Option<u8>,
+    /// What a line begins with that is no data.
     pub comment: Option<u8>,
+    /// White space around cells is taken off.
     pub trim: bool,
     /// A byte-order mark is taken off.
     pub bom: bool,
@@ -24,13 +28,18 @@ pub(crate) struct Table {
 
 /// A table's content.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     /// The first row, where it is no data.
     pub header: Vec<String>,
+    /// Cells by row.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl Table {
+    /// Reads a table's text.
+    ///
+    /// # Errors
+    /// What is wrong with it, and in which line.
     pub fn read(&self, text: &str) -> Result<Rows, String> {
         let text = if self.bom {
             text.strip_prefix('\u{feff}').unwrap_or(text)

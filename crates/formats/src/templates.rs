@@ -11,14 +11,14 @@ use query::path::Path;
 use serde_json::{Map, Value};
 
 use crate::{
+    document::{Data, Mark, Node},
     findings::Findings,
     nearest::hint,
-    yaml::{Data, Mark, Node},
 };
 
 /// The templates of one file.
 #[derive(Default)]
-pub(crate) struct Templates {
+pub struct Templates {
     /// Variables that templates name, and where.
     pub uses: Vec<(Path, Mark)>,
     /// Variables that steps set.
@@ -101,6 +101,8 @@ impl Templates {
         self.sets.insert(Path::parse(path).root().to_owned());
     }
 
+    /// Whether a template names this variable, or a part of it.
+    #[must_use]
     pub fn uses_root(&self, name: &str) -> bool {
         self.uses.iter().any(|(path, _)| path.root() == name)
     }

@@ -12,8 +12,8 @@ use query::{path::Path, value};
 use serde_json::{Map, Value};
 
 use crate::{
+    document::{Data, Entry, Node},
     findings::Findings,
-    yaml::{Data, Entry, Node},
 };
 
 /// What is known before the run.

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::yaml::{Data, Mark, Node};
+use crate::document::{Data, Mark, Node};
 
 /// The message, without quotes around it, the place, and what to do where people are known to slip.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! lodash's `merge`, which is how Artillery lays one file, one environment, one `--overrides` over another: mappings key by key,
 //! lists index by index, everything else replaced.
 
-use crate::yaml::{Data, Entry, Node};
+use crate::document::{Data, Entry, Node};
 
 /// What becomes of a list that lies on another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ fn merge_numbered(items: &mut Vec<Node>, upper: &[Entry], lists: Lists) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::{Dialect, parse};
+    use crate::document::{Dialect, parse};
     use serde_json::{Value, json};
 
     fn merged(lower: &str, upper: &str, lists: Lists) -> Value {

@@ -11,13 +11,14 @@ use serde_json::{Map, Value};
 use super::{
     expand::{self, Known},
     merge::{Lists, merge},
-    read::{option_object, read_files},
+    read::read_files,
 };
 use crate::{
     ErrorKind, Inputs,
+    document::{Data, Mark, Node},
     files::ReadFile,
     findings::Findings,
-    yaml::{Data, Mark, Node},
+    open::option_object,
 };
 
 /// A script after preparation.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::yaml::{self, Dialect};
+use crate::document::{self, Dialect};
 
 #[test]
 fn the_schema_speaks_as_the_original_does() {
@@ -11,7 +11,7 @@ fn the_schema_speaks_as_the_original_does() {
     let vectors: Value = serde_json::from_str(include_str!("../../tests/golden/joi.json")).unwrap();
     for vector in vectors.as_array().unwrap() {
         let script = vector[0].as_str().unwrap();
-        let root = yaml::parse(0, script, Dialect::JsYaml)
+        let root = document::parse(0, script, Dialect::JsYaml)
             .unwrap()
             .root
             .unwrap();

@@ -5,15 +5,14 @@ pub mod model;
 mod read;
 mod translate;
 
-use std::path::Path;
-
 use plan::Plan;
 
 use crate::{
     Inputs, LoadErrors,
-    files::{self, ReadFile, from_disk, from_text},
+    document::{Dialect, Mark},
+    files::{ReadFile, from_disk, from_text},
     findings::Findings,
-    yaml::{self, Dialect},
+    open,
 };
 
 /// Loads a native plan and its tables.
@@ -51,32 +50,11 @@ fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<
             return None;
         }
     };
-    let name = path.display().to_string();
-    let bytes = read(Path::new(path))
-        .map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))
-        .ok()?;
-    let text = files::text(bytes)
-        .map_err(|why| findings.placed(why.problem(name.clone())))
-        .ok()?;
-    let file = findings.file(name);
-    match yaml::parse(file, &text, Dialect::Core) {
-        Ok(yaml::Document {
-            root: Some(root), ..
-        }) => translate::translate(&root, inputs, read, findings),
-        Ok(_) => {
-            findings.problem(
-                yaml::Mark {
-                    file,
-                    line: 1,
-                    column: 1,
-                },
-                "the file is empty: a plan begins with `loadline: 1`",
-            );
-            None
-        }
-        Err(error) => {
-            findings.problem(error.mark, error.message);
-            None
-        }
-    }
+    let (file, document) = open::document(path, Dialect::Core, read, findings)?;
+    let Some(root) = document.root else {
+        let text = "the file is empty: a plan begins with `loadline: 1`";
+        findings.problem(Mark::start_of(file), text);
+        return None;
+    };
+    translate::translate(&root, inputs, read, findings)
 }

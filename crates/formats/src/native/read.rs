@@ -7,9 +7,9 @@ use plan::{
 };
 
 use crate::{
+    document::{Entry, Node},
     findings::Findings,
     nearest::nearest,
-    yaml::{Entry, Node},
 };
 
 /// The entries of a mapping after every key was checked; none if it is no mapping.

@@ -14,7 +14,7 @@ use regress::Regex;
 use serde_json::Value;
 
 use super::Translator;
-use crate::{artillery::keys::Level, yaml::Node};
+use crate::{artillery::keys::Level, document::Node};
 
 impl Translator<'_> {
     pub(super) fn captures(&mut self, request: &Node) -> Vec<Capture> {

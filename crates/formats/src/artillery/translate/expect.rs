@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::Translator;
 use crate::{
+    document::{Entry, Node},
     nearest::hint,
-    yaml::{Entry, Node},
 };
 
 /// What the plugin does, and what it adds to requests.

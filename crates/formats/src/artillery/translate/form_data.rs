@@ -9,7 +9,7 @@ use plan::{
 };
 
 use super::Translator;
-use crate::{artillery::keys::Level, yaml::Node};
+use crate::{artillery::keys::Level, document::Node};
 
 impl Translator<'_> {
     pub(super) fn form_data(&mut self, node: &Node) -> Vec<Part> {

@@ -7,7 +7,7 @@ use query::{
 use serde_json::Value;
 
 use super::{Translator, to_number};
-use crate::yaml::Node;
+use crate::document::Node;
 
 impl Translator<'_> {
     /// An expression over variables. One that cannot be read never keeps a request from being sent, as in the original.

@@ -12,7 +12,7 @@ use super::{Translator, artillery_http, nanoseconds, to_number};
 use crate::{
     ErrorKind,
     artillery::keys::Level,
-    yaml::{Mark, Node},
+    document::{Mark, Node},
 };
 
 impl Translator<'_> {

@@ -29,12 +29,12 @@ use super::{
 };
 use crate::{
     ErrorKind, Inputs,
+    document::{Mark, Node},
     files::ReadFile,
     findings::Findings,
     nearest::hint,
     secrets,
     templates::Templates,
-    yaml::{Mark, Node},
 };
 
 /// What the parts share while they translate.
@@ -186,7 +186,7 @@ impl Translator<'_> {
     }
 
     /// A mapping's entries, or a problem.
-    fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [crate::yaml::Entry] {
+    fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [crate::document::Entry] {
         if !node.is_map() {
             self.findings.problem(
                 node.mark,

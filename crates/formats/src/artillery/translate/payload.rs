@@ -5,7 +5,7 @@ use std::path::Path;
 use plan::{Payload, RowOrder};
 
 use super::Translator;
-use crate::{artillery::keys::Level, files, table::Table, yaml::Node};
+use crate::{artillery::keys::Level, document::Node, open, table::Table};
 
 impl Translator<'_> {
     pub(super) fn payloads(&mut self, config: &Node) -> Vec<Payload> {
@@ -34,33 +34,19 @@ impl Translator<'_> {
             );
         }
         let source = path.text();
-        let rows = match (self.read)(Path::new(&source)) {
-            Ok(bytes) => match files::text(bytes) {
-                Ok(text) => table.read(&text).map(|read| read.rows),
-                Err(why) => {
-                    self.findings.placed(why.problem(source));
-                    return None;
-                }
-            },
-            Err(why) => Err(why),
-        };
-        if rows.as_ref().is_ok_and(Vec::is_empty) {
+        let file = (Path::new(&source), source.as_str(), path.mark);
+        let rows = open::table(&table, file, self.read, self.findings)?.rows;
+        if rows.is_empty() {
             let text = format!("{source} has no rows: what its columns set is undefined");
             self.findings.note(path.mark, text);
         }
-        match rows {
-            Ok(rows) => Some(Payload {
-                source,
-                fields,
-                rows: rows.into(),
-                order,
-                all_as,
-            }),
-            Err(why) => {
-                self.findings.problem(path.mark, format!("{source}: {why}"));
-                None
-            }
-        }
+        Some(Payload {
+            source,
+            fields,
+            rows: rows.into(),
+            order,
+            all_as,
+        })
     }
 
     fn fields(&mut self, node: &Node) -> Option<Vec<String>> {

@@ -8,7 +8,7 @@ use plan::{
 use query::value;
 
 use super::{Translator, nanoseconds, no_load, to_number};
-use crate::{ErrorKind, artillery::keys::Level, nearest::hint, yaml::Node};
+use crate::{ErrorKind, artillery::keys::Level, document::Node, nearest::hint};
 
 impl Translator<'_> {
     pub(super) fn load(&mut self, config: &Node) -> Load {

@@ -8,8 +8,8 @@ use plan::plugins::{Condition, Endpoints, Ensure, Plugins};
 use super::Translator;
 use crate::{
     artillery::keys::{self, Level, Support},
+    document::{Entry, Node},
     nearest::hint,
-    yaml::{Entry, Node},
 };
 
 /// Milliseconds within which a user is satisfied, unless the script says otherwise.

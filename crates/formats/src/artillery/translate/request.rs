@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Translator;
 use crate::{
     artillery::{CLIENT_USER_AGENT, USER_AGENT, keys::Level, set_header},
-    yaml::{Entry, Node},
+    document::{Entry, Node},
 };
 
 const CLIENT_ERROR: &str = "ERR_GOT_REQUEST_ERROR";

@@ -6,7 +6,7 @@ use regress::Regex;
 use serde_json::{Map, Value};
 
 use super::Translator;
-use crate::{ErrorKind, artillery::keys::Level, yaml::Node};
+use crate::{ErrorKind, artillery::keys::Level, document::Node};
 
 impl Translator<'_> {
     pub(super) fn scenarios(

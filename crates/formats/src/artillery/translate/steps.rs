@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::{Translator, nanoseconds, to_number};
 use crate::{
     artillery::keys::{self, Level, METHODS, Support},
+    document::{Entry, Node},
     nearest::nearest,
-    yaml::{Entry, Node},
 };
 
 impl Translator<'_> {

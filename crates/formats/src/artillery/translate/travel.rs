@@ -4,7 +4,7 @@ use plan::{Proxies, Proxy, Tls, endpoints::percent_decoded};
 use url::Url;
 
 use super::Translator;
-use crate::yaml::Node;
+use crate::document::Node;
 
 impl Translator<'_> {
     /// Certificates and keys: PEM text as Node.js takes it, or a file of it beside the script.

@@ -6,7 +6,7 @@ use plan::{Payload, Variable};
 use serde_json::Value;
 
 use super::Translator;
-use crate::{artillery::prepare::Script, yaml::Node};
+use crate::{artillery::prepare::Script, document::Node};
 
 /// What Artillery gives to every virtual user. `$uuid` is its own, and the engine's to make.
 const BUILT_IN: &[&str] = &[

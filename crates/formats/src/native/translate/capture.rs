@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::{Translator, model};
 use crate::{
+    document::{Entry, Node},
     native::read::{self, entries},
-    yaml::{Entry, Node},
 };
 
 impl Translator<'_> {
@@ -160,7 +160,7 @@ impl Translator<'_> {
                     let path = Node {
                         mark: pair.key_mark,
                         inset: Some(0),
-                        data: crate::yaml::Data::Scalar(Value::from(pair.key.as_str())),
+                        data: crate::document::Data::Scalar(Value::from(pair.key.as_str())),
                     };
                     if let Some(path) = self.json_path(&path) {
                         request

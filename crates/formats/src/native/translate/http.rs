@@ -8,8 +8,8 @@ use url::Url;
 
 use super::{Translator, model};
 use crate::{
+    document::{Mark, Node},
     native::read::{self, entries},
-    yaml::{Mark, Node},
 };
 
 impl Translator<'_> {

@@ -4,8 +4,8 @@ use plan::{Arrivals, FirstArrival, Load, Phase, Rate, Shape};
 
 use super::{Translator, model};
 use crate::{
+    document::Node,
     native::read::{self, entries},
-    yaml::Node,
 };
 
 /// What decides a phase's kind, and what goes with it.

@@ -19,11 +19,11 @@ use super::{
 };
 use crate::{
     Inputs,
+    document::{Data, Mark, Node},
     files::ReadFile,
     findings::Findings,
     secrets,
     templates::Templates,
-    yaml::{Data, Mark, Node},
 };
 
 struct Translator<'a> {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Translator, http::set_header, model};
 use crate::{
+    document::{Entry, Node},
     native::read::{self, entries},
-    yaml::{Entry, Node},
 };
 
 impl Translator<'_> {

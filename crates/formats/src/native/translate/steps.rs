@@ -10,9 +10,9 @@ use query::path::Path;
 use super::{Translator, model};
 use crate::{
     artillery::keys::METHODS,
+    document::{Entry, Node},
     native::read::{self, entries, list},
     nearest::nearest,
-    yaml::{Entry, Node},
 };
 
 impl Translator<'_> {

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::{Translator, model};
 use crate::{
+    document::Node,
     files,
     native::read::{self, entries},
-    yaml::Node,
 };
 
 const BEGIN: &str = "-----BEGIN";

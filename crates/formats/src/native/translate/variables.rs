@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{Translator, model};
 use crate::{
-    files,
+    document::Node,
     native::read::{self, entries},
+    open,
     table::Table,
-    yaml::{Mark, Node},
 };
 
 /// What the engine sets itself.
@@ -52,25 +52,13 @@ impl Translator<'_> {
         let Some(text) = &self.inputs.variables else {
             return;
         };
-        match serde_json::from_str::<Value>(text) {
-            Ok(Value::Object(map)) => {
-                for (name, mut value) in map {
-                    query::value::normalise(&mut value);
-                    variables.retain(|(known, _)| *known != name);
-                    variables.push((name, Variable::Constant(value)));
-                }
-            }
-            _ => {
-                let file = self.findings.file("--variables");
-                self.findings.problem(
-                    Mark {
-                        file,
-                        line: 1,
-                        column: 1,
-                    },
-                    format!("`{text}` is not a JSON object"),
-                );
-            }
+        let Some(given) = open::option_object("--variables", text, self.findings) else {
+            return;
+        };
+        for entry in given.entries() {
+            variables.retain(|(known, _)| *known != entry.key);
+            let value = Variable::Constant(entry.value.to_value());
+            variables.push((entry.key.clone(), value));
         }
     }
 
@@ -182,18 +170,8 @@ impl Translator<'_> {
             memory: self.inputs.memory,
         };
         let path = folder.join(&source);
-        let read = match (self.read)(&path).map(files::text) {
-            Ok(Ok(text)) => table.read(&text),
-            Ok(Err(why)) => {
-                self.findings
-                    .placed(why.problem(path.display().to_string()));
-                return None;
-            }
-            Err(why) => Err(why),
-        };
-        let rows = read
-            .map_err(|why| self.findings.problem(file.mark, format!("{source}: {why}")))
-            .ok()?;
+        let place = (path.as_path(), source.as_str(), file.mark);
+        let rows = open::table(&table, place, self.read, self.findings)?;
         if rows.rows.is_empty() {
             self.findings
                 .problem(file.mark, format!("{source} has no rows"));

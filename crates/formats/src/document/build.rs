@@ -20,11 +20,11 @@ const MAX_NODES: usize = 1_000_000;
 /// Bytes of text after aliases are expanded.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Reads one document.
+/// Reads one document, YAML or the JSON that is a part of it; `file` is its number in the list that marks point to.
 ///
 /// # Errors
 /// When the text is not YAML, holds several documents, or breaks one of the bounds.
-pub(crate) fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
+pub fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let joined = surrogates::joined(text);
     let mut builder = Builder::new(file, dialect, &joined);

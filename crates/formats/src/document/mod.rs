@@ -14,11 +14,11 @@ mod tests;
 use query::value;
 use serde_json::{Map, Value};
 
-pub(crate) use build::parse;
+pub use build::parse;
 
 /// Whose rules decide what a plain scalar is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     /// js-yaml 3, which Artillery uses: base-60 numbers, `_` in numbers, `0b`, leading-zero octal.
     JsYaml,
     /// The core schema of YAML 1.2.
@@ -27,48 +27,73 @@ pub(crate) enum Dialect {
 
 /// A place: a file by its number in the reader's list, line and column from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub struct Mark {
+    /// The file's number.
     pub file: usize,
+    /// From 1.
     pub line: usize,
+    /// From 1, in characters.
     pub column: usize,
+}
+
+impl Mark {
+    /// Where a file begins.
+    #[must_use]
+    pub fn start_of(file: usize) -> Mark {
+        Mark {
+            file,
+            line: 1,
+            column: 1,
+        }
+    }
 }
 
 /// A value with its place.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub struct Node {
+    /// Where it begins.
     pub mark: Mark,
     /// Columns from the mark to the text's first character; none where they cannot be told (blocks, folded lines).
     pub inset: Option<usize>,
+    /// What it is.
     pub data: Data,
 }
 
 /// What a node is.
 #[derive(Debug, Clone)]
-pub(crate) enum Data {
+pub enum Data {
     /// Null, boolean, number or text; never a list or mapping.
     Scalar(Value),
+    /// A sequence.
     List(Vec<Node>),
+    /// A mapping, in the file's order.
     Map(Vec<Entry>),
 }
 
 /// A key and its value.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key's text.
     pub key: String,
+    /// Where the key stands.
     pub key_mark: Mark,
+    /// The value.
     pub value: Node,
 }
 
 /// What is wrong with a file before anything looks at its meaning.
 #[derive(Debug)]
-pub(crate) struct SyntaxError {
+pub struct SyntaxError {
+    /// Where.
     pub mark: Mark,
+    /// In words.
     pub message: String,
 }
 
 /// A file's tree; no root for an empty file.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub struct Document {
+    /// The tree.
     pub root: Option<Node>,
     /// Plain scalars that js-yaml would have made dates; here they stay text.
     pub dates: Vec<(Mark, String)>,
@@ -128,14 +153,19 @@ impl Node {
         }
     }
 
+    /// A key of a mapping with its value.
+    #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
+    /// The value of a mapping's key.
+    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The same, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.data {
             Data::Map(entries) => entries
@@ -164,6 +194,7 @@ impl Node {
     }
 
     /// The entries of a mapping; none for anything else.
+    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         match &self.data {
             Data::Map(entries) => entries,
@@ -171,6 +202,8 @@ impl Node {
         }
     }
 
+    /// The items of a list.
+    #[must_use]
     pub fn as_list(&self) -> Option<&[Node]> {
         match &self.data {
             Data::List(items) => Some(items),
@@ -178,6 +211,8 @@ impl Node {
         }
     }
 
+    /// What is neither list nor mapping.
+    #[must_use]
     pub fn as_scalar(&self) -> Option<&Value> {
         match &self.data {
             Data::Scalar(value) => Some(value),
@@ -185,18 +220,26 @@ impl Node {
         }
     }
 
+    /// A text.
+    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         self.as_scalar().and_then(Value::as_str)
     }
 
+    /// True or false.
+    #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         self.as_scalar().and_then(Value::as_bool)
     }
 
+    /// Whether it is a mapping.
+    #[must_use]
     pub fn is_map(&self) -> bool {
         matches!(self.data, Data::Map(_))
     }
 
+    /// Whether nothing stands there.
+    #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self.data, Data::Scalar(Value::Null))
     }

@@ -1,0 +1,79 @@
+//! Opens what readers read: documents, tables and JSON options, each with the problems of its bytes and its syntax told at their
+//! places. What the keys and columns mean is the readers' business.
+
+use std::path::Path;
+
+use query::value;
+use serde_json::Value;
+
+use crate::{
+    document::{self, Dialect, Document, Mark, Node},
+    files::{self, ReadFile},
+    findings::Findings,
+    table::{Rows, Table},
+};
+
+/// A YAML or JSON file and its number; none once a problem was told.
+pub fn document(
+    path: &Path,
+    dialect: Dialect,
+    read: ReadFile<'_>,
+    findings: &mut Findings,
+) -> Option<(usize, Document)> {
+    let name = path.display().to_string();
+    let bytes = read(path)
+        .map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))
+        .ok()?;
+    let text = files::text(bytes)
+        .map_err(|why| findings.placed(why.problem(name.clone())))
+        .ok()?;
+    let file = findings.file(name);
+    match document::parse(file, &text, dialect) {
+        Ok(document) => Some((file, document)),
+        Err(error) => {
+            findings.problem(error.mark, error.message);
+            None
+        }
+    }
+}
+
+/// A table's file, which a test file calls `named` at this place; none once a problem was told.
+pub fn table(
+    table: &Table,
+    (path, named, mark): (&Path, &str, Mark),
+    read: ReadFile<'_>,
+    findings: &mut Findings,
+) -> Option<Rows> {
+    let rows = match read(path).map(files::text) {
+        Ok(Ok(text)) => table.read(&text),
+        Ok(Err(why)) => {
+            findings.placed(why.problem(path.display().to_string()));
+            return None;
+        }
+        Err(why) => Err(why),
+    };
+    rows.map_err(|why| findings.problem(mark, format!("{named}: {why}")))
+        .ok()
+}
+
+/// A JSON object from the command line or the environment, all of it at the option's place; none once a problem was told.
+pub fn option_object(option: &str, text: &str, findings: &mut Findings) -> Option<Node> {
+    let mark = Mark::start_of(findings.file(option));
+    match serde_json::from_str::<Value>(text) {
+        Ok(value @ Value::Object(_)) => Some(Node::from_value(mark, value)),
+        Ok(value) => {
+            let text = format!("`{}` is not a JSON object", value::json(&value));
+            findings.problem(mark, text);
+            None
+        }
+        Err(error) => {
+            let mark = Mark {
+                line: error.line().max(1),
+                column: error.column().max(1),
+                ..mark
+            };
+            findings.problem(mark, format!("this is not JSON: {error}"));
+            None
+        }
+    }
+}
