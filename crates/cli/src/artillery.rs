@@ -6,12 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use analysis::summary::Summary;
-use engine::{Line, Options, Prepared, program::hosts::Allow};
+use engine::{Line, Options, Prepared};
 use formats::{ErrorKind, Inputs, LoadErrors};
 use measure::{
     Interval,
-    door::{ArtilleryDoor, Door},
+    door::{ArtilleryDoor, Door as Accumulator},
 };
 use plan::{
     Note, Plan,
@@ -21,11 +20,14 @@ use plan::{
 use record::Run;
 use report::artillery::{Console, Zone, error_text, judged_text, test_run_id};
 
+use session::{
+    Door, Ended, Job, NotRun, Observer, Outcome, SharedVoice, exit, exports, inputs, live, memory,
+    trust,
+};
+
 use crate::{
     args::{self, ArtilleryQuick, ArtilleryRun},
-    exit, exports, hosts, inputs, live, log, memory, render,
-    session::{self, Ended, Observer, Setup},
-    setup, terminal, trust,
+    log, terminal,
 };
 
 mod about;
@@ -153,22 +155,11 @@ impl Manner<'_> {
             Ok(plan) => plan,
             Err(errors) => return refused(&errors),
         };
+        let voice = log::voice();
         plan.notes.iter().for_each(tell_note);
-        trust::as_node(&mut plan);
-        trust::can_be_read(&plan);
-        let hosts = match hosts::beside_a_door(&plan) {
-            Ok(hosts) => hosts,
-            Err(problems) => {
-                problems.iter().for_each(log::error);
-                return FAILED;
-            }
-        };
-        if let Err(ended) = setup::before(&mut plan, seed, &hosts) {
-            log::error(ended.why);
-            return ended.signal.map_or(FAILED, exit::of_signal);
-        }
-        let code = carry_out(&plan, self.quiet, (seed, &hosts), output);
-        setup::after(&plan, seed, &hosts, (code, FAILED))
+        trust::as_node(&mut plan, &voice);
+        trust::can_be_read(&plan, &voice);
+        carry_out(plan, (self.quiet, output), seed, &voice)
     }
 }
 
@@ -232,10 +223,10 @@ fn refused(errors: &LoadErrors) -> u8 {
 }
 
 fn carry_out(
-    plan: &Plan,
-    quiet: bool,
-    (seed, hosts): (u64, &Allow),
-    output: Option<PathBuf>,
+    plan: Plan,
+    (quiet, output): (bool, Option<PathBuf>),
+    seed: u64,
+    voice: &SharedVoice,
 ) -> u8 {
     let (exports, live) = match live::beside_a_door() {
         Ok(beside) => beside,
@@ -244,89 +235,124 @@ fn carry_out(
             return FAILED;
         }
     };
-    let door = match books(plan, seed) {
+    let door = match books(&plan, seed) {
         Ok(door) => door,
         Err(problems) => {
             problems.iter().for_each(log::error);
             return FAILED;
         }
     };
-    let setup = Setup {
-        door: "artillery",
-        // Artillery waits for its virtual users without a limit.
-        options: Options {
-            seed,
-            drain_ns: None,
-            hosts: hosts.clone(),
-            memory: memory::budget(None).ok(),
-            door: Some(door),
-            ..Options::default()
-        },
-        runs: None,
-        secrets: Vec::new(),
-        live,
-        driver: None,
+    // Artillery waits for its virtual users without a limit.
+    let options = Options {
+        seed,
+        drain_ns: None,
+        memory: memory::budget(None).ok(),
+        door: Some(door),
+        ..Options::default()
     };
-    let mut screen = Screen {
+    let screen = Screen {
         quiet,
         expect: plan.plugins.expect.and_then(|expect| expect.print),
         console: None,
     };
-    let ended = match session::run(plan, setup, &mut screen) {
-        Ok(ended) => ended,
+    let job = Job {
+        exports,
+        live,
+        ..Job::new("artillery", plan, options)
+    };
+    match session::prepare(job, voice) {
+        Ok(ready) => ready.conduct(&mut Behind {
+            screen,
+            output,
+            code: exit::PASS,
+        }),
         Err(refused) => {
             refused.problems.iter().for_each(log::error);
-            return FAILED;
+            FAILED
         }
-    };
-    let mut console = screen.console.unwrap_or_else(|| new_console(&ended.run));
-    let text = console.finish(engine::clock::wall_ns());
-    if !quiet {
-        log::out(&text);
     }
-    let mut code = ended.signal.map_or(exit::PASS, exit::of_signal);
-    if let Some(path) = output {
-        match std::fs::write(&path, console.json()) {
-            Ok(()) if quiet => {}
-            Ok(()) => log::out(&console.log_file(&shown(&path))),
-            Err(error) => {
-                log::error(format_args!("cannot write {}: {error}", path.display()));
-                code = FAILED;
+}
+
+/// Artillery's door: its console behind the run, its file, its codes.
+struct Behind {
+    screen: Screen,
+    /// Where its own report goes.
+    output: Option<PathBuf>,
+    /// What the original would end with.
+    code: u8,
+}
+
+impl Door for Behind {
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.screen
+    }
+
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        match why {
+            NotRun::Refused(refused) => {
+                refused.problems.iter().for_each(log::error);
+                FAILED
+            }
+            NotRun::Before { why, signal } => {
+                log::error(why);
+                signal.map_or(FAILED, exit::of_signal)
             }
         }
     }
-    let outcome = console.outcome();
-    if !quiet {
-        log::out(&outcome.text);
-    }
-    if code == exit::PASS {
-        code = match &outcome {
-            outcome if outcome.failed => FAILED,
-            outcome if outcome.unexpected => UNEXPECTED,
-            _ => exit::PASS,
-        };
-    }
-    let page = render::page(&ended.run);
-    render::keep(&ended.run, &page, None);
-    if !exports.write(&ended.run, &page.summary) && code == exit::PASS {
-        code = FAILED;
-    }
-    own_lines(&ended, &page.summary, code)
-}
 
-/// What Artillery does not say, on standard error; answers the code to end with.
-fn own_lines(ended: &Ended, summary: &Summary, code: u8) -> u8 {
-    if let Some(measurement) = &summary.measurement {
-        log::say(format_args!("loadline: {}", measurement.line()));
+    fn ended(&mut self, ended: &Ended) {
+        let quiet = self.screen.quiet;
+        let console = self.screen.console.take();
+        let mut console = console.unwrap_or_else(|| new_console(&ended.run));
+        let text = console.finish(engine::clock::wall_ns());
+        if !quiet {
+            log::out(&text);
+        }
+        self.code = ended.signal.map_or(exit::PASS, exit::of_signal);
+        if let Some(path) = &self.output {
+            match std::fs::write(path, console.json()) {
+                Ok(()) if quiet => {}
+                Ok(()) => log::out(&console.log_file(&shown(path))),
+                Err(error) => {
+                    log::error(format_args!("cannot write {}: {error}", path.display()));
+                    self.code = FAILED;
+                }
+            }
+        }
+        let outcome = console.outcome();
+        if !quiet {
+            log::out(&outcome.text);
+        }
+        if self.code == exit::PASS {
+            self.code = match &outcome {
+                outcome if outcome.failed => FAILED,
+                outcome if outcome.unexpected => UNEXPECTED,
+                _ => exit::PASS,
+            };
+        }
     }
-    if let Some(error) = &ended.error {
-        log::error(error);
-        return WORKER_DIED;
+
+    /// What Artillery does not say, on standard error, and the code.
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        if !outcome.files_written && self.code == exit::PASS {
+            self.code = FAILED;
+        }
+        if let Some(measurement) = &outcome.summary.measurement {
+            log::say(format_args!("loadline: {}", measurement.line()));
+        }
+        if let Some(error) = outcome.error {
+            log::error(error);
+            return WORKER_DIED;
+        }
+        if let Some(dir) = &outcome.run.dir {
+            log::say(format_args!("loadline: record {}", dir.display()));
+        }
+        self.code
     }
-    if let Some(dir) = &ended.run.dir {
-        log::say(format_args!("loadline: record {}", dir.display()));
+
+    fn after_failed(&self) -> u8 {
+        FAILED
     }
-    code
 }
 
 fn shown(path: &Path) -> String {
@@ -390,7 +416,7 @@ fn books(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<plan::Pro
         .collect();
     let apdex_ms = plan.plugins.apdex_ms;
     let extended = plan.plugins.extended_metrics;
-    Ok(Arc::new(move || -> Box<dyn Door> {
+    Ok(Arc::new(move || -> Box<dyn Accumulator> {
         let door = ArtilleryDoor::new(scenarios.clone(), endpoints.clone(), apdex_ms);
         Box::new(door.namespace(&naming.namespace).extended(extended))
     }))

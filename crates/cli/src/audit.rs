@@ -10,7 +10,9 @@ use audit::{
 
 use record::Run;
 
-use crate::{args, exit, log};
+use session::exit;
+
+use crate::{args, log};
 
 /// Why there is nothing to audit.
 struct Failed {

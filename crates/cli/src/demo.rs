@@ -3,7 +3,9 @@
 
 use std::process::Command;
 
-use crate::{args, exit, inputs, labs::LabProcess, log};
+use session::{exit, inputs};
+
+use crate::{args, labs::LabProcess, log};
 
 /// The test that the demo runs, as a user would have it on disk.
 const SCRIPT: &str = include_str!("../../../examples/medplum/demo.yml");

@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use record::Host;
 
-use crate::{exit, labs::LabProcess, log};
+use session::exit;
+
+use crate::{labs::LabProcess, log};
 
 /// Runs `loadline doctor`.
 pub fn command() -> u8 {

@@ -13,7 +13,9 @@ use audit::{
 
 use report::{console, derived, markdown};
 
-use crate::{args, exit, log};
+use session::exit;
+
+use crate::{args, log};
 
 /// Names of Locust's files behind the prefix that the user chose, the main one first.
 const LOCUST: [&str; 4] = [

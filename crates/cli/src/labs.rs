@@ -9,7 +9,9 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
 };
 
-use crate::{args, exit, log};
+use session::exit;
+
+use crate::{args, log};
 
 /// Runs `loadline lab`.
 pub fn command(args: &args::Lab) -> u8 {

@@ -1,17 +1,22 @@
 //! Loadline's own lines on standard error. Standard output belongs to reports and to the tools whose doors we stand in.
 
 use std::{
+    fmt::Display,
     io::{ErrorKind, IsTerminal, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use report::printable;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use session::{SharedVoice, Voice};
 
 use crate::frame;
 
 /// Prints a line to standard error. A closed terminal is no reason to stop a test.
-pub fn say(line: impl std::fmt::Display) {
+pub fn say(line: impl Display) {
     frame::clear();
     let line = line.to_string();
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
@@ -25,17 +30,17 @@ pub fn say_as_is(lines: &str) {
 }
 
 /// Prints a problem.
-pub fn error(line: impl std::fmt::Display) {
+pub fn error(line: impl Display) {
     say(format_args!("loadline: {line}"));
 }
 
 /// Prints a remark that does not stop anything.
-pub fn warning(line: impl std::fmt::Display) {
+pub fn warning(line: impl Display) {
     say(format_args!("loadline: warning: {line}"));
 }
 
 /// Prints a line to standard error if that can be done without waiting for anybody: what is said before an end at once.
-pub fn last_words(line: impl std::fmt::Display) {
+pub fn last_words(line: impl Display) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let now = Timespec::default();
@@ -72,4 +77,33 @@ pub fn out(text: &str) {
 /// Whether something that should have been printed to standard output was lost.
 pub fn lost() -> bool {
     LOST.load(Ordering::Relaxed)
+}
+
+/// What the libraries say of a run, on the terminal.
+pub fn voice() -> SharedVoice {
+    Arc::new(Terminal)
+}
+
+struct Terminal;
+
+impl Voice for Terminal {
+    fn say(&self, line: &dyn Display) {
+        say(line);
+    }
+
+    fn warning(&self, line: &dyn Display) {
+        warning(line);
+    }
+
+    fn error(&self, line: &dyn Display) {
+        error(line);
+    }
+
+    fn out(&self, text: &str) {
+        out(text);
+    }
+
+    fn last_words(&self, line: &dyn Display) {
+        last_words(line);
+    }
 }

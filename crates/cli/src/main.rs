@@ -7,32 +7,22 @@ mod artillery;
 mod audit;
 mod demo;
 mod doctor;
-mod exit;
-mod exports;
 mod frame;
 mod headers;
-mod hosts;
 mod imported;
-mod inputs;
 mod labs;
-mod live;
 mod log;
-mod memory;
 mod native;
-mod render;
 mod rerender;
 mod selftest;
-mod session;
-mod setup;
 mod terminal;
 mod travel;
-mod trust;
-mod watch;
 mod wrk;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use session::exit;
 
 fn main() -> ExitCode {
     #[cfg(feature = "mutants")]

@@ -1,58 +1,52 @@
 //! `loadline run`: a URL, a native plan or an Artillery script, with Loadline's own flags, report and exit codes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use engine::{Options, RunError, StopHandle, program::hosts::Allow};
+use analysis::page::Page;
+use engine::{Line, Options, RunError, StopHandle};
 use formats::{Inputs, LoadErrors, UrlOptions};
+use measure::{Interval, door::DoorPart};
 use plan::{
     Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria,
     criteria::{Metric, Stat},
     units,
 };
 
-use crate::{
-    args, exit,
+use record::Run;
+use report::{console, wrk::WrkReport};
+use script::lua::Trouble;
+use session::{
+    Door, Ended, Hosts, Job, NotRun, Observer, Outcome, exit,
     exports::{self, Exports},
-    headers, hosts, inputs,
+    hosts, inputs, live, memory, trust,
+};
+
+use crate::{
+    args, headers,
     labs::{LabProcess, NotStarted},
-    live, log, memory, render,
-    session::{self, Setup},
-    setup,
+    log, rerender,
     terminal::Progress,
-    travel, trust, wrk,
+    travel, wrk,
 };
 
 /// Runs `loadline run`.
 pub fn run(args: args::Run) -> u8 {
-    let prepared = match prepare(&args) {
-        Ok(prepared) => prepared,
+    match prepare(&args) {
+        Ok(wanted) => carry_out(wanted, &args),
         Err(Stop { lines, code }) => {
             lines.iter().for_each(log::error);
-            return code;
+            code
         }
-    };
-    let mut prepared = prepared;
-    if prepared.plan.before.is_some() {
-        tell_where(&prepared.plan);
     }
-    if let Err(ended) = setup::before(&mut prepared.plan, prepared.seed, &prepared.hosts) {
-        log::error(ended.why);
-        return ended.signal.map_or(exit::COULD_NOT_RUN, exit::of_signal);
-    }
-    let code = carry_out(&prepared, &args);
-    let codes = (code, exit::PASS);
-    setup::after(&prepared.plan, prepared.seed, &prepared.hosts, codes)
 }
 
-/// A plan ready to run, with what lives as long as the run.
-struct Ready {
+/// What the command line asks for, with what lives as long as the run.
+struct Wanted {
     /// The plan.
     plan: Plan,
     /// The embedded target, if the run has one: it ends with this.
-    _lab: Option<LabProcess>,
+    lab: Option<LabProcess>,
     seed: u64,
-    /// Which hosts are allowed beside those that the plan names.
-    hosts: Allow,
     drain_ns: u64,
     /// What may be spent on what others decide the size of, in bytes.
     memory: u64,
@@ -118,7 +112,7 @@ impl From<Vec<Problem>> for Stop {
 }
 
 /// Reads everything that a run needs.
-fn prepare(args: &args::Run) -> Result<Ready, Stop> {
+fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     let flags = Flags::read(args)?;
     let exports = args.export.iter().map(String::as_str);
     let exports = Exports::read("--export", exports).map_err(Stop::bad_input)?;
@@ -175,21 +169,18 @@ fn prepare(args: &args::Run) -> Result<Ready, Stop> {
     if !problems.is_empty() {
         return Err(problems.into());
     }
-    if let Some(problem) = memory::enough(&plan, flags.memory) {
-        return Err(vec![problem].into());
-    }
-    let hosts = hosts::native(&args.allow_host, &plan)?;
+    // Before a script, which looks for addresses itself.
+    Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
         return Err(Stop::bad_input(
             "the load plans no arrivals: there would be nothing to measure",
         ));
     }
-    Ok(Ready {
+    Ok(Wanted {
         plan,
-        _lab: lab,
+        lab,
         seed,
-        hosts,
         drain_ns: flags.drain_ns,
         memory: flags.memory,
         script,
@@ -395,97 +386,151 @@ fn tell_notes(plan: &Plan) {
     }
 }
 
-/// What the run needs beside its plan, as the flags have it.
-fn setup(ready: &Ready, args: &args::Run, stop: &StopHandle) -> Setup {
-    Setup {
-        door: "run",
-        options: Options {
-            workers: args.workers,
-            seed: ready.seed,
-            trace: args.trace,
-            drain_ns: Some(ready.drain_ns),
-            stop: stop.clone(),
-            hosts: ready.hosts.clone(),
-            memory: Some(ready.memory),
-            ..Options::default()
-        },
+/// The job, as the flags have it.
+fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHandle) -> Job {
+    let options = Options {
+        workers: test.map(wrk::Test::threads).or(args.workers),
+        seed: wanted.seed,
+        trace: args.trace,
+        drain_ns: Some(wanted.drain_ns),
+        stop,
+        memory: Some(wanted.memory),
+        doing: test.map(wrk::Test::doing),
+        door: wanted.script.as_ref().map(wrk::books),
+        ..Options::default()
+    };
+    Job {
+        hosts: Hosts::Native(args.allow_host.clone()),
         runs: args.runs.clone(),
         secrets: args.secret.clone(),
         live: live::Wanted {
             view: args.ui.then_some(args.ui_port),
-            metrics: ready.exports.metrics,
+            metrics: wanted.exports.metrics,
         },
-        driver: None,
+        exports: wanted.exports,
+        json: args.json.clone(),
+        driver: test.map(|test| test.driver(&wanted.plan, wanted.seed)),
+        ..Job::new("run", wanted.plan, options)
     }
 }
 
 /// Runs what was prepared, shows it, and says what to exit with.
-fn carry_out(ready: &Ready, args: &args::Run) -> u8 {
+fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     let stop = StopHandle::default();
-    let mut setup = setup(ready, args, &stop);
-    let test = match ready
+    let _lab = wanted.lab.take();
+    let test = wanted
         .script
         .as_ref()
-        .map(|command| wrk::Test::ready(command, wrk::Strictness::Native, &stop))
-    {
-        None => None,
-        Some(Ok(test)) => {
-            setup.options.workers = Some(test.threads());
-            setup.driver = Some(test.driver(&ready.plan, ready.seed));
-            setup.options.doing = Some(test.doing());
-            setup.options.door = ready.script.as_ref().map(wrk::books);
-            Some(test)
-        }
-        Some(Err(trouble)) => {
+        .map(|command| wrk::Test::ready(command, wrk::Strictness::Native, &stop));
+    let test = match test.transpose() {
+        Ok(test) => test,
+        Err(trouble) => {
             log::error(wrk::native::words(&trouble));
             return wrk::native::code(&trouble);
         }
     };
-    if ready.plan.before.is_none() {
-        tell_where(&ready.plan);
-    }
-    tell_notes(&ready.plan);
-    trust::can_be_read(&ready.plan);
-    let mut progress = Progress::new();
-    let mut observer = wrk::Silent {
-        shown_by: &mut progress,
-        part: measure::door::DoorPart::default(),
+    let voice = log::voice();
+    let job = job(wanted, args, test.as_ref(), stop);
+    let mut door = Native {
+        shows: Shows::new(),
+        target: job.plan.target.clone(),
+        test,
+        trouble: None,
     };
-    let ended = match session::run(&ready.plan, setup, &mut observer) {
-        Ok(ended) => ended,
-        Err(refused) => {
-            refused.problems.iter().for_each(log::error);
-            return if refused.bad_input {
-                exit::BAD_INPUT
-            } else {
-                exit::COULD_NOT_RUN
-            };
+    match session::prepare(job, &voice) {
+        Ok(ready) => {
+            tell_where(ready.plan());
+            tell_notes(ready.plan());
+            trust::can_be_read(ready.plan(), &voice);
+            ready.conduct(&mut door)
         }
-    };
-    let part = observer.part;
-    progress.end();
-    script::lua::flush_output();
-    let mut failure = test.as_ref().and_then(wrk::Test::failure);
-    let stuck = matches!(ended.error, Some(RunError::Stuck(_)));
-    if let (Some(test), None, false) = (&test, &failure, stuck) {
-        let report =
-            report::wrk::WrkReport::from_part(part, ended.runtime_ns(), &ready.plan.target);
-        failure = test.done(&report).err();
+        Err(refused) => door.not_run(&NotRun::Refused(refused)),
+    }
+}
+
+/// The native door: progress meanwhile, the summary behind the run, Loadline's own codes.
+struct Native {
+    shows: Shows,
+    target: String,
+    /// A script of wrk's.
+    test: Option<wrk::Test>,
+    /// What the script died of.
+    trouble: Option<Trouble>,
+}
+
+impl Door for Native {
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.shows
+    }
+
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        match why {
+            NotRun::Refused(refused) => refused.problems.iter().for_each(log::error),
+            NotRun::Before { why, .. } => log::error(why),
+        }
+        exit::of_not_run(why)
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        self.shows.progress.end();
         script::lua::flush_output();
+        let Some(test) = &self.test else { return };
+        self.trouble = test.failure();
+        let stuck = matches!(ended.error, Some(RunError::Stuck(_)));
+        if self.trouble.is_none() && !stuck {
+            let part = std::mem::take(&mut self.shows.part);
+            let report = WrkReport::from_part(part, ended.runtime_ns(), &self.target);
+            self.trouble = test.done(&report).err();
+            script::lua::flush_output();
+        }
     }
-    let page = render::page(&ended.run);
-    let shown = render::show(&ended.run, &page, args.json.as_deref());
-    let shown = ready.exports.write(&ended.run, &page.summary) && shown;
-    if let Some(trouble) = failure {
-        log::error(wrk::native::words(&trouble));
-        return exit::COULD_NOT_RUN;
+
+    fn computed(&mut self, page: &Page) {
+        log::out(&console::summary_text(&page.summary));
     }
-    if let Some(error) = &ended.error {
-        log::error(error);
-        return exit::COULD_NOT_RUN;
+
+    fn kept(&mut self, report: Option<&Path>) {
+        rerender::report_is_in(report);
     }
-    if !shown {
-        return exit::COULD_NOT_RUN;
+
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        if let Some(trouble) = &self.trouble {
+            log::error(wrk::native::words(trouble));
+            return exit::COULD_NOT_RUN;
+        }
+        if let Some(error) = outcome.error {
+            log::error(error);
+        }
+        exit::of(outcome)
     }
-    ended.signal.map_or(page.summary.exit_code, exit::of_signal)
+}
+
+/// Shows progress, and keeps the figures that a script's `done` is given.
+struct Shows {
+    progress: Progress,
+    part: DoorPart,
+}
+
+impl Shows {
+    fn new() -> Shows {
+        Shows {
+            progress: Progress::new(),
+            part: DoorPart::default(),
+        }
+    }
+}
+
+impl Observer for Shows {
+    fn started(&mut self, run: &Run) {
+        self.progress.started(run);
+    }
+
+    fn interval(&mut self, interval: &Interval, run: &Run) {
+        self.progress.interval(interval, run);
+        self.part.merge(interval.door.clone());
+    }
+
+    fn line(&mut self, line: &Line) {
+        self.progress.line(line);
+    }
 }

@@ -1,12 +1,14 @@
 //! `loadline report`: shows a record again, whenever somebody wants to see it, behind whichever door it was made. Computing and
-//! keeping what is shown is [`crate::render`]'s.
+//! keeping what is shown is [`session::keep`]'s.
 
 use std::path::{Path, PathBuf};
 
 use record::{RecordError, Run};
-use report::markdown;
+use report::{console, markdown};
 
-use crate::{args, artillery, exit, exports::Exports, imported, log, render};
+use session::{exit, exports::Exports, keep};
+
+use crate::{args, artillery, imported, log};
 
 /// Where records are kept, if nobody says otherwise.
 const RUNS: &str = ".loadline/runs";
@@ -41,12 +43,13 @@ pub fn command(args: &args::Report) -> u8 {
             };
         }
     };
-    let page = render::page(&run);
+    let page = keep::page(&run);
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
     }
     run.damage.iter().for_each(log::warning);
-    let exported = exports.write(&run, &page.summary);
+    let voice = log::voice();
+    let exported = exports.write(&run, &page.summary, &voice);
     if let Some(table) = args.table {
         log::out(&markdown::published(&page.summary, table.which()));
         return if exported {
@@ -62,7 +65,10 @@ pub fn command(args: &args::Report) -> u8 {
         log::out(&report::wrk::WrkReport::of(&run, None).replay());
         log::out("\n");
     }
-    let shown = render::show(&run, &page, args.json.as_deref());
+    log::out(&console::summary_text(&page.summary));
+    let kept = keep::derive(&run, &page, &voice);
+    report_is_in(kept.as_deref());
+    let shown = keep::write_json(&page, args.json.as_deref(), &voice);
     if run.manifest.door == "artillery" {
         log::out(&differences());
     }
@@ -70,6 +76,13 @@ pub fn command(args: &args::Report) -> u8 {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN
+    }
+}
+
+/// Tells where the report is, when there is one.
+pub fn report_is_in(report: Option<&Path>) {
+    if let Some(report) = report {
+        log::out(&format!("\nReport: {}\n", report.display()));
     }
 }
 

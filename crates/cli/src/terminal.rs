@@ -5,7 +5,9 @@ use measure::Interval;
 use record::{Model, Run};
 use report::console::{self, ScreenModel};
 
-use crate::{frame, log, session::Observer};
+use session::Observer;
+
+use crate::{frame, log};
 
 /// How often a log file gets a line.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;

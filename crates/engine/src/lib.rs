@@ -28,6 +28,6 @@ pub mod worker;
 pub use clock::Zero;
 pub use collect::Sink;
 pub use run::{Options, Prepared, RunError, raise_descriptors};
-pub use stop::{StopHandle, Urgency};
+pub use stop::{Cause, StopHandle, Urgency, Verdict};
 pub use sys::exit_at_once;
 pub use worker::Line;

@@ -488,6 +488,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     let end = record::End {
         ns: intervals.last().map_or(0, |interval| interval.span.1),
         reason: None,
+        cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
     };

@@ -1,16 +1,13 @@
-//! How a run is told to end: first no new arrivals and a drain, then at once. Signals and stop rules both come here.
+//! How a run is told to end: first no new arrivals and a drain, then at once; and why, which is kept. Who asks - a signal, a rule, a
+//! button - is somebody else's business.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, OnceLock,
     atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
-/// The number of SIGHUP.
-const HANG_UP: u8 = 1;
 /// The number of SIGINT.
 const INTERRUPT: u8 = 2;
-/// The number of SIGTERM.
-const TERMINATE: u8 = 15;
 
 /// How urgently the run shall end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +21,70 @@ pub enum Urgency {
     Abort,
 }
 
+/// What a rule that ends a run makes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has shown what it was to show.
+    Pass,
+    /// It has failed.
+    Fail,
+    /// Nothing can be said.
+    Inconclusive,
+}
+
+/// Why a run ends before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody sent the process a signal of this number.
+    Signal(u8),
+    /// A rule of the test fired.
+    Rule {
+        /// What it makes of the run.
+        verdict: Verdict,
+        /// As the user wrote it.
+        text: String,
+    },
+    /// A bound that whoever conducts the run has set: time, money, a budget.
+    Limit(String),
+    /// The button of the page.
+    Page,
+    /// Something of ours has failed.
+    Fault(&'static str),
+}
+
+impl Cause {
+    /// The kind of it, as a record keeps it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Cause::Signal(_) => "signal",
+            Cause::Rule { verdict, .. } => match verdict {
+                Verdict::Pass => "rule pass",
+                Verdict::Fail => "rule fail",
+                Verdict::Inconclusive => "rule inconclusive",
+            },
+            Cause::Limit(_) => "limit",
+            Cause::Page => "page",
+            Cause::Fault(_) => "fault",
+        }
+    }
+}
+
+/// To stand behind "ended early by".
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cause::Signal(15) => f.write_str("SIGTERM"),
+            Cause::Signal(1) => f.write_str("SIGHUP"),
+            Cause::Signal(_) => f.write_str("SIGINT"),
+            Cause::Rule { text, .. } => write!(f, "the stop rule `{text}`"),
+            Cause::Limit(text) => f.write_str(text),
+            Cause::Page => f.write_str("the live view's stop button"),
+            Cause::Fault(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Tells a run to end. Cheap to copy; workers look at it a hundred times a second.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<Shared>);
@@ -31,58 +92,47 @@ pub struct StopHandle(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     urgency: AtomicU8,
+    /// The number of the first signal; the page's button counts as Ctrl-C.
     signal: AtomicU8,
     /// When the first stop came, in nanoseconds from the start of the test plus one; 0: never.
     at: AtomicU64,
-    /// Why it came, where it was no signal.
-    reason: std::sync::OnceLock<&'static str>,
+    /// Why it came.
+    cause: OnceLock<Cause>,
 }
 
 impl StopHandle {
-    /// Asks for an end; asking a second time makes it urgent.
-    pub fn stop(&self) {
-        let first = self
-            .0
-            .urgency
-            .compare_exchange(
-                0,
-                Urgency::Drain as u8,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            )
-            .is_ok();
-        if !first {
-            self.0
-                .urgency
-                .store(Urgency::Abort as u8, Ordering::Relaxed);
-        }
-    }
-
-    /// Asks for an end as Ctrl-C does, for a reason that is told instead of the signal's name. Asking again changes nothing: a
-    /// button that is pressed twice is no hurry.
-    pub fn ask(&self, reason: &'static str) {
-        let none = Urgency::None as u8;
-        let drain = Urgency::Drain as u8;
+    /// Asks for an end. The first to ask is the cause. A signal behind that is a hurry; a rule that goes on holding and a button
+    /// that is pressed twice are none.
+    pub fn stop(&self, cause: Cause) {
+        // Kept before anybody can see that there is a stop.
+        let _ = self.0.cause.set(cause.clone());
         let urgency = &self.0.urgency;
+        let (none, drain) = (Urgency::None as u8, Urgency::Drain as u8);
         let first = urgency.compare_exchange(none, drain, Ordering::Relaxed, Ordering::Relaxed);
-        if first.is_ok() {
-            let _ = self.0.reason.set(reason);
-            self.0.signal.store(INTERRUPT, Ordering::Relaxed);
+        let number = match cause {
+            Cause::Signal(number) => number,
+            Cause::Page if first.is_ok() => INTERRUPT,
+            _ => 0,
+        };
+        let signal = &self.0.signal;
+        let _ = signal.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+        if first.is_err() && matches!(cause, Cause::Signal(_)) {
+            urgency.store(Urgency::Abort as u8, Ordering::Relaxed);
         }
     }
 
     /// Ends the run at once, because something has failed.
     pub fn fail(&self, reason: &'static str) {
-        let _ = self.0.reason.set(reason);
+        let _ = self.0.cause.set(Cause::Fault(reason));
         self.0
             .urgency
             .store(Urgency::Abort as u8, Ordering::Relaxed);
     }
 
-    /// Why the run was ended, where it was no signal.
+    /// Why the run was ended, if it was.
     #[must_use]
-    pub fn reason(&self) -> Option<&'static str> {
-        self.0.reason.get().copied()
+    pub fn cause(&self) -> Option<&Cause> {
+        self.0.cause.get()
     }
 
     /// How urgent it is.
@@ -113,93 +163,38 @@ impl StopHandle {
     pub fn noticed_at(&self) -> Option<u64> {
         self.0.at.load(Ordering::Relaxed).checked_sub(1)
     }
+}
 
-    /// Has SIGINT, SIGTERM and SIGHUP come to this handle from now on, and to no other: the first one drains, the second one aborts, and
-    /// from the third one on `last` is called with its number.
-    ///
-    /// # Errors
-    /// When the handlers cannot be installed.
-    pub fn on_signals(&self, last: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
-        let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
-        let listens_already = listener.is_some();
-        *listener = Some(Listener {
-            handle: self.clone(),
-            last: Box::new(last),
-            came: 0,
-        });
-        if listens_already {
-            return Ok(());
-        }
-        listen().inspect_err(|_| *listener = None)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_first_is_the_cause_and_only_signals_are_in_a_hurry() {
+        let stop = StopHandle::default();
+        let rule = Cause::Rule {
+            verdict: Verdict::Fail,
+            text: "errors > 10%".into(),
+        };
+        stop.stop(rule.clone());
+        stop.stop(rule.clone());
+        stop.stop(Cause::Page);
+        assert_eq!((stop.urgency(), stop.signal()), (Urgency::Drain, None));
+        stop.stop(Cause::Signal(15));
+        assert_eq!((stop.urgency(), stop.signal()), (Urgency::Abort, Some(15)));
+        assert_eq!(stop.cause(), Some(&rule));
+        assert_eq!(rule.kind(), "rule fail");
     }
-}
 
-/// Whom signals are for. One at a time: of what came before the load, and of what comes behind it, nobody waits any more.
-static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
-
-struct Listener {
-    handle: StopHandle,
-    last: Box<dyn Fn(u8) + Send>,
-    came: u64,
-}
-
-impl Listener {
-    fn hear(&mut self, number: u8) {
-        self.came += 1;
-        if self.came > 2 {
-            (self.last)(number);
-        }
-        let signal = &self.handle.0.signal;
-        let _ = signal.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
-        self.handle.stop();
+    #[test]
+    fn the_button_ends_as_ctrl_c_does() {
+        let stop = StopHandle::default();
+        stop.stop(Cause::Page);
+        assert_eq!((stop.urgency(), stop.signal()), (Urgency::Drain, Some(2)));
+        stop.fail("a worker died");
+        assert_eq!(
+            (stop.urgency(), stop.cause()),
+            (Urgency::Abort, Some(&Cause::Page))
+        );
     }
-}
-
-/// Listens on a thread of its own, for as long as the process lives.
-fn listen() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
-    let guard = runtime.enter();
-    let mut numbers = vec![INTERRUPT, TERMINATE];
-    if !is_ignored(HANG_UP) {
-        numbers.push(HANG_UP);
-    }
-    let listen = |n: u8| Ok((n, signal(SignalKind::from_raw(n.into()))?));
-    let mut signals = numbers
-        .into_iter()
-        .map(listen)
-        .collect::<std::io::Result<Vec<_>>>()?;
-    drop(guard);
-    let thread = std::thread::Builder::new().name("signals".into());
-    thread.spawn(move || {
-        runtime.block_on(async move {
-            loop {
-                let number = std::future::poll_fn(|cx| {
-                    let mut listening = signals.iter_mut();
-                    let came = listening.find_map(|(number, signal)| {
-                        signal.poll_recv(cx).is_ready().then_some(*number)
-                    });
-                    came.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
-                })
-                .await;
-                let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(listener) = listener.as_mut() {
-                    listener.hear(number);
-                }
-            }
-        });
-    })?;
-    Ok(())
-}
-
-/// Whether whoever started the process had it ignore a signal, as `nohup` does: then it stays so.
-fn is_ignored(number: u8) -> bool {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
-        return false;
-    };
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & (1 << (number - 1)) != 0)
 }

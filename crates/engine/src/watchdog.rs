@@ -243,8 +243,8 @@ mod tests {
     fn in_a_hurry_there_is_less_patience() {
         let stop = StopHandle::default();
         let (mut dog, _pulses) = dog(1, &stop);
-        stop.stop();
-        stop.stop();
+        stop.stop(crate::stop::Cause::Signal(2));
+        stop.stop(crate::stop::Cause::Signal(2));
         let looks = (0..).take_while(|look| dog.look(look * LOOK_NS).is_empty());
         assert_eq!(looks.count() as u32, LOOKS_IN_A_HURRY - 1);
         assert_eq!(stop.noticed_at(), Some(0));

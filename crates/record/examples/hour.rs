@@ -69,6 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let end = End {
         ns: seconds * SECOND,
         reason: None,
+        cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
     };

@@ -72,11 +72,7 @@ impl Manifest {
             plugins: plan.plugins.clone(),
             workers: started.workers,
             seed: started.seed,
-            start: Start {
-                wall_ns: started.wall_ns,
-                monotonic_ns: started.monotonic_ns,
-                utc: utc(started.wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
-            },
+            start: Start::at(started.wall_ns, started.monotonic_ns),
             end: None,
             files: plan.files.iter().map(|path| FileFacts::of(path)).collect(),
             git: super::host::git_revision(Path::new(".")),
@@ -87,6 +83,18 @@ impl Manifest {
                 highest: MAX_VALUE,
                 significant_digits: 3,
             },
+        }
+    }
+}
+
+impl Start {
+    /// That moment, on both clocks.
+    #[must_use]
+    pub fn at(wall_ns: u64, monotonic_ns: u64) -> Start {
+        Start {
+            wall_ns,
+            monotonic_ns,
+            utc: utc(wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
         }
     }
 }

@@ -152,6 +152,9 @@ pub struct End {
     pub ns: u64,
     /// Why it ended before its time: the signal, or the stop rule that fired.
     pub reason: Option<String>,
+    /// The kind of reason: signal, page, limit, fault, or rule pass, rule fail, rule inconclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// The record lacks what came after this moment, because it could no longer be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_ends_ns: Option<u64>,

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use formats::dotenv;
 
-use crate::{inputs, log};
+use session::inputs;
+
+use crate::log;
 
 /// The environment, with the variables of a file that it does not have yet. A file that cannot be read is only told.
 pub fn with(file: Option<&Path>) -> Vec<(String, String)> {

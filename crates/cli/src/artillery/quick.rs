@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::{args::ArtilleryQuick, exit, log};
+use session::exit;
+
+use crate::{args::ArtilleryQuick, log};
 
 /// The script, as JSON.
 ///

@@ -8,7 +8,9 @@ mod truth;
 
 use std::fmt::Write;
 
-use crate::{args, exit, log};
+use session::exit;
+
+use crate::{args, log};
 
 /// What a case expected and what it measured.
 pub struct Assertion {

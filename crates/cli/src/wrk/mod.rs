@@ -23,13 +23,10 @@ use record::{Run, units};
 use report::wrk::{Goodput, Latency, Spectrum, Statistics, WrkReport};
 use script::lua::{self, Figures, Trouble};
 
-use crate::{
-    exit,
-    exports::Exports,
-    hosts, live, log, render,
-    session::{self, Ended, Setup},
-};
-pub use screen::{Screen, Silent};
+use session::{Door, Ended, Job, NotRun, Observer, Outcome, exit, hosts, inputs, live};
+
+use crate::log;
+pub use screen::Screen;
 pub use test::{Strictness, Test};
 
 /// wrk's code for whatever keeps a test from running.
@@ -66,14 +63,7 @@ pub fn door(persona: Persona, arguments: &[String]) -> u8 {
     let Some(command) = reading.command else {
         return FAILED;
     };
-    match carry_out(&command) {
-        Ok(code) => code,
-        Err(line) => {
-            lua::flush_output();
-            log::say(line);
-            FAILED
-        }
-    }
+    carry_out(&command).unwrap_or_else(last_line)
 }
 
 /// A line for standard error, behind which nothing comes.
@@ -87,60 +77,117 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     let stop = StopHandle::default();
     let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
-    let hosts = hosts::beside_a_door(&plan).map_err(|problems| {
-        let lines: Vec<String> = problems.iter().map(|p| format!("loadline: {p}")).collect();
-        lines.join("\n")
-    })?;
+    // Before the script, which may look up names of its own.
+    hosts::Hosts::BesideDoor
+        .allow(&plan)
+        .map_err(|problems| lines(&problems))?;
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
-    let seed = crate::inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
+    let seed = inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let test = Test::ready(command, Strictness::AsWrk, &stop).map_err(told)?;
-    let setup = Setup {
-        door: "wrk",
-        options: Options {
-            workers: usize::try_from(command.threads).ok(),
-            seed,
-            drain_ns: Some(DRAIN_NS),
-            door: Some(books(command)),
-            doing: Some(test.doing()),
-            hosts,
-            stop,
-            ..Options::default()
-        },
-        runs: None,
-        secrets: Vec::new(),
-        live,
-        driver: Some(test.driver(&plan, seed)),
+    let options = Options {
+        workers: usize::try_from(command.threads).ok(),
+        seed,
+        drain_ns: Some(DRAIN_NS),
+        door: Some(books(command)),
+        doing: Some(test.doing()),
+        stop,
+        ..Options::default()
     };
-    let mut screen = Screen::new(command);
-    let ended = session::run(&plan, setup, &mut screen).map_err(|refused| {
-        let lines: Vec<String> = refused
-            .problems
-            .iter()
-            .map(|p| format!("loadline: {p}"))
-            .collect();
-        lines.join("\n")
-    })?;
-    if let Some(trouble) = test.failure() {
-        kept(&ended.run, &exports);
-        return Err(told(trouble));
-    }
-    if let Some(error @ RunError::Stuck(_)) = &ended.error {
-        // A script whose hooks do not end is asked for no `done`.
-        kept(&ended.run, &exports);
-        return Err(format!("loadline: {error}"));
-    }
-    let report = WrkReport::from_part(screen.part, ended.runtime_ns(), &command.url);
-    finish(command, &test, &ended, &report, &exports)
+    let driver = Some(test.driver(&plan, seed));
+    let job = Job {
+        live,
+        exports,
+        driver,
+        ..Job::new("wrk", plan, options)
+    };
+    let ready = session::prepare(job, &log::voice()).map_err(|why| lines(&why.problems))?;
+    Ok(ready.conduct(&mut Wrk {
+        screen: Screen::new(command),
+        command,
+        test,
+        report: None,
+        trouble: None,
+    }))
 }
 
-/// Writes what every run leaves, and what was asked for besides.
-fn kept(run: &Run, exports: &Exports) -> Summary {
-    let page = render::page(run);
-    render::keep(run, &page, None);
-    // wrk knows no code for this: a line says what could not be written.
-    exports.write(run, &page.summary);
-    page.summary
+fn lines(problems: &[plan::Problem]) -> Refusal {
+    let lines: Vec<String> = problems.iter().map(|p| format!("loadline: {p}")).collect();
+    lines.join("\n")
+}
+
+/// wrk's door: its report behind the run, its codes.
+struct Wrk<'a> {
+    command: &'a Command,
+    screen: Screen<'a>,
+    test: Test,
+    /// What wrk prints; none where the script died or did not come back.
+    report: Option<WrkReport>,
+    /// What the script died of.
+    trouble: Option<Refusal>,
+}
+
+impl Door for Wrk<'_> {
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.screen
+    }
+
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        let line = match why {
+            NotRun::Refused(refused) => lines(&refused.problems),
+            NotRun::Before { why, .. } => format!("loadline: {why}"),
+        };
+        last_line(line)
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        if let Some(trouble) = self.test.failure() {
+            self.trouble = Some(told(trouble));
+            return;
+        }
+        if let Some(error @ RunError::Stuck(_)) = &ended.error {
+            // A script whose hooks do not end is asked for no `done`.
+            self.trouble = Some(format!("loadline: {error}"));
+            return;
+        }
+        let part = std::mem::take(&mut self.screen.part);
+        let report = WrkReport::from_part(part, ended.runtime_ns(), &self.command.url);
+        lua::flush_output();
+        log::out(&report.text());
+        self.trouble = self.test.done(&report).err().map(told);
+        lua::flush_output();
+        self.report = Some(report);
+    }
+
+    /// wrk knows no code for a file that cannot be written: a line has said so.
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        if let Some(report) = &self.report {
+            own_lines(outcome.summary, report, outcome.run);
+            if let Some(path) = &self.command.json {
+                write_json(path, outcome.summary, report);
+            }
+        }
+        if let Some(trouble) = self.trouble.take() {
+            return last_line(trouble);
+        }
+        match outcome.error {
+            None => exit::PASS,
+            Some(error) => {
+                log::error(error);
+                match error {
+                    RunError::Setup(_) => NO_THREAD,
+                    RunError::Worker(_) | RunError::Stuck(_) => FAILED,
+                }
+            }
+        }
+    }
+}
+
+/// Behind this line nothing comes.
+fn last_line(line: Refusal) -> u8 {
+    lua::flush_output();
+    log::say(line);
+    FAILED
 }
 
 /// wrk's books for each thread.
@@ -161,35 +208,6 @@ pub fn books(command: &Command) -> DoorMaker {
         let number = threads.fetch_add(1, Ordering::Relaxed);
         Box::new(WrkDoor::new(settings, number))
     })
-}
-
-fn finish(
-    command: &Command,
-    test: &Test,
-    ended: &Ended,
-    report: &WrkReport,
-    exports: &Exports,
-) -> Result<u8, Refusal> {
-    lua::flush_output();
-    log::out(&report.text());
-    let done = test.done(report);
-    lua::flush_output();
-    let summary = kept(&ended.run, exports);
-    own_lines(&summary, report, &ended.run);
-    if let Some(path) = &command.json {
-        write_json(path, &summary, report);
-    }
-    done.map_err(told)?;
-    match &ended.error {
-        None => Ok(exit::PASS),
-        Some(error) => {
-            log::error(error);
-            Ok(match error {
-                RunError::Setup(_) => NO_THREAD,
-                RunError::Worker(_) | RunError::Stuck(_) => FAILED,
-            })
-        }
-    }
 }
 
 /// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.

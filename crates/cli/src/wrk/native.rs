@@ -6,7 +6,9 @@ use formats::wrk::{Command, Persona, parts};
 use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
 use script::lua::Trouble;
 
-use crate::{args, exit, headers};
+use session::exit;
+
+use crate::{args, headers};
 
 /// Whether a test file is a script of wrk's.
 pub fn is_script(what: &str) -> bool {
@@ -100,7 +102,7 @@ pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Pla
     }
     plan.http.verify_tls = !insecure;
     plan.http.tls.no_alpn = false;
-    crate::session::descriptors_for(command.connections).map_err(|problem| problem.to_string())?;
+    session::descriptors_for(command.connections).map_err(|problem| problem.to_string())?;
     Ok(plan)
 }
 

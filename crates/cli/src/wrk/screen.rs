@@ -7,7 +7,9 @@ use measure::{Interval, door::DoorPart};
 use record::Run;
 use script::lua;
 
-use crate::{log, session::Observer};
+use session::Observer;
+
+use crate::log;
 
 /// Prints what wrk prints while the test runs.
 pub struct Screen<'a> {
@@ -48,27 +50,4 @@ impl Observer for Screen<'_> {
     }
 
     fn line(&mut self, _: &Line) {}
-}
-
-/// Keeps wrk's figures, and leaves the screen to another.
-pub struct Silent<'a> {
-    /// Who shows the run.
-    pub shown_by: &'a mut dyn Observer,
-    /// wrk's figures so far.
-    pub part: DoorPart,
-}
-
-impl Observer for Silent<'_> {
-    fn started(&mut self, run: &Run) {
-        self.shown_by.started(run);
-    }
-
-    fn interval(&mut self, interval: &Interval, run: &Run) {
-        self.shown_by.interval(interval, run);
-        self.part.merge(interval.door.clone());
-    }
-
-    fn line(&mut self, line: &Line) {
-        self.shown_by.line(line);
-    }
 }

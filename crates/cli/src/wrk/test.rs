@@ -18,7 +18,9 @@ use plan::{Arrivals, Load, Plan, Schedule, Shape};
 use report::wrk::WrkReport;
 use script::lua::{Given, Script, Summary, Trouble};
 
-use crate::{log, session::ForLabels};
+use session::ForLabels;
+
+use crate::log;
 
 /// Whose manners a test has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use engine::{
-    StopHandle,
+    Cause, StopHandle,
     driver::batch::{Batch, BatchDriver, Pace, Source, Turns},
     http::{
         reply::{Keep, Reply},
@@ -292,7 +292,7 @@ fn a_stop_is_noticed_by_whoever_heeds_it() {
         let (asked, came) = (stop.clone(), AtomicU32::new(0));
         let peer = Peer::start(move |_| {
             if came.fetch_add(1, Ordering::Relaxed) == nth {
-                asked.ask("the page");
+                asked.stop(Cause::Page);
             }
             ok("hi")
         });

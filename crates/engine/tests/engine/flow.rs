@@ -1,5 +1,7 @@
 //! Whole flows: what is sent, what is captured, what is counted.
 
+use engine::Cause;
+
 use super::{
     peer::{Peer, Reply, ok},
     *,
@@ -372,7 +374,7 @@ struct StopAtOnce(StopHandle, Kept);
 impl Sink for StopAtOnce {
     fn interval(&mut self, interval: Interval) {
         if self.0.urgency() == engine::Urgency::None {
-            self.0.stop();
+            self.0.stop(Cause::Signal(2));
         }
         self.1.intervals.push(interval);
     }
@@ -429,7 +431,7 @@ fn a_stop_ends_arrivals_and_a_second_one_ends_everything() {
     impl Sink for Stopper {
         fn interval(&mut self, interval: Interval) {
             // Twice: the second makes it urgent.
-            self.0.stop();
+            self.0.stop(Cause::Signal(2));
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
         }

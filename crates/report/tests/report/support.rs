@@ -195,6 +195,7 @@ pub fn end() -> End {
     End {
         ns: 3 * SECOND + 10 * MS,
         reason: None,
+        cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
     }

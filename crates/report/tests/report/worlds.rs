@@ -217,6 +217,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
     let end = End {
         ns: last,
         reason: None,
+        cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
     };

@@ -21,7 +21,7 @@ use engine::StopHandle;
 use record::Run;
 use state::Newest;
 
-use crate::{exports::Exports, log};
+use crate::{exports::Exports, voice::SharedVoice};
 
 /// For so long pages are told that the run is over.
 const GRACE: Duration = Duration::from_secs(1);
@@ -57,8 +57,75 @@ pub fn beside_a_door() -> Result<(Exports, Wanted), String> {
     Ok((exports, Wanted { view, metrics }))
 }
 
+/// The ports that a run will be looked at, taken before it begins.
+pub(crate) struct Bound {
+    view: Option<TcpListener>,
+    metrics: Option<TcpListener>,
+}
+
+impl Bound {
+    /// Takes the ports.
+    ///
+    /// # Errors
+    /// A line about the port that cannot be had.
+    pub fn of(wanted: Wanted) -> Result<Bound, String> {
+        let view = |port| bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let metrics = |address| bind("--export prometheus", address);
+        Ok(Bound {
+            view: wanted.view.map(view).transpose()?,
+            metrics: wanted.metrics.map(metrics).transpose()?,
+        })
+    }
+
+    /// Says where they are, and begins to answer. What cannot be had any more is told: the run goes on without.
+    pub fn serve(self, stop: &StopHandle, voice: &SharedVoice) -> Live {
+        let newest = Arc::new(Newest::default());
+        let servers = self.servers(&newest, stop, voice);
+        let servers = servers.unwrap_or_else(|why| {
+            voice.warning(&format_args!("no live view: {why}"));
+            Vec::new()
+        });
+        let mut thread = None;
+        if !servers.is_empty() {
+            let (ended, voice) = (Arc::clone(&newest), voice.clone());
+            let begun = std::thread::Builder::new().name("live".into()).spawn({
+                let voice = voice.clone();
+                move || work(servers, &ended, &voice)
+            });
+            thread = begun
+                .map_err(|why| voice.warning(&format_args!("no thread for the live view: {why}")))
+                .ok();
+        }
+        Live { newest, thread }
+    }
+
+    fn servers(
+        self,
+        newest: &Arc<Newest>,
+        stop: &StopHandle,
+        voice: &SharedVoice,
+    ) -> Result<Vec<Server>, String> {
+        let mut servers = Vec::new();
+        if let Some(listener) = self.view {
+            let port = local(&listener)?.port();
+            let token = token().map_err(|why| format!("no random numbers: {why}"))?;
+            voice.say(&format_args!("live view: http://127.0.0.1:{port}/{token}/"));
+            let routes = server::view(Arc::clone(newest), stop.clone(), &token, port);
+            servers.push(Server { listener, routes });
+        }
+        if let Some(listener) = self.metrics {
+            let address = local(&listener)?;
+            voice.say(&format_args!("metrics on http://{address}/metrics"));
+            let on_loopback = address.ip().is_loopback();
+            let routes = server::metrics(Arc::clone(newest), address.port(), on_loopback);
+            servers.push(Server { listener, routes });
+        }
+        Ok(servers)
+    }
+}
+
 /// The servers of one run.
-pub struct Live {
+pub(crate) struct Live {
     newest: Arc<Newest>,
     thread: Option<JoinHandle<()>>,
 }
@@ -70,44 +137,6 @@ struct Server {
 }
 
 impl Live {
-    /// Takes the ports, says where they are, and begins to answer.
-    ///
-    /// # Errors
-    /// A line about the port that cannot be had.
-    pub fn begin(wanted: Wanted, stop: &StopHandle) -> Result<Live, String> {
-        let newest = Arc::new(Newest::default());
-        let mut servers = Vec::new();
-        if let Some(port) = wanted.view {
-            let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
-            let port = local(&listener)?.port();
-            let token =
-                token().map_err(|why| format!("no random numbers for the live view: {why}"))?;
-            log::say(format_args!("live view: http://127.0.0.1:{port}/{token}/"));
-            let routes = server::view(Arc::clone(&newest), stop.clone(), &token, port);
-            servers.push(Server { listener, routes });
-        }
-        if let Some(address) = wanted.metrics {
-            let listener = bind("--export prometheus", address)?;
-            let address = local(&listener)?;
-            log::say(format_args!("metrics on http://{address}/metrics"));
-            let routes = server::metrics(
-                Arc::clone(&newest),
-                address.port(),
-                address.ip().is_loopback(),
-            );
-            servers.push(Server { listener, routes });
-        }
-        let thread = if servers.is_empty() {
-            None
-        } else {
-            let ended = Arc::clone(&newest);
-            let thread = std::thread::Builder::new().name("live".into());
-            let thread = thread.spawn(move || work(servers, &ended));
-            Some(thread.map_err(|why| format!("no thread for the live view: {why}"))?)
-        };
-        Ok(Live { newest, thread })
-    }
-
     /// The run is about to start.
     pub fn started(&self, run: &Run) {
         if self.thread.is_some() {
@@ -153,7 +182,7 @@ fn token() -> io::Result<String> {
 }
 
 /// Answers until the run is over.
-fn work(servers: Vec<Server>, newest: &Arc<Newest>) {
+fn work(servers: Vec<Server>, newest: &Arc<Newest>, voice: &SharedVoice) {
     let thread = rustix::thread::gettid();
     // Not being allowed to is no reason to stop.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
@@ -162,12 +191,12 @@ fn work(servers: Vec<Server>, newest: &Arc<Newest>) {
         .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(why) => return log::warning(format_args!("no live view: {why}")),
+        Err(why) => return voice.warning(&format_args!("no live view: {why}")),
     };
     runtime.block_on(async {
         let serving: Vec<_> = servers
             .into_iter()
-            .map(|server| tokio::spawn(serve(server, Arc::clone(newest))))
+            .map(|server| tokio::spawn(serve(server, Arc::clone(newest), voice.clone())))
             .collect();
         newest.ended().await;
         let all = async {
@@ -180,16 +209,16 @@ fn work(servers: Vec<Server>, newest: &Arc<Newest>) {
 }
 
 /// Answers on one port; comes back when the run is over and everyone who was listening has been told.
-async fn serve(server: Server, newest: Arc<Newest>) {
+async fn serve(server: Server, newest: Arc<Newest>, voice: SharedVoice) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
         // Small events at once, instead of waiting for more to send.
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
-        Err(why) => return log::warning(format_args!("no live view: {why}")),
+        Err(why) => return voice.warning(&format_args!("no live view: {why}")),
     };
     let served = axum::serve(listener, server.routes)
         .with_graceful_shutdown(async move { newest.ended().await })
         .await;
     if let Err(why) = served {
-        log::warning(format_args!("the live view ended: {why}"));
+        voice.warning(&format_args!("the live view ended: {why}"));
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine::program::hosts::{Allow, Hosts, canonical};
+use engine::program::hosts::{self, Allow, canonical};
 use plan::{Plan, Problem, Route};
 
 /// Fixes the list of hosts for whoever works under this environment.
@@ -15,31 +15,41 @@ const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
 /// So long the first line waits for a name's address.
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// What is allowed beside what the user wrote, for a native run.
-///
-/// # Errors
-/// What is no host, or not on the fixed list; a line each.
-pub fn native(flags: &[String], plan: &Plan) -> Result<Allow, Vec<Problem>> {
-    let mut hosts = Vec::new();
+/// Who says which hosts may be loaded beside those that the user wrote.
+#[derive(Debug, Clone)]
+pub enum Hosts {
+    /// These flags, and the plan.
+    Native(Vec<String>),
+    /// Nobody, behind another tool's door: hosts that come up while the test runs are loaded as the original does, and told of,
+    /// unless the list is fixed.
+    BesideDoor,
+}
+
+impl Hosts {
+    /// What the engine is to allow.
+    ///
+    /// # Errors
+    /// What is no host, or not on the fixed list; a line each.
+    pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
+        match self {
+            Hosts::Native(flags) => native(flags, plan),
+            Hosts::BesideDoor => checked(plan, Vec::new(), true),
+        }
+    }
+}
+
+fn native(flags: &[String], plan: &Plan) -> Result<Allow, Vec<Problem>> {
+    let mut all = Vec::new();
     for (what, list) in [("--allow-host", flags), ("allow-hosts", &plan.allow_hosts)] {
         for text in list {
             let host = canonical(text).ok_or_else(|| {
                 let line = format!("{what} `{text}`: name a host, without scheme, port and path");
                 vec![Problem::anywhere(line)]
             })?;
-            hosts.push(host);
+            all.push(host);
         }
     }
-    checked(plan, hosts, false)
-}
-
-/// The same behind another tool's door: hosts that come up while the test runs are loaded as the original does, and told of,
-/// unless the list is fixed.
-///
-/// # Errors
-/// As [`native`].
-pub fn beside_a_door(plan: &Plan) -> Result<Allow, Vec<Problem>> {
-    checked(plan, Vec::new(), true)
+    checked(plan, all, false)
 }
 
 fn checked(plan: &Plan, hosts: Vec<String>, others_too: bool) -> Result<Allow, Vec<Problem>> {
@@ -48,7 +58,7 @@ fn checked(plan: &Plan, hosts: Vec<String>, others_too: bool) -> Result<Allow, V
         only: fixed()?,
         others_too,
     };
-    let problems = Hosts::problems(plan, &allow);
+    let problems = hosts::Hosts::problems(plan, &allow);
     if problems.is_empty() {
         Ok(allow)
     } else {
@@ -75,17 +85,18 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
 }
 
 /// Where the load goes: every host that the test names, the first one with its address, and whether that is this machine.
+#[must_use]
 pub fn first_line(plan: &Plan) -> Option<String> {
-    let hosts = Hosts::of(plan, &Allow::default());
-    let (first, others) = hosts.known().split_first()?;
+    let named = hosts::Hosts::of(plan, &Allow::default());
+    let (first, others) = named.known().split_first()?;
     let route = &plan.http.route;
     if let Some(path) = &route.unix {
-        let all = hosts.known().join(", ");
+        let all = named.known().join(", ");
         return Some(format!(
             "load goes to the socket {path} (this machine), for {all}"
         ));
     }
-    let port = Hosts::target_port(plan);
+    let port = hosts::Hosts::target_port(plan);
     let mut line = match port.and_then(|port| route.addresses(first, port)) {
         Some(given) => format!("load goes to {}", given_place(first, given)),
         None => format!("load goes to {}", place(first)),

@@ -17,6 +17,7 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
 }
 
 /// Says before the run that the users of a closed model alone take more than the budget.
+#[must_use]
 pub fn enough(plan: &Plan, budget: u64) -> Option<Problem> {
     let Load::Closed { users, .. } = plan.load else {
         return None;

@@ -11,7 +11,7 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response, Sse},
     routing::{get, post},
 };
-use engine::StopHandle;
+use engine::{Cause, StopHandle};
 use report::export;
 use tokio::sync::Semaphore;
 
@@ -91,7 +91,7 @@ async fn stop_run(State(view): State<View>, headers: HeaderMap) -> Response {
         let why = "sent by another page: use the button, or add the header X-Loadline: stop\n";
         return (StatusCode::FORBIDDEN, why).into_response();
     }
-    view.stop.ask("the live view's stop button");
+    view.stop.stop(Cause::Page);
     StatusCode::NO_CONTENT.into_response()
 }
 

@@ -14,7 +14,7 @@ use record::Run;
 
 use analysis::summary::Summary;
 
-use crate::log;
+use crate::voice::SharedVoice;
 
 /// What can be written.
 const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
@@ -122,11 +122,12 @@ impl Exports {
     }
 
     /// Writes the files; false when one of them could not be written. The others are written all the same.
-    pub fn write(&self, run: &Run, summary: &Summary) -> bool {
+    #[must_use]
+    pub fn write(&self, run: &Run, summary: &Summary, voice: &SharedVoice) -> bool {
         let mut all = true;
         for (format, path) in &self.files {
             if let Err(why) = write(*format, path, run, summary) {
-                log::error(format_args!("cannot write {}: {why}", path.display()));
+                voice.error(&format_args!("cannot write {}: {why}", path.display()));
                 all = false;
             }
         }

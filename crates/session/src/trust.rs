@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::net::tls;
 use plan::Plan;
 
-use crate::log;
+use crate::voice::SharedVoice;
 
 /// Node's variable: a file of certificates in PEM.
 const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
@@ -14,7 +14,7 @@ const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 const MACHINE: &str = "SSL_CERT_FILE";
 
 /// Warns of authorities that cannot be read: whoever asks a server for its certificate would believe none.
-pub fn can_be_read(plan: &Plan) {
+pub fn can_be_read(plan: &Plan, voice: &SharedVoice) {
     let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
         return;
     };
@@ -24,19 +24,19 @@ pub fn can_be_read(plan: &Plan) {
         && plan.target.starts_with("https:")
         && let Err(why) = certificates(path)
     {
-        log::warning(format_args!("{MACHINE}: {}: {why}", path.display()));
+        voice.warning(&format_args!("{MACHINE}: {}: {why}", path.display()));
     }
 }
 
 /// Has a plan trust what Node would. A file that cannot be read is a warning, as it is there.
-pub fn as_node(plan: &mut Plan) {
+pub fn as_node(plan: &mut Plan, voice: &SharedVoice) {
     let Some(path) = std::env::var_os(NODE_EXTRA).filter(|path| !path.is_empty()) else {
         return;
     };
     let path = Path::new(&path);
     match certificates(path) {
         Ok(text) => plan.http.tls.more_authorities = Some(text),
-        Err(why) => log::warning(format_args!(
+        Err(why) => voice.warning(&format_args!(
             "{NODE_EXTRA}: ignoring extra certificates from `{}`: {why}",
             path.display()
         )),

@@ -11,7 +11,7 @@ const TICK_NS: u64 = 10_000_000;
 
 /// Differences of the machine's own counters.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub(crate) struct Watch {
     looked_ns: u64,
     steal_ns: Option<u64>,
     throttled_ns: Option<u64>,

@@ -1,0 +1,141 @@
+//! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
+
+use engine::{
+    Line, Options, Prepared, Sink, StopHandle, Zero,
+    user::{SetupDriver, SetupOutcome},
+};
+use measure::Interval;
+use plan::{Load, Plan, Scenario};
+use record::redact::Redactor;
+use serde_json::{Map, Value};
+
+use crate::{
+    exit::After,
+    prepare::Ready,
+    recording::without_secrets,
+    run::{NotRun, Rest, salt},
+    signals,
+    voice::SharedVoice,
+};
+
+/// Time between the decision to start and the start.
+const LEAD_NS: u64 = 5_000_000;
+
+/// Carries out the steps before the load; answers the variables that they leave.
+///
+/// # Errors
+/// What ended them early.
+pub(crate) fn before(ready: &Ready) -> Result<Map<String, Value>, NotRun> {
+    let Some(scenario) = ready.job.plan.before.clone() else {
+        return Ok(Map::new());
+    };
+    let own = Own {
+        plan: &ready.job.plan,
+        options: &ready.job.options,
+        secrets: &ready.job.secrets,
+        voice: &ready.voice,
+        stop: StopHandle::default(),
+    };
+    let outcome = own.carry_out(scenario);
+    if let Some(signal) = own.stop.signal() {
+        // Whoever wants an end before the load wants no load.
+        return Err(NotRun::Before {
+            why: "ended during `before`: there was no load yet".into(),
+            signal: Some(signal),
+        });
+    }
+    outcome.map_err(|why| NotRun::Before { why, signal: None })
+}
+
+/// Carries out the steps behind a load; what they die of is told.
+pub(crate) fn after(rest: &Rest) -> After {
+    let Some(scenario) = rest.plan.after.clone() else {
+        return After::Done;
+    };
+    let own = Own {
+        plan: &rest.plan,
+        options: &rest.options,
+        secrets: &rest.secrets,
+        voice: &rest.voice,
+        stop: StopHandle::default(),
+    };
+    let outcome = own.carry_out(scenario);
+    if let Err(why) = &outcome {
+        rest.voice.error(why);
+    }
+    match own.stop.signal() {
+        Some(signal) => After::Signal(signal),
+        None if outcome.is_err() => After::Failed,
+        None => After::Done,
+    }
+}
+
+/// What such steps share with the load, and a stop of their own.
+struct Own<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    secrets: &'a [String],
+    voice: &'a SharedVoice,
+    stop: StopHandle,
+}
+
+impl Own<'_> {
+    fn carry_out(&self, scenario: Scenario) -> SetupOutcome {
+        let name = scenario.name.clone().unwrap_or_default();
+        let mut alone = self.plan.clone();
+        alone.scenarios = vec![scenario];
+        alone.load = Load::Once;
+        // Artillery's plugins look at the scenarios under load alone.
+        alone.plugins = plan::plugins::Plugins::default();
+        let heard = signals::hear(&self.stop, "nothing was measured".into(), self.voice);
+        if let Err(error) = &heard {
+            self.voice.warning(&format_args!(
+                "signals cannot be caught ({error}): `{name}` cannot be ended early"
+            ));
+        }
+        let options = Options {
+            seed: self.options.seed,
+            workers: Some(1),
+            stop: self.stop.clone(),
+            hosts: self.options.hosts.clone(),
+            memory: self.options.memory,
+            ..Options::default()
+        };
+        let mut lines = Lines {
+            redactor: Redactor::new(self.plan, self.secrets, salt()),
+            voice: self.voice,
+        };
+        let prepared = Prepared::new(&alone, options).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            lines.join("; ")
+        })?;
+        let driver = SetupDriver::default();
+        let made = driver.clone();
+        let driven = prepared.with_driver(std::sync::Arc::new(move |_, _| Box::new(made.clone())));
+        driven
+            .run(Zero::in_ns(LEAD_NS), &mut lines)
+            .map_err(|error| error.to_string())?;
+        let outcome = driver
+            .take()
+            .unwrap_or_else(|| Err("it never ended".into()));
+        outcome.map_err(|why| format!("`{name}` failed: {why}"))
+    }
+}
+
+/// Prints lines without their secrets, and forgets figures.
+struct Lines<'a> {
+    redactor: Redactor,
+    voice: &'a SharedVoice,
+}
+
+impl Sink for Lines<'_> {
+    fn interval(&mut self, _: Interval) {}
+
+    fn line(&mut self, line: Line) {
+        match without_secrets(&mut self.redactor, line) {
+            Some(Line::Log { text, .. }) => self.voice.out(&format!("{text}\n")),
+            Some(Line::Remark(text)) => self.voice.warning(&text),
+            _ => {}
+        }
+    }
+}

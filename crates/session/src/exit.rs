@@ -1,0 +1,117 @@
+//! What a run ends with: the codes of the native commands, and the one place that makes a code of a verdict, the cause of an early
+//! end and what went wrong. Behind another tool's door that tool's codes hold, and the door says which ([`crate::Door::code`]).
+
+use engine::{Cause, Verdict};
+
+use crate::{NotRun, Outcome};
+
+/// Passed, or nothing to judge.
+pub const PASS: u8 = 0;
+/// A criterion failed.
+pub const FAIL: u8 = 1;
+/// The input is wrong.
+pub const BAD_INPUT: u8 = 2;
+/// The run could not be carried out.
+pub const COULD_NOT_RUN: u8 = 3;
+/// The measurement is invalid.
+pub const INVALID: u8 = 4;
+/// A criterion cannot be decided.
+pub const INCONCLUSIVE: u8 = 5;
+
+/// The code of a process that a signal asked to end: 128 and its number.
+#[must_use]
+pub fn of_signal(number: u8) -> u8 {
+    128 + number
+}
+
+/// The native code of a run that did not begin.
+#[must_use]
+pub fn of_not_run(why: &NotRun) -> u8 {
+    match why {
+        NotRun::Refused(refused) if refused.bad_input => BAD_INPUT,
+        NotRun::Refused(_) | NotRun::Before { signal: None, .. } => COULD_NOT_RUN,
+        NotRun::Before {
+            signal: Some(signal),
+            ..
+        } => of_signal(*signal),
+    }
+}
+
+/// The native code of a run that ended.
+#[must_use]
+pub fn of(outcome: &Outcome<'_>) -> u8 {
+    if outcome.error.is_some() || !outcome.files_written {
+        return COULD_NOT_RUN;
+    }
+    if let Some(signal) = outcome.signal {
+        return of_signal(signal);
+    }
+    with_cause(outcome.summary.exit_code, outcome.cause)
+}
+
+/// A rule's verdict beside that of the criteria: what could not be measured stands, and of the others the worse.
+fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
+    let Some(Cause::Rule { verdict, .. }) = cause else {
+        return code;
+    };
+    match (code, verdict) {
+        (COULD_NOT_RUN | INVALID | FAIL, _) | (_, Verdict::Pass) => code,
+        (_, Verdict::Fail) => FAIL,
+        (_, Verdict::Inconclusive) => INCONCLUSIVE,
+    }
+}
+
+/// The code with what became of the steps behind the load: a run that did not pass keeps its code.
+pub(crate) fn with_after(code: u8, after: After, failed: u8) -> u8 {
+    match after {
+        _ if code != PASS => code,
+        After::Done => code,
+        After::Signal(number) => of_signal(number),
+        After::Failed => failed,
+    }
+}
+
+/// What became of the steps behind the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// There were none, or they came to their end.
+    Done,
+    /// Ended by a signal.
+    Signal(u8),
+    /// They failed.
+    Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_fired_is_the_verdict_unless_there_is_a_worse_one() {
+        let rule = |verdict| Cause::Rule {
+            verdict,
+            text: String::new(),
+        };
+        for (code, cause, ends) in [
+            (PASS, rule(Verdict::Fail), FAIL),
+            (PASS, rule(Verdict::Pass), PASS),
+            (PASS, rule(Verdict::Inconclusive), INCONCLUSIVE),
+            (INCONCLUSIVE, rule(Verdict::Fail), FAIL),
+            (FAIL, rule(Verdict::Pass), FAIL),
+            (FAIL, rule(Verdict::Inconclusive), FAIL),
+            (INVALID, rule(Verdict::Fail), INVALID),
+            (COULD_NOT_RUN, rule(Verdict::Fail), COULD_NOT_RUN),
+            (PASS, Cause::Limit("an hour".into()), PASS),
+        ] {
+            assert_eq!(with_cause(code, Some(&cause)), ends, "{code} {cause:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_the_load_changes_only_a_pass() {
+        assert_eq!(with_after(PASS, After::Failed, 1), 1);
+        assert_eq!(with_after(FAIL, After::Signal(2), 0), FAIL);
+        assert_eq!(with_after(PASS, After::Signal(15), 0), 143);
+        assert_eq!(with_after(PASS, After::Done, 1), PASS);
+    }
+}

@@ -1,0 +1,33 @@
+//! The end of the pipeline: what is shown of a record, kept beside it and written elsewhere, the steps behind the load, and the exit
+//! code. In this order, so that nothing that comes later can lose a figure.
+
+use crate::{
+    before_after,
+    door::{Door, Outcome},
+    exit, keep,
+    run::Ended,
+};
+
+impl Ended {
+    /// Shows and keeps everything; answers the code to exit with.
+    pub fn finish(self, door: &mut dyn Door) -> u8 {
+        door.ended(&self);
+        let (run, rest) = (&self.run, &self.rest);
+        let page = keep::page(run);
+        door.computed(&page);
+        let report = keep::derive(run, &page, &rest.voice);
+        door.kept(report.as_deref());
+        let json = keep::write_json(&page, rest.json.as_deref(), &rest.voice);
+        let exported = rest.exports.write(run, &page.summary, &rest.voice);
+        let code = door.code(&Outcome {
+            run,
+            summary: &page.summary,
+            cause: self.cause.as_ref(),
+            signal: self.signal,
+            error: self.error.as_ref(),
+            files_written: json && exported,
+        });
+        let after = before_after::after(rest);
+        exit::with_after(code, after, door.after_failed())
+    }
+}

@@ -1,0 +1,34 @@
+//! CONDUCT it: one run from a plan to its exit code, the same for every front door: [`prepare`] refuses whatever can be refused,
+//! [`Ready::run`] carries out what comes before the load and the load, writing the record, [`Ended::finish`] shows, keeps, exports,
+//! and carries out what comes behind the load.
+//!
+//! Nothing here prints: what there is to say is said to a [`Voice`] and to the door, which hears of the run while it goes on. A
+//! library of its own, so that whoever conducts many runs calls it as the command line does.
+
+#![forbid(unsafe_code)]
+
+mod before_after;
+pub mod door;
+pub mod exit;
+pub mod exports;
+mod finish;
+pub mod hosts;
+pub mod inputs;
+pub mod keep;
+pub mod live;
+pub mod memory;
+mod prepare;
+mod recording;
+mod run;
+mod signals;
+pub mod trust;
+mod voice;
+mod watch;
+mod window;
+
+pub use door::{Door, Observer, Outcome};
+pub use hosts::Hosts;
+pub use prepare::{ForLabels, Job, Ready, Refused, descriptors_for, prepare};
+pub use run::{Ended, NotRun};
+pub use voice::{Mute, SharedVoice, Voice};
+pub use window::{Percentile, Trailing, Window};

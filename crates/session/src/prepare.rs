@@ -1,0 +1,198 @@
+//! Everything that can refuse a run, asked before anything is sent: the plan, the hosts, memory, descriptors, criteria that nobody
+//! could judge, ports. What comes out can begin.
+
+use std::path::PathBuf;
+
+use engine::{Options, Prepared, Zero, run::DriverMaker};
+use measure::Labels;
+use plan::{Plan, Problem};
+use record::{Manifest, Started};
+
+use crate::{
+    exports::Exports,
+    hosts::Hosts,
+    live::{self, Bound},
+    memory,
+    voice::SharedVoice,
+};
+
+/// What a run is made of.
+pub struct Job {
+    /// The front door's name.
+    pub door: &'static str,
+    /// What should happen.
+    pub plan: Plan,
+    /// For the engine; which hosts are allowed is filled in from [`Job::hosts`].
+    pub options: Options,
+    /// Which hosts may be loaded.
+    pub hosts: Hosts,
+    /// Where records are kept.
+    pub runs: Option<PathBuf>,
+    /// Names whose values are secret, beside the usual ones.
+    pub secrets: Vec<String>,
+    /// What can be looked at meanwhile.
+    pub live: live::Wanted,
+    /// Files to write at the end.
+    pub exports: Exports,
+    /// Where the summary goes as JSON.
+    pub json: Option<PathBuf>,
+    /// Another driver than the plan's own.
+    pub driver: Option<ForLabels>,
+}
+
+impl Job {
+    /// A plan behind a door, with nothing beside it.
+    #[must_use]
+    pub fn new(door: &'static str, plan: Plan, options: Options) -> Job {
+        Job {
+            door,
+            plan,
+            options,
+            hosts: Hosts::BesideDoor,
+            runs: None,
+            secrets: Vec::new(),
+            live: live::Wanted::default(),
+            exports: Exports::default(),
+            json: None,
+            driver: None,
+        }
+    }
+}
+
+/// Makes the driver's maker once the labels of the run are known.
+pub type ForLabels = Box<dyn FnOnce(&Labels) -> DriverMaker>;
+
+/// Why a run did not begin.
+#[derive(Debug)]
+pub struct Refused {
+    /// Line by line.
+    pub problems: Vec<Problem>,
+    /// Whether what was asked for is at fault, not the machine.
+    pub bad_input: bool,
+}
+
+impl Refused {
+    /// What was asked for is at fault.
+    #[must_use]
+    pub fn bad_input(problems: Vec<Problem>) -> Refused {
+        Refused {
+            problems,
+            bad_input: true,
+        }
+    }
+}
+
+impl From<Vec<Problem>> for Refused {
+    fn from(problems: Vec<Problem>) -> Refused {
+        Refused {
+            // What has a place in a file is wrong there, whatever the machine.
+            bad_input: problems.iter().any(|problem| problem.at.is_some()),
+            problems,
+        }
+    }
+}
+
+/// A run that can begin.
+pub struct Ready {
+    pub(crate) job: Job,
+    pub(crate) prepared: Prepared,
+    /// All but the moment at which it starts.
+    pub(crate) manifest: Manifest,
+    pub(crate) live: Bound,
+    pub(crate) voice: SharedVoice,
+}
+
+/// Asks everything that can refuse a run.
+///
+/// # Errors
+/// Everything that keeps it from running.
+pub fn prepare(mut job: Job, voice: &SharedVoice) -> Result<Ready, Refused> {
+    let plan = &job.plan;
+    let problems = plan.problems();
+    if !problems.is_empty() {
+        return Err(Refused::bad_input(problems));
+    }
+    if let Some(problem) = job.options.memory.and_then(|all| memory::enough(plan, all)) {
+        return Err(Refused::bad_input(vec![problem]));
+    }
+    job.options.hosts = job.hosts.allow(plan).map_err(Refused::bad_input)?;
+    let prepared = Prepared::new(plan, job.options.clone())?;
+    descriptors(plan).map_err(|problem| vec![problem])?;
+    let manifest = manifest(&job, &prepared);
+    let undecidable = analysis::verdict::without_subject(&manifest, prepared.labels().all());
+    if !undecidable.is_empty() {
+        let problems = undecidable.into_iter().map(Problem::anywhere).collect();
+        return Err(Refused::bad_input(problems));
+    }
+    let live = Bound::of(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
+    Ok(Ready {
+        prepared,
+        manifest,
+        live,
+        voice: voice.clone(),
+        job,
+    })
+}
+
+fn manifest(job: &Job, prepared: &Prepared) -> Manifest {
+    let zero = Zero::in_ns(0);
+    let started = Started {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        door: job.door.to_owned(),
+        workers: prepared.workers(),
+        seed: job.options.seed,
+        wall_ns: zero.wall_ns,
+        monotonic_ns: zero.monotonic_ns,
+    };
+    let mut manifest = Manifest::new(&job.plan, started);
+    // wrk never checks them.
+    if !job.plan.http.verify_tls && job.door != "wrk" {
+        let note = "certificates were not checked (-k): whoever answered need not be who was asked";
+        manifest.notes.push(note.to_owned());
+    }
+    manifest
+}
+
+impl Ready {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.job.plan
+    }
+}
+
+/// Descriptors that a process needs beside its connections.
+const SPARE_DESCRIPTORS: u64 = 32;
+
+/// Says before the run that there are not enough descriptors, where the plan tells how many it needs.
+fn descriptors(plan: &Plan) -> Result<(), Problem> {
+    let connections = match (&plan.http.pool, &plan.load) {
+        (_, plan::Load::Closed { users, .. }) => u64::from(*users),
+        // A cap is a permission, not a need: small rates never reach it.
+        (plan::Pool::Shared(n), _) if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) => {
+            u64::from(*n)
+        }
+        _ => 0,
+    };
+    descriptors_for(connections)
+}
+
+/// Says that there are not enough descriptors for so many connections.
+///
+/// # Errors
+/// One line of how many are needed, and how to have them.
+pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
+    let Some(has) = engine::raise_descriptors() else {
+        return Ok(());
+    };
+    let needs = connections.saturating_add(SPARE_DESCRIPTORS);
+    if needs <= has {
+        return Ok(());
+    }
+    Err(Problem::anywhere(format!(
+        "{connections} connections need {needs} file descriptors, the limit is {has}: raise it with `ulimit -n {needs}`, or use fewer connections"
+    )))
+}

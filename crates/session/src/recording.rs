@@ -1,0 +1,75 @@
+//! What becomes of a run's intervals and lines while it goes on: the record first, then whoever looks.
+
+use std::sync::Arc;
+
+use engine::{Line, Sink};
+use measure::Interval;
+use record::{Event, EventKind, Writer, redact::Redactor};
+
+use crate::{door::Observer, live::Live, voice::SharedVoice, watch::Watch, window::Window};
+
+/// Writes the record, then tells the observer.
+pub(crate) struct Recording<'a> {
+    pub writer: Writer,
+    pub observer: &'a mut dyn Observer,
+    pub live: &'a Live,
+    pub redactor: Redactor,
+    pub watch: Watch,
+    pub window: &'a Window,
+    pub voice: SharedVoice,
+}
+
+impl Recording<'_> {
+    fn tell(&self, warning: Option<record::RecordError>) {
+        if let Some(warning) = warning {
+            self.voice.warning(&warning);
+        }
+    }
+}
+
+impl Sink for Recording<'_> {
+    fn interval(&mut self, interval: Interval) {
+        let host = self.watch.look(interval.run.cpu_ns.len());
+        let warning = self.writer.interval(&interval, &host);
+        self.tell(warning);
+        // Whoever decides by the window decides by this interval too.
+        let interval = Arc::new(interval);
+        self.window.add(&interval);
+        self.observer.interval(&interval, self.writer.run());
+        self.live.interval(self.writer.run());
+    }
+
+    fn line(&mut self, line: Line) {
+        match without_secrets(&mut self.redactor, line) {
+            None => {}
+            Some(Line::Remark(text)) => {
+                let told = &self.writer.run().events;
+                if told.iter().all(|event| event.text != text) {
+                    let at_ns = self.writer.run().totals.last_end_ns();
+                    let event = Event::new(at_ns, EventKind::Warning, text);
+                    let warning = self.writer.event(&event);
+                    self.tell(warning);
+                }
+            }
+            Some(line) => self.observer.line(&line),
+        }
+    }
+}
+
+/// A line as it may be printed; none where it only tells of a secret.
+pub(crate) fn without_secrets(redactor: &mut Redactor, line: Line) -> Option<Line> {
+    Some(match line {
+        Line::Trace(text) => Line::Trace(redactor.text(&text)),
+        Line::Log { text, secrets } => {
+            let text = redactor.text_without(&text, &secrets);
+            Line::Log { text, secrets }
+        }
+        Line::Error(text) => Line::Error(redactor.text(&text)),
+        Line::Secret(secret) => {
+            redactor.learn(&secret);
+            return None;
+        }
+        Line::Remark(text) => Line::Remark(redactor.text(&text)),
+        judged @ Line::Expectation(_) => judged,
+    })
+}

@@ -1,0 +1,247 @@
+//! The middle of the pipeline: the steps before the load, then the load, recorded while it runs. Refusing is `prepare`'s, what is made of
+//! a record `finish`'s.
+
+use std::path::PathBuf;
+
+use engine::{Cause, Options, Prepared, RunError, StopHandle, Zero};
+use plan::Plan;
+use record::{
+    End, Event, EventKind, Place, Run, State, Writer,
+    redact::{Redactor, Salt},
+};
+
+use crate::{
+    before_after,
+    door::{Door, Observer},
+    exports::Exports,
+    prepare::{Ready, Refused},
+    recording::Recording,
+    signals::{self, Heard},
+    voice::SharedVoice,
+    watch::Watch,
+    window::Window,
+};
+
+/// Time between the decision to start and the start: every worker is ready by then.
+const LEAD_NS: u64 = 20_000_000;
+
+/// Why there was no load.
+#[derive(Debug)]
+pub enum NotRun {
+    /// It was refused.
+    Refused(Refused),
+    /// The steps before it ended early.
+    Before {
+        /// One line.
+        why: String,
+        /// The signal that asked for it, if one did.
+        signal: Option<u8>,
+    },
+}
+
+impl From<Refused> for NotRun {
+    fn from(refused: Refused) -> NotRun {
+        NotRun::Refused(refused)
+    }
+}
+
+/// How a run ended, and what is needed to finish it.
+pub struct Ended {
+    /// Its record.
+    pub run: Run,
+    /// What ended it early, if something did.
+    pub cause: Option<Cause>,
+    /// The signal that ended it early, if one did; a button counts as Ctrl-C.
+    pub signal: Option<u8>,
+    /// Why the engine could not carry it through.
+    pub error: Option<RunError>,
+    pub(crate) rest: Rest,
+}
+
+/// What `finish` needs beside the record.
+pub(crate) struct Rest {
+    pub plan: Plan,
+    pub options: Options,
+    pub secrets: Vec<String>,
+    pub exports: Exports,
+    pub json: Option<PathBuf>,
+    pub voice: SharedVoice,
+    /// Signals come to this run until it is finished.
+    pub _heard: Option<Heard>,
+}
+
+impl Ended {
+    /// From the start to the end, in nanoseconds.
+    #[must_use]
+    pub fn runtime_ns(&self) -> u64 {
+        let end = self.run.manifest.end.as_ref();
+        end.map_or_else(|| self.run.totals.last_end_ns(), |end| end.ns)
+    }
+}
+
+impl Ready {
+    /// Runs and finishes; answers the code to exit with.
+    pub fn conduct(self, door: &mut dyn Door) -> u8 {
+        match self.run(door.observer()) {
+            Ok(ended) => ended.finish(door),
+            Err(why) => door.not_run(&why),
+        }
+    }
+
+    /// Carries out the steps before the load, and the load.
+    ///
+    /// # Errors
+    /// Why there was no load.
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Ended, NotRun> {
+        self.run_with(observer, &Window::default())
+    }
+
+    /// The same, with a window on its newest intervals for whoever wants to ask meanwhile.
+    ///
+    /// # Errors
+    /// As [`Ready::run`].
+    pub fn run_with(
+        mut self,
+        observer: &mut dyn Observer,
+        window: &Window,
+    ) -> Result<Ended, NotRun> {
+        if self.job.plan.before.is_some() {
+            let left = before_after::before(&self)?;
+            self.job.plan.inherited = left;
+            // What they leave is every virtual user's from the first.
+            let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
+            self.prepared = prepared.map_err(Refused::from)?;
+        }
+        Ok(self.load(observer, window))
+    }
+
+    fn load(mut self, observer: &mut dyn Observer, window: &Window) -> Ended {
+        let (job, voice) = (self.job, self.voice);
+        let stop = job.options.stop.clone();
+        if let Some(driver) = job.driver {
+            let driver = driver(self.prepared.labels());
+            self.prepared = self.prepared.with_driver(driver);
+        }
+        let salt = salt();
+        let redactor = || Redactor::new(&job.plan, &job.secrets, salt);
+        let labels = self.prepared.labels().all().to_vec();
+        let zero = Zero::in_ns(LEAD_NS);
+        self.manifest.start = record::Start::at(zero.wall_ns, zero.monotonic_ns);
+        let runs = job
+            .runs
+            .or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
+        // The seed is random unless the user set it; the clock tells runs with the same seed apart.
+        let place = Place::new(runs, (job.options.seed ^ zero.wall_ns >> 10) as u16);
+        let writer = Writer::create(&place, &self.manifest, &job.plan, &labels, redactor());
+        let writer = writer.unwrap_or_else(|error| {
+            voice.warning(&format_args!("{error}; the run goes on without a record"));
+            Writer::in_memory(&self.manifest, &labels, redactor())
+        });
+        let live = self.live.serve(&stop, &voice);
+        let heard = hear(&stop, &writer, &voice);
+        observer.started(writer.run());
+        live.started(writer.run());
+        let mut recording = Recording {
+            writer,
+            observer,
+            live: &live,
+            redactor: redactor(),
+            watch: Watch::begin(),
+            window,
+            voice: voice.clone(),
+        };
+        let error = self.prepared.run(zero, &mut recording).err();
+        let run = close(recording.writer, &stop, error.as_ref(), &voice);
+        live.end(&run);
+        Ended {
+            run,
+            cause: stop.cause().cloned(),
+            signal: stop.signal(),
+            error,
+            rest: Rest {
+                plan: job.plan,
+                options: job.options,
+                secrets: job.secrets,
+                exports: job.exports,
+                json: job.json,
+                voice,
+                _heard: heard,
+            },
+        }
+    }
+}
+
+fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<Heard> {
+    let kept = match &writer.run().dir {
+        Some(dir) => format!("what was measured until then is in {}", dir.display()),
+        None => "there is no record".to_owned(),
+    };
+    let heard = signals::hear(stop, kept, voice);
+    heard
+        .map_err(|error| {
+            voice.warning(&format_args!(
+                "signals cannot be caught ({error}): Ctrl-C will lose the report"
+            ));
+        })
+        .ok()
+}
+
+/// A new one for each run: the standard library draws its hashers' keys from the system's randomness.
+pub(crate) fn salt() -> Salt {
+    use std::hash::{BuildHasher, Hasher};
+    let random = || {
+        std::collections::hash_map::RandomState::new()
+            .build_hasher()
+            .finish()
+    };
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&random().to_ne_bytes());
+    bytes[8..].copy_from_slice(&random().to_ne_bytes());
+    Salt::new(bytes)
+}
+
+/// Writes the record's end, and why it came early.
+fn close(
+    mut writer: Writer,
+    stop: &StopHandle,
+    error: Option<&RunError>,
+    voice: &SharedVoice,
+) -> Run {
+    let tell = |warning: Option<record::RecordError>| {
+        if let Some(warning) = warning {
+            voice.warning(&warning);
+        }
+    };
+    let cause = stop
+        .noticed_at()
+        .and_then(|at_ns| Some((at_ns, stop.cause()?)));
+    if let Some((at_ns, cause)) = cause {
+        let text = format!("ended early by {cause}");
+        tell(writer.event(&Event::new(at_ns, EventKind::Interrupt, text)));
+    }
+    if let Some(RunError::Stuck(stuck)) = error {
+        let at_ns = writer.run().totals.last_end_ns();
+        let text = stuck.to_string();
+        tell(writer.event(&Event::new(at_ns, EventKind::Warning, text)));
+    }
+    let state = if cause.is_some() || error.is_some() {
+        State::Interrupted
+    } else {
+        State::Complete
+    };
+    let reason = cause.map(|(_, cause)| cause.to_string());
+    let kind = cause.map(|(_, cause)| cause.kind().to_owned());
+    let ns = stop
+        .noticed_at()
+        .unwrap_or_else(|| writer.run().totals.last_end_ns());
+    let end = End {
+        ns,
+        reason: reason.or_else(|| error.map(RunError::by_whom)),
+        cause: kind.or_else(|| error.map(|_| "fault".to_owned())),
+        record_ends_ns: None,
+        recorded_to_ns: None,
+    };
+    let (run, warning) = writer.finish(state, end);
+    tell(warning);
+    run
+}

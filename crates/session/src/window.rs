@@ -1,0 +1,190 @@
+//! A trailing window on a run that goes on: its newest intervals, merged when somebody asks. For rules and for whoever decides while the
+//! load runs; what is shown and judged at the end is computed from the record, never from here.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use measure::{Histogram, Interval, Kind, LabelId, Outcome, Slot, histogram::rank_of};
+use plan::units::SECOND;
+
+/// The newest intervals of a run. Copies look at the same.
+#[derive(Debug, Clone, Default)]
+pub struct Window(Arc<Mutex<Newest>>);
+
+#[derive(Debug, Default)]
+struct Newest {
+    /// How much is kept; 0 keeps nothing.
+    keep_ns: u64,
+    intervals: VecDeque<Arc<Interval>>,
+}
+
+impl Window {
+    /// A window that keeps so many nanoseconds of the run, and holds their histograms.
+    #[must_use]
+    pub fn keeping(keep_ns: u64) -> Window {
+        Window(Arc::new(Mutex::new(Newest {
+            keep_ns,
+            intervals: VecDeque::new(),
+        })))
+    }
+
+    /// The next interval is complete.
+    pub(crate) fn add(&self, interval: &Arc<Interval>) {
+        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.keep_ns == 0 {
+            return;
+        }
+        let from = interval.span.1.saturating_sub(newest.keep_ns);
+        newest.intervals.push_back(Arc::clone(interval));
+        while newest.intervals.front().is_some_and(|i| i.span.0 < from)
+            && newest.intervals.len() > 1
+        {
+            newest.intervals.pop_front();
+        }
+    }
+
+    /// What happened under a label - [`measure::label::ALL`] for all requests - in the last so many nanoseconds up to the newest interval:
+    /// in the intervals that lie in them as a whole, the newest at least. None before there is one.
+    #[must_use]
+    pub fn last(&self, ns: u64, label: LabelId) -> Option<Trailing> {
+        let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, to_ns) = newest.intervals.back()?.span;
+        let from = to_ns.saturating_sub(ns);
+        let mut trailing = Trailing {
+            span: (to_ns, to_ns),
+            slot: Slot::default(),
+        };
+        for (number, interval) in newest.intervals.iter().rev().enumerate() {
+            if number > 0 && interval.span.0 < from {
+                break;
+            }
+            trailing.span.0 = interval.span.0;
+            trailing.slot.add(&interval.label(label));
+        }
+        Some(trailing)
+    }
+}
+
+/// What happened in a stretch of a run.
+#[derive(Debug, Clone)]
+pub struct Trailing {
+    /// From when to when, in nanoseconds from the start.
+    pub span: (u64, u64),
+    slot: Slot,
+}
+
+/// A percentile over answered and unanswered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Percentile {
+    /// So many nanoseconds.
+    Ns(u64),
+    /// Its rank falls among those without a complete answer, which are longer than any time.
+    Unanswered,
+}
+
+impl Trailing {
+    /// So many ended, in whatever way.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.slot.counters.ended()
+    }
+
+    /// A percentile of a kind of time; `q` is between 0 and 1. None where nothing ended. Who gives the figure looks at
+    /// [`Trailing::ended`] first: of few samples it is chance.
+    #[must_use]
+    pub fn percentile(&self, kind: Kind, q: f64) -> Option<Percentile> {
+        let mut answered = Histogram::<u64>::default();
+        for outcome in [Outcome::Ok, Outcome::Failed] {
+            if let Some(histogram) = self.slot.histogram(kind, outcome) {
+                answered.add(histogram);
+            }
+        }
+        let all = answered.count() + self.slot.counters.without_answer();
+        let rank = rank_of(q, all)?;
+        Some(match answered.at_rank(rank) {
+            Some(ns) if rank <= answered.count() => Percentile::Ns(ns),
+            _ => Percentile::Unanswered,
+        })
+    }
+
+    /// The share of what ended that failed or had no complete answer; none where nothing ended.
+    #[must_use]
+    pub fn errors(&self) -> Option<f64> {
+        let counters = &self.slot.counters;
+        let wrong = counters.failed + counters.without_answer();
+        (counters.ended() > 0).then(|| wrong as f64 / counters.ended() as f64)
+    }
+
+    /// What ended, per second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let ns = self.span.1.saturating_sub(self.span.0).max(1);
+        self.ended() as f64 * SECOND as f64 / ns as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::{NoAnswer, label};
+
+    use super::*;
+
+    /// A second in which `ok` answers took as many milliseconds as the second's number, and `none` never came.
+    fn second(number: u64, ok: u64, none: u64) -> Arc<Interval> {
+        let mut slot = Slot::default();
+        slot.counters.ok = ok;
+        slot.counters.none[NoAnswer::Timeout as usize] = none;
+        let times = slot.histogram_mut(Kind::Service, Outcome::Ok);
+        times.record_n(number * 1_000_000, ok);
+        Arc::new(Interval {
+            index: number,
+            span: (number * SECOND, (number + 1) * SECOND),
+            slots: [((label::ALL, 0), slot)].into(),
+            ..Interval::default()
+        })
+    }
+
+    fn window() -> Window {
+        let window = Window::keeping(5 * SECOND);
+        for number in 1..=20 {
+            window.add(&second(number, 100, 0));
+        }
+        window.add(&second(21, 80, 20));
+        window
+    }
+
+    #[test]
+    fn the_last_seconds_are_merged_when_asked_for() {
+        let window = window();
+        let two = window.last(2 * SECOND, label::ALL).unwrap();
+        assert_eq!(two.span, (20 * SECOND, 22 * SECOND));
+        assert_eq!((two.ended(), two.errors()), (200, Some(0.1)));
+        assert!((two.rate() - 100.0).abs() < 1e-9);
+        let within = |q, ms: u64| match two.percentile(Kind::Service, q) {
+            Some(Percentile::Ns(ns)) => ns.abs_diff(ms * 1_000_000) < ms * 2_000,
+            _ => false,
+        };
+        assert!(within(0.5, 20) && within(0.9, 21));
+        // The unanswered rank above all others.
+        assert_eq!(
+            two.percentile(Kind::Service, 0.901),
+            Some(Percentile::Unanswered)
+        );
+    }
+
+    #[test]
+    fn no_more_is_kept_than_was_asked_for() {
+        let window = window();
+        let all = window.last(3600 * SECOND, label::ALL).unwrap();
+        assert_eq!(all.span, (17 * SECOND, 22 * SECOND));
+        // Shorter than an interval: the newest.
+        let one = window.last(1, label::ALL).unwrap();
+        assert_eq!((one.span.0, one.ended()), (21 * SECOND, 100));
+        assert_eq!(window.last(SECOND, 7).unwrap().errors(), None);
+        let nothing = Window::default();
+        nothing.add(&second(1, 1, 0));
+        assert!(nothing.last(SECOND, label::ALL).is_none());
+    }
+}

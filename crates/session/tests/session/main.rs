@@ -1,0 +1,153 @@
+//! Runs conducted as a library does it: one after the other in one process, stopped by whoever conducts them, looked at meanwhile.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::{path::PathBuf, sync::Arc};
+
+use engine::{Cause, Line, Options, StopHandle, Verdict};
+use measure::{Interval, label};
+use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, units::SECOND};
+use record::{Run, State};
+use session::{Door, Job, Mute, NotRun, Observer, Outcome, SharedVoice, Window, exit, prepare};
+
+/// A folder for records that goes when this goes.
+struct Runs(PathBuf);
+
+impl Runs {
+    fn new(name: &str) -> Runs {
+        Runs(std::env::temp_dir().join(format!("loadline-session-{name}-{}", std::process::id())))
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Asks for an end once so much of the run is over, and has the native codes.
+#[derive(Default)]
+struct Conductor {
+    stop: Option<(StopHandle, Cause)>,
+    window: Window,
+    /// Requests that ended, as the window had them when the first interval was over.
+    seen: Option<u64>,
+    order: Vec<&'static str>,
+}
+
+impl Observer for Conductor {
+    fn started(&mut self, run: &Run) {
+        assert_eq!(run.manifest.state, State::Running);
+        self.order.push("started");
+    }
+
+    fn interval(&mut self, _: &Interval, _: &Run) {
+        if let Some(last) = self.window.last(SECOND, label::ALL) {
+            self.seen.get_or_insert(last.ended());
+        }
+        if let Some((stop, cause)) = &self.stop {
+            stop.stop(cause.clone());
+        }
+    }
+
+    fn line(&mut self, _: &Line) {}
+}
+
+impl Door for Conductor {
+    fn observer(&mut self) -> &mut dyn Observer {
+        self
+    }
+
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        exit::of_not_run(why)
+    }
+
+    fn kept(&mut self, report: Option<&std::path::Path>) {
+        assert!(report.is_some_and(std::path::Path::is_file));
+        self.order.push("kept");
+    }
+
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        self.order.push("code");
+        exit::of(outcome)
+    }
+}
+
+fn job(lab: &lab::Lab, runs: &Runs, seconds: u64, stop: &StopHandle) -> Job {
+    let target = format!("http://{}/api/sum?a=1&b=2", lab.address());
+    let options = formats::UrlOptions::default();
+    let mut plan: Plan = formats::url_plan(&target, &options).unwrap();
+    let phase = Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(50)));
+    plan.load = Load::Open {
+        phases: vec![phase],
+        first: FirstArrival::AtStart,
+    };
+    Job {
+        runs: Some(runs.0.clone()),
+        ..Job::new(
+            "run",
+            plan,
+            Options {
+                stop: stop.clone(),
+                drain_ns: Some(SECOND),
+                ..Options::default()
+            },
+        )
+    }
+}
+
+fn voice() -> SharedVoice {
+    Arc::new(Mute)
+}
+
+#[test]
+fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
+    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let runs = Runs::new("two");
+
+    let mut door = Conductor::default();
+    let first = prepare(job(&lab, &runs, 1, &StopHandle::default()), &voice());
+    let code = first.unwrap().conduct(&mut door);
+    assert_eq!(door.order, ["started", "kept", "code"]);
+    let run = Run::find(&runs.0, "last").unwrap();
+    assert_eq!(run.manifest.state, State::Complete);
+    assert_eq!(analysis::summarise(&run).requests.issued, 50);
+    // On a machine without a free moment a measurement may be invalid, and the code says so.
+    assert!([exit::PASS, exit::INVALID].contains(&code), "{code}");
+
+    let stop = StopHandle::default();
+    let cause = Cause::Rule {
+        verdict: Verdict::Fail,
+        text: "rate > 1/s".into(),
+    };
+    let window = Window::keeping(10 * SECOND);
+    let mut door = Conductor {
+        stop: Some((stop.clone(), cause.clone())),
+        window: window.clone(),
+        ..Conductor::default()
+    };
+    let second = prepare(job(&lab, &runs, 3600, &stop), &voice()).unwrap();
+    let ended = second.run_with(&mut door, &window).unwrap();
+    assert_eq!(ended.cause, Some(cause));
+    let code = ended.finish(&mut door);
+    assert!([exit::FAIL, exit::INVALID].contains(&code), "{code}");
+    let run = Run::find(&runs.0, "last").unwrap();
+    let end = run.manifest.end.clone().unwrap();
+    assert_eq!(run.manifest.state, State::Interrupted);
+    assert_eq!(end.cause.as_deref(), Some("rule fail"));
+    assert_eq!(end.reason.as_deref(), Some("the stop rule `rate > 1/s`"));
+    let all = analysis::summarise(&run).requests.issued;
+    assert!(all > 0 && all < 3600 * 50, "{all}");
+    assert!(door.seen.is_some_and(|seen| seen <= all));
+}
+
+#[test]
+fn what_nobody_could_judge_is_refused_before_there_is_a_record() {
+    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let runs = Runs::new("refused");
+    let mut job = job(&lab, &runs, 1, &StopHandle::default());
+    let criterion = plan::criteria::parse_criterion("p99 of \"GET /elsewhere\" < 1s");
+    job.plan.criteria.push(criterion.unwrap());
+    let refused = prepare(job, &voice()).err().unwrap();
+    assert!(refused.bad_input && refused.problems.len() == 1);
+    assert!(!runs.0.exists());
+}
