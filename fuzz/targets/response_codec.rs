@@ -1,35 +1,43 @@
-//! Any bytes, in any split, through the answer decoder: no panic, and the split changes nothing.
+//! Any bytes, in any split, through the reader of answers: no panic, and the split changes nothing.
 #![no_main]
 
-use engine::http::{Answer, Decoder, Want, content::{self, Reader}};
+use engine::http::{
+    Answer, Want,
+    content::{self, Reader},
+    heads::Heads,
+    reply::{Keep, MAX_BODY, Replies},
+};
 use libfuzzer_sys::fuzz_target;
 
-const ALL: Want = Want { headers: true, body: true, routing: true, timing: true };
-
-fn decode(bytes: &[u8], piece: usize, method: &str) -> (Option<bool>, Answer) {
-    let mut decoder = Decoder::new(method, ALL);
-    let mut answer = Answer::default();
+fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Answer) {
+    let (mut replies, mut heads) = (Replies::default(), Heads::acted_upon());
+    let mut ended = None;
     for part in bytes.chunks(piece.max(1)) {
-        match decoder.feed(part, &mut answer) {
-            Err(_) => return (None, answer),
-            Ok(fed) if fed.done => return (Some(true), answer),
+        match replies.feed(part, &mut heads, to_head, Keep::Body) {
+            Err(_) => return (None, Answer::of(&mut replies.reply, Want::ALL)),
+            Ok(fed) if fed.done => {
+                ended = Some(true);
+                break;
+            }
             Ok(_) => {}
         }
     }
-    (Some(decoder.closed()), answer)
+    let ended = ended.or(Some(replies.closed()));
+    (ended, Answer::of(&mut replies.reply, Want::ALL))
 }
 
 fuzz_target!(|input: (u8, bool, &[u8])| {
-    let (piece, head, bytes) = input;
-    let method = if head { "HEAD" } else { "GET" };
-    let (whole, one) = decode(bytes, bytes.len(), method);
-    let (split, two) = decode(bytes, usize::from(piece) + 1, method);
+    let (piece, to_head, bytes) = input;
+    let (whole, one) = decode(bytes, bytes.len(), to_head);
+    let (split, two) = decode(bytes, usize::from(piece) + 1, to_head);
     if whole == Some(true) && split == Some(true) {
         assert_eq!(one.status, two.status);
         assert_eq!(one.body, two.body);
         assert_eq!(one.headers, two.headers);
+        assert_eq!(one.set_cookies(), two.set_cookies());
+        assert_eq!(one.location(), two.location());
     }
     for reader in [Reader::Plain, Reader::Artillery] {
-        let _ = content::decoded(&one, engine::http::decode::MAX_BODY, reader);
+        let _ = content::decoded(&one, MAX_BODY, reader);
     }
 });

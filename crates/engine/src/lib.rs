@@ -4,11 +4,11 @@
 //! [`clock`] reads time; nothing is shared between workers per request.
 
 mod calendar;
+pub mod client;
 pub mod clock;
 pub mod collect;
 pub mod deadlines;
 pub mod driver;
-pub mod exchange;
 pub mod http;
 pub mod memory;
 pub mod net;

@@ -4,28 +4,31 @@ use std::{
     net::IpAddr,
     rc::Rc,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize},
         mpsc,
     },
 };
 
 use measure::{Labels, Recorder, cuts::Cuts, door::Door};
-use plan::{Load, Plan, Pool, Problem};
+use plan::{Load, Plan, Pool, Problem, Schedule};
 
 use crate::{
-    clock::{Clock, Zero},
-    collect::{Collector, Sink},
-    driver::{Driver, scenario::ScenarioDriver},
-    memory::Memory,
-    net::{connect::Connector, tls},
-    pacer::Pacer,
-    program::{
-        Program,
+    client::{
+        Settings,
         hosts::{Allow, Hosts},
     },
+    clock::{Clock, Zero},
+    collect::{Collector, Sink},
+    driver::{
+        Driver,
+        scenario::ScenarioDriver,
+        setup::{SetupDriver, SetupResult},
+    },
+    memory::Memory,
+    pacer::Pacer,
+    program::Program,
     stop::StopHandle,
-    user,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
     worker::{Common, Worker},
 };
@@ -36,8 +39,8 @@ const PER_WORKER: f64 = 15_000.0;
 /// Makes a front door's accumulator for each worker.
 pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Door> + Send + Sync>;
 
-/// Makes the driver of a worker: (worker's number, workers).
-pub type DriverMaker = Arc<dyn Fn(usize, usize) -> Box<dyn Driver> + Send + Sync>;
+/// Makes the driver of a worker, on its own thread: (worker's number, what a client of its needs).
+pub type DriverMaker = Arc<dyn Fn(usize, Settings) -> Box<dyn Driver> + Send + Sync>;
 
 /// How to run, beside what the plan says.
 #[derive(Clone, Default)]
@@ -67,6 +70,7 @@ pub struct Options {
 /// A compiled run that can be started.
 pub struct Prepared {
     program: Program,
+    hosts: Hosts,
     options: Options,
     workers: usize,
     driver: DriverMaker,
@@ -113,8 +117,7 @@ impl Prepared {
     /// # Errors
     /// Everything that keeps the plan from running.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
-        let mut program = Program::compile(plan, options.seed)?;
-        program.hosts = Hosts::of(plan, &options.hosts);
+        let program = Program::compile(plan, options.seed)?;
         let workers = options
             .workers
             .unwrap_or_else(|| usual_workers(program.peak_requests(plan)))
@@ -126,8 +129,16 @@ impl Prepared {
             (_, Load::Once) => 1,
             _ => workers,
         };
-        let driver: DriverMaker = Arc::new(|_, workers| Box::new(ScenarioDriver { workers }));
+        // Each worker has a copy of its own: nothing on the hot path is shared between cores.
+        let test = Copied::new(&program);
+        let driver: DriverMaker = Arc::new(move |_, settings| {
+            Box::new(ScenarioDriver {
+                program: test.copy(),
+                settings,
+            })
+        });
         Ok(Prepared {
+            hosts: Hosts::of(plan, &options.hosts),
             program,
             options,
             workers: workers.max(1),
@@ -140,6 +151,21 @@ impl Prepared {
     pub fn with_driver(mut self, driver: DriverMaker) -> Prepared {
         self.driver = driver;
         self
+    }
+
+    /// Has the first scenario carried out once instead, outside all books.
+    #[must_use]
+    pub fn once(mut self) -> (Prepared, SetupResult) {
+        let result = SetupResult::default();
+        let (test, told) = (Copied::new(&self.program), result.clone());
+        self.driver = Arc::new(move |_, settings| {
+            Box::new(SetupDriver {
+                program: test.copy(),
+                settings,
+                result: told.clone(),
+            })
+        });
+        (self, result)
     }
 
     /// The labels of the run.
@@ -172,7 +198,13 @@ impl Prepared {
     /// When the run could not be set up, or a worker died.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
-        let tls = tls::config(&self.program.http).map_err(setup)?;
+        let mut settings = Settings::new(
+            &self.program.http,
+            self.hosts.clone(),
+            self.options.sources.clone(),
+        )
+        .map_err(setup)?;
+        settings.origins.clone_from(&self.program.origins);
         let (sender, receiver) = mpsc::channel();
         let common = Common {
             zero,
@@ -190,13 +222,14 @@ impl Prepared {
             let seed = WorkerSeed {
                 index,
                 workers: self.workers,
-                program: self.program.clone(),
+                schedule: self.program.schedule.clone(),
+                labels: self.program.labels.all().len(),
                 options: self.options.clone(),
                 common: Common {
                     pulse: Arc::clone(pulse),
                     ..common.clone()
                 },
-                tls: Arc::clone(&tls),
+                settings: settings.clone(),
                 driver: Arc::clone(&self.driver),
             };
             let thread = std::thread::Builder::new()
@@ -242,6 +275,22 @@ impl Prepared {
     }
 }
 
+/// A compiled test of which each worker takes its copy before anything is sent.
+struct Copied(Mutex<Program>);
+
+impl Copied {
+    fn new(program: &Program) -> Copied {
+        Copied(Mutex::new(program.clone()))
+    }
+
+    fn copy(&self) -> Program {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
 /// One per core once the planned peak asks for more than one.
 fn usual_workers(peak: f64) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -265,10 +314,11 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 struct WorkerSeed {
     index: usize,
     workers: usize,
-    program: Program,
+    schedule: Schedule,
+    labels: usize,
     options: Options,
     common: Common,
-    tls: Arc<tokio_rustls::rustls::ClientConfig>,
+    settings: Settings,
     driver: DriverMaker,
 }
 
@@ -284,27 +334,21 @@ impl WorkerSeed {
             .map_err(|e| RunError::Setup(format!("no runtime for a worker: {e}")))?;
         let zero = self.common.zero;
         let clock = Clock::system(zero);
-        let schedule = &self.program.schedule;
+        let schedule = &self.schedule;
         let cuts = Cuts::new(zero.wall_ns, schedule.phase_ends())
             .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
         let door = self.options.door.as_ref().map(|make| make());
-        let recorder = Recorder::new(self.index, cuts, self.program.labels.all().len(), door);
-        let http = &self.program.http;
-        let connector = Connector::new(clock.clone(), http, self.tls, self.options.sources);
-        let pool = user::worker_pool(self.program.http.pool, self.index, self.workers);
-        let mut worker = Worker::new(
-            self.index,
+        let recorder = Recorder::new(self.index, cuts, self.labels, door);
+        let share = self.options.memory.map(|all| all / self.workers as u64);
+        let worker = Rc::new(Worker::new(
+            (self.index, self.workers),
+            self.options.seed,
             clock,
             recorder,
-            self.program,
-            connector,
+            Memory::of(share.unwrap_or(u64::MAX)),
             self.common,
-        );
-        worker.shared_pool = pool;
-        let share = self.options.memory.map(|all| all / self.workers as u64);
-        worker.memory = Rc::new(Memory::of(share.unwrap_or(u64::MAX)));
-        let worker = Rc::new(worker);
-        let driver = (self.driver)(self.index, self.workers);
+        ));
+        let driver = (self.driver)(self.index, self.settings);
         let result = runtime.block_on(async {
             let pacer = Pacer::new()?;
             pacer.start(&worker).await?;

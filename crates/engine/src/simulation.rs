@@ -20,12 +20,17 @@ use tokio::io::ReadBuf;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
+    client::{
+        Client, Settings,
+        hosts::{Allow, Hosts},
+    },
     clock::{Clock, Zero},
     collect::{Collector, Sink},
-    driver::{Driver, scenario::ScenarioDriver},
-    net::{connect::Connector, tls},
+    driver::scenario,
+    memory::Memory,
+    net::tls,
     program::Program,
-    user,
+    user::Env,
     watchdog::Watchdog,
     worker::{Common, Line, Worker},
 };
@@ -158,16 +163,13 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
     let clock = Clock::manual(Rc::clone(&now));
     let cuts = Cuts::new(0, program.schedule.phase_ends());
     let recorder = Recorder::new(0, cuts, labels.all().len(), None);
-    let http = plan::Http::default();
     // The machine's certificates are read once for all simulations.
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
-    let tls = TLS.get_or_init(|| tls::config(&http).expect("a TLS configuration"));
-    let mut connector = Connector::new(clock.clone(), &http, Arc::clone(tls), Vec::new());
+    let tls = TLS.get_or_init(|| tls::config(&plan.http).expect("a TLS configuration"));
     let server = Rc::new(Server {
         worker: OnceCell::new(),
         model: RefCell::new(model),
     });
-    connector.simulated = Some(Rc::clone(&server));
     let (messages, receiver) = mpsc::channel();
     let common = Common {
         pulse: std::sync::Arc::default(),
@@ -185,10 +187,24 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
     let lines = std::sync::Arc::clone(&common.lines);
     let schedule = program.schedule.clone();
     let due = move |_, until| schedule.due(until);
-    let pool = user::worker_pool(program.http.pool, 0, 1);
-    let mut worker = Worker::new(0, clock, recorder, program, connector, common);
-    worker.shared_pool = pool;
-    let worker = Rc::new(worker);
+    let memory = Memory::of(u64::MAX);
+    let worker = Rc::new(Worker::new((0, 1), 1, clock, recorder, memory, common));
+    let mut client = Client::new(
+        &worker,
+        Settings {
+            http: plan.http.clone(),
+            tls: Arc::clone(tls),
+            sources: Vec::new(),
+            hosts: Hosts::of(plan, &Allow::default()),
+            origins: Vec::new(),
+        },
+    );
+    client.simulated(&server);
+    let env = Env {
+        worker: Rc::clone(&worker),
+        client,
+        program,
+    };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()
         // Every task that is ready runs before the clock's future is looked at again.
@@ -196,9 +212,7 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
         .build_local(tokio::runtime::LocalOptions::default())
         .expect("a runtime");
     runtime.block_on(async {
-        let work = tokio::task::spawn_local(
-            Box::new(ScenarioDriver { workers: 1 }).run(Rc::clone(&worker)),
-        );
+        let work = tokio::task::spawn_local(scenario::run(Rc::new(env)));
         while !work.is_finished() {
             worker.look(now.get());
             worker.turn(now.get());

@@ -20,13 +20,7 @@ use plan::{
 use crate::{
     clock::{self, Clock},
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
-    http::Origin,
     memory::Memory,
-    net::{
-        connect::Connector,
-        pool::{OriginId, Pool},
-    },
-    program::Program,
     stop::{StopHandle, Urgency},
     watchdog::Pulse,
 };
@@ -96,18 +90,16 @@ pub type Backlog = Box<dyn Fn(u64) -> u64>;
 pub struct Worker {
     /// Its number.
     pub index: usize,
+    /// How many workers there are.
+    pub workers: usize,
+    /// The seed of everything random.
+    pub seed: u64,
     /// Its clock.
     pub clock: Clock,
     /// Its books.
     pub recorder: RefCell<Recorder>,
     /// Its deadlines.
     pub deadlines: RefCell<Deadlines>,
-    /// Its copy of the test.
-    pub program: Program,
-    /// Opens its connections.
-    pub connector: Connector,
-    /// Its part of a shared pool, if connections are shared.
-    pub shared_pool: Option<Pool>,
     /// One receive buffer for all its connections.
     pub buffer: RefCell<Box<[u8]>>,
     /// What is the same for all.
@@ -130,7 +122,6 @@ pub struct Worker {
     aborted: Cell<bool>,
     /// What has been remarked already.
     remarks: RefCell<Vec<String>>,
-    origins: RefCell<Vec<Origin>>,
     /// The limits of all virtual users under way, so that they can be told to end.
     running: RefCell<Vec<Option<Rc<Limit>>>>,
     vacant: RefCell<Vec<usize>>,
@@ -143,26 +134,23 @@ impl Worker {
     /// A worker with its parts.
     #[must_use]
     pub fn new(
-        index: usize,
+        (index, workers): (usize, usize),
+        seed: u64,
         clock: Clock,
         recorder: Recorder,
-        program: Program,
-        connector: Connector,
+        memory: Memory,
         common: Common,
     ) -> Worker {
-        let origins = program.origins.clone();
-        let program_seed = program.seed;
         Worker {
             index,
+            workers,
+            seed,
             clock,
             recorder: RefCell::new(recorder),
             deadlines: RefCell::default(),
-            program,
-            connector,
-            shared_pool: None,
             buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
             common,
-            memory: Rc::new(Memory::of(u64::MAX)),
+            memory: Rc::new(memory),
             in_flight: Cell::new(0),
             backlog: RefCell::new(None),
             users: Cell::new(0),
@@ -171,12 +159,11 @@ impl Worker {
             arrivals_end: Limit::default(),
             aborted: Cell::new(false),
             remarks: RefCell::default(),
-            origins: RefCell::new(origins),
             running: RefCell::default(),
             vacant: RefCell::default(),
             cpu_seen: Cell::new(0),
             waiting_seen: Cell::new(0),
-            next_sample: Cell::new(look_in(program_seed, 0, index)),
+            next_sample: Cell::new(look_in(seed, 0, index)),
         }
     }
 
@@ -250,16 +237,6 @@ impl Worker {
     #[must_use]
     pub fn wall_s(&self, ns: u64) -> i64 {
         i64::try_from(self.wall_ns(ns) / 1_000_000_000).unwrap_or(i64::MAX)
-    }
-
-    /// The number of an origin, given out at its first mention.
-    pub fn origin_id(&self, origin: &Origin) -> OriginId {
-        let mut origins = self.origins.borrow_mut();
-        let known = origins.iter().position(|o| o == origin);
-        known.unwrap_or_else(|| {
-            origins.push(origin.clone());
-            origins.len() - 1
-        }) as OriginId
     }
 
     /// Sends a line to be printed, or counts it as lost.
@@ -418,7 +395,7 @@ impl Worker {
         while at <= now_ns {
             self.recorder.borrow_mut().stall(at, now_ns - at);
             self.sample_levels(at);
-            at = look_in(self.program.seed, at / TICK_NS + 1, self.index);
+            at = look_in(self.seed, at / TICK_NS + 1, self.index);
         }
         self.next_sample.set(at);
     }

@@ -1,9 +1,6 @@
 //! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
 
-use engine::{
-    Line, Options, Prepared, Sink, StopHandle, Zero,
-    user::{SetupDriver, SetupOutcome},
-};
+use engine::{Line, Options, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome};
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
 use record::redact::Redactor;
@@ -109,13 +106,11 @@ impl Own<'_> {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             lines.join("; ")
         })?;
-        let driver = SetupDriver::default();
-        let made = driver.clone();
-        let driven = prepared.with_driver(std::sync::Arc::new(move |_, _| Box::new(made.clone())));
-        driven
+        let (prepared, result) = prepared.once();
+        prepared
             .run(Zero::in_ns(LEAD_NS), &mut lines)
             .map_err(|error| error.to_string())?;
-        let outcome = driver
+        let outcome = result
             .take()
             .unwrap_or_else(|| Err("it never ended".into()));
         outcome.map_err(|why| format!("`{name}` failed: {why}"))

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine::program::hosts::{self, Allow, canonical};
+use engine::client::hosts::{self, Allow, canonical};
 use plan::{Plan, Problem, Route};
 
 /// Fixes the list of hosts for whoever works under this environment.

@@ -100,7 +100,7 @@ impl Test {
                 label.map_or(measure::label::OTHER, |label| label.id)
             };
             let (label, iteration) = (of(Group::Request), of(Group::Iteration));
-            Arc::new(move |thread, _| -> Box<dyn Driver> {
+            Arc::new(move |thread, settings| -> Box<dyn Driver> {
                 let pace = turns.as_ref().map(|turns| Pace {
                     turns: turns(),
                     connections: (connections * threads) as u64,
@@ -108,6 +108,7 @@ impl Test {
                     stride: threads as u64,
                 });
                 Box::new(BatchDriver {
+                    settings,
                     origin: origin.clone(),
                     connections,
                     until_ns,

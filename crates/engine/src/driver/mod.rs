@@ -3,6 +3,7 @@
 
 pub mod batch;
 pub mod scenario;
+pub mod setup;
 
 use std::{pin::Pin, rc::Rc};
 

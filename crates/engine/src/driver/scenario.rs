@@ -15,142 +15,151 @@ use plan::{
 
 use super::Driver;
 use crate::{
+    client::{Client, Settings},
     memory,
-    user::{self, Start, UserState},
+    program::Program,
+    user::{self, Env, Start, UserState},
     worker::Worker,
 };
 
 /// Starts the arrivals k ≡ worker (mod workers) of the schedule, or its share of the users of a closed model.
-#[derive(Debug, Clone, Copy)]
 pub struct ScenarioDriver {
-    /// Number of workers.
-    pub workers: usize,
+    /// This worker's copy of the test.
+    pub program: Program,
+    /// What its client needs.
+    pub settings: Settings,
 }
 
 impl Driver for ScenarioDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
-        Box::pin(async move {
-            match &worker.program.load {
-                Load::Open { .. } | Load::Once => self.open(&worker).await,
-                Load::Closed { users, duration_ns } => {
-                    self.closed(&worker, *users, *duration_ns).await
-                }
-            }
-            drain(&worker).await;
-        })
+        let client = Client::new(&worker, self.settings);
+        let env = Env {
+            worker,
+            client,
+            program: self.program,
+        };
+        Box::pin(run(Rc::new(env)))
     }
 }
 
-impl ScenarioDriver {
-    async fn open(&self, worker: &Rc<Worker>) {
-        let schedule = &worker.program.schedule;
-        let caps = caps(&worker.program.load);
-        let give_up = worker
-            .common
-            .drain_ns
-            .map(|drain| schedule.end_ns().saturating_add(drain));
-        let mut drift = Drift::default();
-        for arrival in schedule.shard(worker.index as u64, self.workers as u64) {
-            let mut arrival = arrival;
-            if mutant::is(Mutant::NowPlusPeriod) {
-                arrival.intended_ns = drift.next(arrival.intended_ns);
-            }
-            let mut now = worker.clock.now();
-            if now < arrival.intended_ns {
-                let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
-                let cut_short = slept.await.is_err();
-                now = worker.clock.now();
-                // What was due before the end was planned, and nothing kept it.
-                let end = worker.recorder.borrow().arrivals_end_ns();
-                if cut_short && end.is_none_or(|end| arrival.intended_ns >= end) {
-                    break;
-                }
-            } else if worker.arrivals_end.is_aborted() {
+/// Does what the load says, with everything that its users have around them.
+pub(crate) async fn run(env: Rc<Env>) {
+    match &env.program.load {
+        Load::Open { .. } | Load::Once => open(&env).await,
+        Load::Closed { users, duration_ns } => closed(&env, *users, *duration_ns).await,
+    }
+    drain(&env).await;
+}
+
+async fn open(env: &Rc<Env>) {
+    let worker = &env.worker;
+    let schedule = &env.program.schedule;
+    let caps = caps(&env.program.load);
+    let give_up = worker
+        .common
+        .drain_ns
+        .map(|drain| schedule.end_ns().saturating_add(drain));
+    let mut drift = Drift::default();
+    for arrival in schedule.shard(worker.index as u64, worker.workers as u64) {
+        let mut arrival = arrival;
+        if mutant::is(Mutant::NowPlusPeriod) {
+            arrival.intended_ns = drift.next(arrival.intended_ns);
+        }
+        let mut now = worker.clock.now();
+        if now < arrival.intended_ns {
+            let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
+            let cut_short = slept.await.is_err();
+            now = worker.clock.now();
+            // What was due before the end was planned, and nothing kept it.
+            let end = worker.recorder.borrow().arrivals_end_ns();
+            if cut_short && end.is_none_or(|end| arrival.intended_ns >= end) {
                 break;
             }
-            if give_up.is_some_and(|end| now > end) {
-                break;
-            }
-            drift.came(now);
-            worker.look(now);
-            worker.recorder.borrow_mut().advance(now);
-            let cap = caps.get(arrival.phase as usize).copied().flatten();
-            if !self.admit(worker, cap) {
-                let mut recorder = worker.recorder.borrow_mut();
-                recorder.run.skipped += 1;
-                recorder.door(now, &DoorEvent::UserSkipped);
-                continue;
-            }
-            if !worker.memory.take(memory::USER) {
-                // Planned and not started: the ledger has it among the unsent ones.
-                worker.common.users.fetch_sub(1, Ordering::Relaxed);
-                worker.remark(format!(
-                    "the memory budget was used up by users that wait: arrivals were not started; {}",
-                    memory::ADVICE
-                ));
-                // Those that wait must get their turn, or nothing would ever be given back.
-                tokio::task::coop::consume_budget().await;
-                continue;
-            }
-            worker.recorder.borrow_mut().run.started += 1;
-            let start = Start {
-                number: arrival.number,
-                intended: Intended::scheduled(arrival.intended_ns),
-                scenario: worker.program.draw.of(arrival.number),
-            };
-            spawn(Rc::clone(worker), start);
-            // Far behind schedule nothing above waits: those already started, and a stop, must get their turn all the same.
+        } else if worker.arrivals_end.is_aborted() {
+            break;
+        }
+        if give_up.is_some_and(|end| now > end) {
+            break;
+        }
+        drift.came(now);
+        worker.look(now);
+        worker.recorder.borrow_mut().advance(now);
+        let cap = caps.get(arrival.phase as usize).copied().flatten();
+        if !admit(worker, cap) {
+            let mut recorder = worker.recorder.borrow_mut();
+            recorder.run.skipped += 1;
+            recorder.door(now, &DoorEvent::UserSkipped);
+            continue;
+        }
+        if !worker.memory.take(memory::USER) {
+            // Planned and not started: the ledger has it among the unsent ones.
+            worker.common.users.fetch_sub(1, Ordering::Relaxed);
+            worker.remark(format!(
+                "the memory budget was used up by users that wait: arrivals were not started; {}",
+                memory::ADVICE
+            ));
+            // Those that wait must get their turn, or nothing would ever be given back.
             tokio::task::coop::consume_budget().await;
+            continue;
         }
-        self.pause(worker).await;
-    }
-
-    /// Waits out a pause that ends the plan: whoever wrote it wants the test to last that long.
-    #[allow(clippy::unused_self, reason = "a rule of this driver")]
-    async fn pause(&self, worker: &Worker) {
-        let ends_in_a_pause = match &worker.program.load {
-            Load::Open { phases, .. } => phases
-                .last()
-                .is_some_and(|phase| matches!(phase.shape, Shape::Pause)),
-            _ => false,
+        worker.recorder.borrow_mut().run.started += 1;
+        let start = Start {
+            number: arrival.number,
+            intended: Intended::scheduled(arrival.intended_ns),
+            scenario: env.program.draw.of(arrival.number),
         };
-        if ends_in_a_pause {
-            let end = worker.program.schedule.end_ns();
-            let _ = worker.sleep_until(end, &worker.arrivals_end).await;
-        }
+        spawn(Rc::clone(env), start);
+        // Far behind schedule nothing above waits: those already started, and a stop, must get their turn all the same.
+        tokio::task::coop::consume_budget().await;
     }
+    pause(env).await;
+}
 
-    /// Whether a virtual user may start under the plan's cap, which holds for all workers together.
-    #[allow(clippy::unused_self, reason = "a rule of this driver")]
-    fn admit(&self, worker: &Worker, cap: Option<u32>) -> bool {
-        let users = &worker.common.users;
-        let Some(cap) = cap else {
-            users.fetch_add(1, Ordering::Relaxed);
-            return true;
-        };
-        users
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-                (n < u64::from(cap)).then_some(n + 1)
-            })
-            .is_ok()
+/// Waits out a pause that ends the plan: whoever wrote it wants the test to last that long.
+async fn pause(env: &Env) {
+    let ends_in_a_pause = match &env.program.load {
+        Load::Open { phases, .. } => phases
+            .last()
+            .is_some_and(|phase| matches!(phase.shape, Shape::Pause)),
+        _ => false,
+    };
+    if ends_in_a_pause {
+        let end = env.program.schedule.end_ns();
+        let worker = &env.worker;
+        let _ = worker.sleep_until(end, &worker.arrivals_end).await;
     }
+}
 
-    async fn closed(&self, worker: &Rc<Worker>, users: u32, duration_ns: u64) {
-        for user in (0..users).filter(|user| *user as usize % self.workers == worker.index) {
-            let state = UserState::default();
-            let place = worker.enter(&state.limit);
-            let worker = Rc::clone(worker);
-            tokio::task::spawn_local(async move {
-                let _entered = Entered {
-                    worker: &worker,
-                    place,
-                };
-                keep_going(&worker, &state, (user, users), duration_ns).await;
-            });
-        }
-        // Every user begins on its own; this only keeps the driver until no new iterations begin.
-        let _ = worker.sleep_until(duration_ns, &worker.arrivals_end).await;
+/// Whether a virtual user may start under the plan's cap, which holds for all workers together.
+fn admit(worker: &Worker, cap: Option<u32>) -> bool {
+    let users = &worker.common.users;
+    let Some(cap) = cap else {
+        users.fetch_add(1, Ordering::Relaxed);
+        return true;
+    };
+    users
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+            (n < u64::from(cap)).then_some(n + 1)
+        })
+        .is_ok()
+}
+
+async fn closed(env: &Rc<Env>, users: u32, duration_ns: u64) {
+    let worker = &env.worker;
+    for user in (0..users).filter(|user| *user as usize % worker.workers == worker.index) {
+        let state = UserState::default();
+        let place = worker.enter(&state.limit);
+        let env = Rc::clone(env);
+        tokio::task::spawn_local(async move {
+            let _entered = Entered {
+                worker: &env.worker,
+                place,
+            };
+            keep_going(&env, &state, (user, users), duration_ns).await;
+        });
     }
+    // Every user begins on its own; this only keeps the driver until no new iterations begin.
+    let _ = worker.sleep_until(duration_ns, &worker.arrivals_end).await;
 }
 
 /// How long a run that was told to stop waits for its users where the plan sets no limit.
@@ -182,16 +191,14 @@ fn caps(load: &Load) -> Vec<Option<u32>> {
     }
 }
 
-fn spawn(worker: Rc<Worker>, start: Start) {
+fn spawn(env: Rc<Env>, start: Start) {
     // Entered before its task first runs: whoever waits for all users must not overlook this one.
     let state = UserState::default();
-    let place = worker.enter(&state.limit);
+    let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
-        let entered = Entered {
-            worker: &worker,
-            place,
-        };
-        user::run(&worker, &state, start).await;
+        let worker = &env.worker;
+        let entered = Entered { worker, place };
+        user::run(&env, &state, start).await;
         drop(entered);
         worker.memory.give(memory::USER);
         worker.common.users.fetch_sub(1, Ordering::Relaxed);
@@ -211,7 +218,8 @@ impl Drop for Entered<'_> {
 }
 
 /// One user of a closed model: iterations back to back, with its connections kept.
-async fn keep_going(worker: &Worker, state: &UserState, (user, users): (u32, u32), until_ns: u64) {
+async fn keep_going(env: &Env, state: &UserState, (user, users): (u32, u32), until_ns: u64) {
+    let worker = &env.worker;
     let backoff = BackOff::default();
     for round in 0u64.. {
         let now = worker.clock.now();
@@ -223,9 +231,9 @@ async fn keep_going(worker: &Worker, state: &UserState, (user, users): (u32, u32
         let start = Start {
             number,
             intended: Intended::after_previous(now, 0),
-            scenario: worker.program.draw.of(number),
+            scenario: env.program.draw.of(number),
         };
-        let ended = user::run(worker, state, start).await;
+        let ended = user::run(env, state, start).await;
         if let Some(pause) = backoff.after(ended) {
             let now = worker.clock.now();
             if worker
@@ -266,12 +274,13 @@ impl BackOff {
 }
 
 /// Waits for the virtual users under way, as long as the run allows, then gives them up.
-async fn drain(worker: &Rc<Worker>) {
+async fn drain(env: &Env) {
+    let worker = &env.worker;
     // A run that was told to stop has no more arrivals to wait for.
     let planned_end = if worker.arrivals_end.is_aborted() {
         0
     } else {
-        worker.program.schedule.end_ns()
+        env.program.schedule.end_ns()
     };
     let last = worker.clock.now().max(planned_end);
     let mut end = worker

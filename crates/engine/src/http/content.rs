@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io::Read};
 
 use super::{
-    decode::Answer,
+    answer::Answer,
     unpack::{Trouble, read},
 };
 
@@ -25,7 +25,7 @@ pub fn decoded(answer: &Answer, most: usize, reader: Reader) -> Result<Cow<'_, [
         return Err(Unreadable::TooLarge);
     }
     let body = Cow::Borrowed(answer.body.as_slice());
-    let Some(encodings) = &answer.encoding else {
+    let Some(encodings) = answer.encoding() else {
         return Ok(body);
     };
     // Answers to HEAD, 204 and 304 speak of a body that is not there.
@@ -170,11 +170,7 @@ mod tests {
     }
 
     fn answer(encoding: &str, body: Vec<u8>) -> Answer {
-        Answer {
-            encoding: Some(encoding.to_owned()),
-            body,
-            ..Answer::default()
-        }
+        Answer::encoded(encoding, body)
     }
 
     #[test]

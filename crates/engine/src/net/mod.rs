@@ -3,7 +3,6 @@
 pub mod connect;
 mod der;
 pub mod fault;
-pub mod pool;
 mod proxy;
 pub mod read_interest;
 pub mod semaphore;
@@ -11,5 +10,4 @@ pub mod stream;
 pub mod tls;
 mod tls_fault;
 
-pub use pool::{Conn, Pool};
 pub use stream::Stream;

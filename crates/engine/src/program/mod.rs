@@ -4,7 +4,6 @@
 //! on the hot path is shared between cores.
 
 mod captures;
-pub mod hosts;
 mod multipart;
 mod request;
 
@@ -19,7 +18,7 @@ use plan::{
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
-pub use request::{BuildError, Built, Override, RequestStep};
+pub use request::RequestStep;
 
 use crate::http::{Origin, content::Reader};
 
@@ -62,8 +61,6 @@ pub struct Program {
     pub secret_variables: Vec<String>,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
-    /// Which hosts may be loaded.
-    pub hosts: hosts::Hosts,
     /// All labels.
     pub labels: Labels,
 }
@@ -179,7 +176,6 @@ impl Program {
                 .filter(|endpoints| !endpoints.group_dynamic),
             prints_errors: plan.plugins.expect.is_some_and(|e| e.print.is_some()),
             origins: compiler.origins,
-            hosts: hosts::Hosts::of(plan, &hosts::Allow::default()),
             labels: compiler.labels,
         })
     }

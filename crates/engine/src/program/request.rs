@@ -15,10 +15,13 @@ use super::{
     captures::{Capturing, Checking, capturing, checking},
     multipart,
 };
-use crate::http::{
-    Origin, Target, Want,
-    encode::{self, Charset},
-    url,
+use crate::{
+    client::{BuildError, Built, Override},
+    http::{
+        Origin, Target, Want,
+        encode::{self, Charset},
+        url,
+    },
 };
 
 /// A compiled request step.
@@ -44,41 +47,6 @@ pub struct RequestStep {
     pub expect: Option<plan::plugins::Expect>,
     /// How header values become bytes.
     pub charset: Charset,
-}
-
-/// A request as bytes.
-#[derive(Debug, Clone)]
-pub struct Built {
-    /// To whom.
-    pub target: Target,
-    /// Head and body.
-    pub bytes: Vec<u8>,
-    /// Where in the bytes a Cookie header may be put in: the end of the header lines.
-    pub cookie_at: usize,
-}
-
-/// Why a request could not be built.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BuildError {
-    /// The URL that came out cannot be requested.
-    Url(String),
-    /// A header's value holds a line break or the like.
-    Header(String),
-    /// A file to send cannot be read: the operating system's name for why.
-    File(&'static str),
-}
-
-/// What a redirect changes.
-#[derive(Debug, Clone, Copy)]
-pub struct Override<'a> {
-    /// Where to.
-    pub url: &'a str,
-    /// The method.
-    pub method: &'a str,
-    /// Whether the body goes along.
-    pub body: bool,
-    /// Whether credentials go along.
-    pub credentials: bool,
 }
 
 impl RequestStep {
@@ -451,7 +419,6 @@ fn want(spec: &Request, plan: &Plan) -> Want {
                     Check::JsonEquals(..) | Check::JsonExists(_) | Check::BodyContains(_)
                 )
             }),
-        routing: spec.follow_redirects || plan.http.cookie_jar,
         timing: plan.plugins.endpoints.is_some(),
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     http::{
         Answer,
         content::{self, Reader, Unreadable},
-        decode::MAX_BODY,
+        reply::MAX_BODY,
     },
     memory,
     program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep},
@@ -249,7 +249,7 @@ impl User<'_> {
                 self.vars.unset(path);
                 continue;
             };
-            if self.worker.common.trace && self.worker.program.is_secret(path.root()) {
+            if self.worker.common.trace && self.program.is_secret(path.root()) {
                 for secret in plan::secret::leaves(&value) {
                     self.worker.emit(Line::Secret(secret));
                 }

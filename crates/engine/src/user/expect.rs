@@ -18,10 +18,7 @@ mod checks;
 use checks::{Body, body_of};
 
 use super::{End, User, capture::Inspection};
-use crate::{
-    program::{Built, RequestStep},
-    worker::Line,
-};
+use crate::{client::Built, program::RequestStep, worker::Line};
 
 /// So much of a body is shown.
 const SHOWN: usize = 512;
@@ -107,7 +104,7 @@ impl User<'_> {
                 let shown = match named {
                     Some(name) => name.to_owned(),
                     None if url.starts_with('/') => {
-                        format!("{}{url}", self.worker.program.target)
+                        format!("{}{url}", self.program.target)
                     }
                     None => url.clone(),
                 };

@@ -6,8 +6,8 @@ use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
 use super::{End, User, UserState};
 use crate::{
+    client::pool::Pool,
     deadlines::Limit,
-    net::Pool,
     program::{Fork, Op},
 };
 

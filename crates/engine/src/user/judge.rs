@@ -11,6 +11,7 @@ use super::{
     ongoing::Ongoing,
 };
 use crate::{
+    client::Moments,
     http::{Answer, content::Unreadable},
     program::RequestStep,
 };
@@ -36,9 +37,8 @@ impl User<'_> {
             Err(other) => return (Ended::Ok, Err(other)),
             Ok(()) => {}
         }
-        let answer = std::mem::take(&mut ongoing.answer);
-        let program = &self.worker.program;
-        let mut seen = Inspection::of(&answer, self.worker.memory.left(), program.reader);
+        let answer = std::mem::take(&mut ongoing.exchange.answer);
+        let mut seen = Inspection::of(&answer, self.worker.memory.left(), self.program.reader);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
             // Nobody can tell what it holds: that is not the server's fault.
@@ -48,7 +48,7 @@ impl User<'_> {
             result = Err(End::Fault(fault, Some(ongoing.step.index)));
         }
         drop(seen);
-        ongoing.answer = answer;
+        ongoing.exchange.answer = answer;
         (ended, result)
     }
 
@@ -59,7 +59,7 @@ impl User<'_> {
         seen: &mut Inspection<'_>,
     ) -> (Ended, Result<(), End>) {
         let step = ongoing.step;
-        let rules = self.worker.program.rules;
+        let rules = self.program.rules;
         if step.want.body
             && let Some(why) = seen.unreadable()
         {
@@ -80,7 +80,7 @@ impl User<'_> {
         let captured = self.capture(step, seen);
         // What is expected may be what was captured; and it is looked at even if that failed.
         let asked = ongoing.asked.take();
-        let expected = self.expect(step, asked.as_ref(), seen, ongoing.moments.done);
+        let expected = self.expect(step, asked.as_ref(), seen, ongoing.exchange.moments.done);
         let unexpected = match expected {
             Err(Unexpected { what, end }) => {
                 ongoing.unexpected = Some(what);
@@ -115,11 +115,12 @@ impl User<'_> {
 
     /// Puts the request into the books.
     pub(super) fn book(&self, ongoing: &Ongoing<'_>, ended: Ended, result: &Result<(), End>) {
-        let moments = &ongoing.moments;
-        let status = Some(ongoing.answer.status).filter(|status| *status > 0);
+        let exchange = &ongoing.exchange;
+        let moments = &exchange.moments;
+        let status = Some(exchange.answer.status).filter(|status| *status > 0);
         let sample = Sample {
             label: ongoing.step.label,
-            intended: ongoing.intended,
+            intended: exchange.intended,
             taken_up_ns: moments.taken_up,
             first_write_ns: moments.first_write,
             first_read_ns: moments.first_read,
@@ -133,7 +134,9 @@ impl User<'_> {
         if status.is_some() {
             let complete =
                 !matches!(ended, Ended::None(_)) && !matches!(result, Err(End::Answered(..)));
-            door_answer(&mut recorder, ongoing, self.worker, complete);
+            let step = (ongoing.step.index, ongoing.endpoint.as_deref());
+            let came = (moments, &exchange.answer);
+            door_answer(&mut recorder, step, came, self.worker, complete);
         }
         if mutant::is(Mutant::DropTimeouts) && ended == Ended::None(Fault::ResponseTimeout) {
             return;
@@ -154,24 +157,24 @@ impl User<'_> {
 /// Tells the front door of an answer, and whether it is the last and complete one.
 pub(super) fn door_answer(
     recorder: &mut measure::Recorder,
-    ongoing: &Ongoing<'_>,
+    (step, endpoint): (u32, Option<&str>),
+    (moments, answer): (&Moments, &Answer),
     worker: &crate::worker::Worker,
     last: bool,
 ) {
-    let moments = &ongoing.moments;
     let head = DoorEvent::Head {
-        step: ongoing.step.index,
-        status: ongoing.answer.status,
+        step,
+        status: answer.status,
         sent_wall_ns: worker.wall_ns(moments.sent),
         last,
-        endpoint: ongoing.endpoint.as_deref(),
-        server_ms: ongoing.answer.server_ms,
+        endpoint,
+        server_ms: answer.server_ms,
     };
     recorder.door(moments.head, &head);
     recorder.door(
         moments.done.max(moments.head),
         &DoorEvent::Body {
-            bytes: ongoing.answer.body_bytes,
+            bytes: answer.body_bytes,
             total_ns: moments
                 .done
                 .max(moments.head)

@@ -6,7 +6,6 @@ mod fork;
 mod judge;
 mod ongoing;
 mod request;
-mod setup;
 mod vars;
 
 use std::{collections::HashMap, rc::Rc};
@@ -23,18 +22,16 @@ use plan::{
     units,
 };
 use query::Scope;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
+    client::{Client, pool::Pool},
     deadlines::Limit,
     http::cookies::Jar,
     memory::Held,
-    net::Pool,
-    program::{Enter, Op},
+    program::{Enter, Op, Program},
     worker::{Line, Worker},
 };
-pub use request::worker_pool;
-pub use setup::{SetupDriver, SetupOutcome};
 use vars::Vars;
 pub use vars::uuid;
 
@@ -47,6 +44,16 @@ pub struct Start {
     pub intended: Intended,
     /// When the next operation is due to start at the earliest; the intended start of the first request.
     pub scenario: usize,
+}
+
+/// What all virtual users of a worker have around them.
+pub struct Env {
+    /// The worker.
+    pub worker: Rc<Worker>,
+    /// Its client.
+    pub client: Client,
+    /// Its copy of the test.
+    pub program: Program,
 }
 
 /// What a virtual user keeps from one iteration to the next in a closed model.
@@ -89,6 +96,8 @@ enum End {
 #[derive(Clone)]
 struct User<'a> {
     worker: &'a Worker,
+    client: &'a Client,
+    program: &'a Program,
     state: &'a UserState,
     vars: Vars<'a>,
     rng: Rng,
@@ -111,9 +120,10 @@ struct Round {
 }
 
 /// Runs one iteration, keeps its books, and says how it ended.
-pub async fn run(worker: &Worker, state: &UserState, start: Start) -> Ended {
+pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
+    let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
-    let scenario = &worker.program.scenarios[start.scenario];
+    let scenario = &program.scenarios[start.scenario];
     worker.recorder.borrow_mut().door(
         begun,
         &DoorEvent::UserStarted {
@@ -124,7 +134,7 @@ pub async fn run(worker: &Worker, state: &UserState, start: Start) -> Ended {
         .recorder
         .borrow_mut()
         .issued(begun, scenario.label, start.intended);
-    let mut user = User::new(worker, state, start);
+    let mut user = User::new(env, state, start);
     let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
     let now = worker.clock.now();
     let mut told = None;
@@ -168,7 +178,7 @@ pub async fn run(worker: &Worker, state: &UserState, start: Start) -> Ended {
             if let Some(reason) = reason {
                 recorder.door(now, &DoorEvent::UserFailed { reason, step });
                 // Only what a request died of is news: the rest has been seen with its answer.
-                let is_news = worker.program.prints_errors && step.is_some();
+                let is_news = program.prints_errors && step.is_some();
                 told = is_news.then(|| reason.name().to_owned());
             }
             ended
@@ -183,14 +193,39 @@ pub async fn run(worker: &Worker, state: &UserState, start: Start) -> Ended {
     ended
 }
 
+/// Carries out the first scenario once, outside all books; answers the variables that it leaves, or what ended it.
+pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
+    let start = Start {
+        number: 0,
+        intended: Intended::after_previous(env.worker.clock.now(), 0),
+        scenario: 0,
+    };
+    let mut user = User::new(env, state, start);
+    let ended = match env.program.scenarios.first() {
+        Some(scenario) => user.flow(&scenario.ops, 0, scenario.ops.len()).await,
+        None => Ok(()),
+    };
+    ended
+        .map(|()| user.vars.into_own())
+        .map_err(|end| match end {
+            End::Fault(fault, _) | End::Answered(_, fault, _) => fault.text().to_owned(),
+            End::Failed(failure) => failure.to_string(),
+            End::Capture => "Failed capture or match".to_owned(),
+            End::Named(name, _) | End::Unsendable(name, ..) | End::Unexpected(name) => name,
+        })
+}
+
 impl<'a> User<'a> {
-    fn new(worker: &'a Worker, state: &'a UserState, start: Start) -> User<'a> {
+    fn new(env: &'a Env, state: &'a UserState, start: Start) -> User<'a> {
+        let (worker, program) = (&env.worker, &env.program);
         User {
             worker,
+            client: &env.client,
+            program,
             state,
-            vars: Vars::new(&worker.program, start.number),
-            rng: Rng::keyed(worker.program.seed, Purpose::User, start.number, 0),
-            jar: Jar::new(worker.program.http.cookies),
+            vars: Vars::new(program, start.number),
+            rng: Rng::keyed(program.seed, Purpose::User, start.number, 0),
+            jar: Jar::new(program.http.cookies),
             loops: Vec::new(),
             held: Rc::new(Held::nothing(&worker.memory)),
             weights: HashMap::new(),
@@ -251,7 +286,7 @@ impl<'a> User<'a> {
 
     /// What the secret variables hold now.
     fn secrets(&self) -> Vec<String> {
-        let known = self.worker.program.secret_variables.iter();
+        let known = self.program.secret_variables.iter();
         let values = known.filter_map(|name| self.vars.get(name));
         values.flat_map(plan::secret::leaves).collect()
     }

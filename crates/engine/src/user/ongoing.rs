@@ -1,21 +1,15 @@
 //! A request under way: what is known of it between its beginning and its sample.
 
-use measure::sample::Intended;
-
 use crate::{
-    exchange::{Limits, Moments},
-    http::Answer,
-    memory::Held,
-    program::{Built, RequestStep},
+    client::{Built, Exchange},
+    program::RequestStep,
 };
 
 /// A request under way.
 pub(super) struct Ongoing<'s> {
     pub(super) step: &'s RequestStep,
-    pub(super) intended: Intended,
-    pub(super) moments: Moments,
-    pub(super) answer: Answer,
-    pub(super) limits: Limits,
+    /// What happened, and what came.
+    pub(super) exchange: Exchange,
     /// What was asked first, kept where it may have to be shown.
     pub(super) asked: Option<Built>,
     /// The name of what was asked for, where the step does not say it.
@@ -24,6 +18,4 @@ pub(super) struct Ongoing<'s> {
     pub(super) unexpected: Option<String>,
     /// Whether it was redirected to where it may not go.
     pub(super) stranded: bool,
-    /// The memory that its answer takes.
-    pub(super) kept: Held,
 }

@@ -1,35 +1,24 @@
-//! One request step of a virtual user: build it, find a connection, exchange, follow redirects, look at the answer, and
-//! put one sample into the books.
+//! One request step of a virtual user: build it, have the client send it, look at the answer, and put one sample into the books.
 
-use measure::{
-    Failure, Fault, Kind, Outcome,
-    door::{DoorEvent, Opening},
-    outcome::ProtocolFault,
-    sample::Intended,
-};
-use plan::{
-    Pool as PoolPlan,
-    mutant::{self, Mutant},
-};
+use std::borrow::Cow;
 
-use super::{End, User, judge::door_answer, ongoing::Ongoing};
+use measure::{Failure, Fault, door::DoorEvent, outcome::ProtocolFault, sample::Intended};
+use plan::rng::Rng;
+
+use super::{End, User, judge::door_answer, ongoing::Ongoing, vars::Vars};
 use crate::{
-    exchange::{Exchange, Limits, Moments},
-    http::{Answer, Decoder, Target, Want, encode::Charset, url},
-    memory::Held,
-    net::{
-        Conn, Pool,
-        pool::{OpenCount, OriginId},
+    client::{
+        Agent, BuildError, Built, Call, CallError, Caller, Exchange, Moments, Override, Redirects,
     },
-    program::{BuildError, Built, Override, RequestStep, hosts::Ruling},
-    trace,
-    worker::Line,
+    http::Answer,
+    program::{Program, RequestStep},
+    worker::Worker,
 };
 
 impl User<'_> {
     pub(super) async fn request(&mut self, index: usize) -> Result<(), End> {
         let worker = self.worker;
-        let step = &worker.program.requests[index];
+        let step = &self.program.requests[index];
         let goes_ahead = self.goes_ahead(step);
         if matches!(goes_ahead, Ok(false)) {
             return Ok(());
@@ -41,36 +30,32 @@ impl User<'_> {
             .recorder
             .borrow_mut()
             .issued(taken_up, step.label, intended);
+        let timeouts = &self.program.http.timeouts;
         let mut ongoing = Ongoing {
             step,
-            intended,
-            moments: Moments {
-                taken_up,
-                ..Moments::default()
-            },
-            answer: Answer::default(),
-            limits: Limits::from(taken_up, &worker.program.http.timeouts),
+            exchange: Exchange::begun(intended, taken_up, timeouts, &worker.memory),
             asked: None,
             endpoint: None,
             unexpected: None,
             stranded: false,
-            kept: Held::nothing(&worker.memory),
         };
-        ongoing.limits.arm(worker, &self.state.limit);
+        ongoing.exchange.limits.arm(worker, &self.state.limit);
         let result = match goes_ahead {
             Ok(_) => self.carry_out(&mut ongoing).await,
             Err(end) => Err(end),
         };
         // It ends requests, not the think time behind them.
         self.state.limit.disarm();
-        if ongoing.moments.done == 0 {
-            ongoing.moments.done = worker.clock.now();
+        let moments = &mut ongoing.exchange.moments;
+        if moments.done == 0 {
+            moments.done = worker.clock.now();
         }
-        worker.request_ended(ongoing.moments.done);
-        self.due = Intended::after_previous(ongoing.moments.done, 0);
+        let done = moments.done;
+        worker.request_ended(done);
+        self.due = Intended::after_previous(done, 0);
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result);
-        worker.turn(ongoing.moments.done);
+        worker.turn(done);
         result
     }
 
@@ -93,7 +78,7 @@ impl User<'_> {
         }
     }
 
-    /// Sends the request and whatever it is redirected to.
+    /// Builds the request, and has it sent.
     async fn carry_out(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
         let step = ongoing.step;
         if let Some(name) = &step.spec.fails_with {
@@ -103,127 +88,91 @@ impl User<'_> {
                 End::Named(name.clone(), Fault::Declared)
             });
         }
-        let fixed = step.fixed.as_ref();
         let drawn_from = self.rng.clone();
-        let built = match fixed {
-            Some(_) => None,
-            None => Some(
-                step.build(&self.worker.program.target, &self.vars, &mut self.rng, None)
+        let request = match &step.fixed {
+            Some(fixed) => Cow::Borrowed(fixed),
+            None => Cow::Owned(
+                step.build(&self.program.target, &self.vars, &mut self.rng, None)
                     .map_err(|error| self.build_end(step, error))?,
             ),
         };
-        let Some(mut request) = built.as_ref().or(fixed).map(std::borrow::Cow::Borrowed) else {
-            return Ok(());
-        };
-        if built.is_some() {
-            self.goes_to(&request.target, ongoing)?;
+        if let Cow::Owned(made) = &request {
+            self.goes_to(&made.target.origin.host, ongoing)?;
         }
         ongoing.endpoint = self.made_endpoint(step, &request);
         if step.expect.is_some_and(|expect| expect.print.is_some()) {
             ongoing.asked = Some(request.clone().into_owned());
         }
-        let mut method = step.spec.method.as_str();
-        let mut body = true;
-        let mut credentials = true;
-        for hop in 0.. {
-            self.set_cookies_of_step(step, &request, hop)?;
-            self.hop(&request, method, ongoing).await?;
-            let Some(location) = redirect_of(step, &ongoing.answer) else {
-                return Ok(());
-            };
-            self.may_follow(hop, ongoing)?;
-            let base = format!("{}{}", request.target.origin.text(), request.target.path);
-            let Some((next_url, next)) = url::join(&base, &location) else {
-                // The server's mistake, unlike a URL that the test makes. What it sent stays out of the name: it may be
-                // a secret, and another one each time.
-                let fault = Fault::Protocol(ProtocolFault::Header);
-                return Err(End::Named("Invalid URL - Location".to_owned(), fault));
-            };
-            if self.strands(&next, ongoing) {
-                return Ok(());
-            }
-            if ongoing.answer.status == 303
-                || (!step.spec.redirects_keep_method
-                    && matches!(ongoing.answer.status, 301 | 302)
-                    && method == "POST")
-            {
-                body = false;
-                if method != "HEAD" {
-                    method = "GET";
-                }
-            }
-            credentials &= next.origin == request.target.origin;
-            self.end_hop(ongoing);
-            let change = Override {
-                url: &next_url,
-                method,
-                body,
-                credentials,
-            };
-            let built = step
-                .build(
-                    &self.worker.program.target,
-                    &self.vars,
-                    // What was random in it is sent again as it was.
-                    &mut drawn_from.clone(),
-                    Some(change),
-                )
-                .map_err(|error| self.build_end(step, error))?;
-            request = std::borrow::Cow::Owned(built);
-        }
-        Ok(())
+        self.set_cookies_of_step(step, &request)?;
+        self.send(request, drawn_from, ongoing).await
     }
 
-    /// One redirect more is followed, after so many.
-    fn may_follow(&self, followed: u32, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+    /// Has the client send a request, and says in this test's words what it ended with.
+    async fn send(
+        &mut self,
+        request: Cow<'_, Built>,
+        drawn_from: Rng,
+        ongoing: &mut Ongoing<'_>,
+    ) -> Result<(), End> {
         let step = ongoing.step;
         let most = step.spec.max_redirects;
-        let most = most.unwrap_or(self.worker.program.http.max_redirects);
-        if followed < most {
-            return Ok(());
+        let redirects = Redirects {
+            most: most.unwrap_or(self.program.http.max_redirects),
+            keep_method: step.spec.redirects_keep_method,
+        };
+        let call = Call {
+            label: step.label,
+            method: &step.spec.method,
+            request,
+            want: step.want,
+            charset: step.charset,
+            sets_cookies: !step.spec.cookies.is_empty(),
+            redirects: step.spec.follow_redirects.then_some(redirects),
+        };
+        let mut agent = Agent {
+            pool: &self.state.pool,
+            limit: &self.state.limit,
+            jar: &mut self.jar,
+        };
+        let mut teller = Teller {
+            worker: self.worker,
+            program: self.program,
+            vars: &self.vars,
+            step,
+            endpoint: ongoing.endpoint.as_deref(),
+            drawn_from,
+        };
+        let exchange = &mut ongoing.exchange;
+        let sent = self.client.send(&mut agent, &call, &mut teller, exchange);
+        match sent.await {
+            Ok(()) => Ok(()),
+            Err(CallError::Fault(fault)) => Err(End::Fault(fault, Some(step.index))),
+            Err(CallError::TooManyRedirects(most)) => {
+                ongoing.unexpected = Some(format!("{most} followed"));
+                let fault = Fault::TooManyRedirects;
+                Err(End::Answered(Failure::RedirectLimit, fault, step.index))
+            }
+            Err(CallError::Location) => {
+                // The server's mistake, unlike a URL that the test makes.
+                let fault = Fault::Protocol(ProtocolFault::Header);
+                Err(End::Named("Invalid URL - Location".to_owned(), fault))
+            }
+            Err(CallError::Stranded(host)) => {
+                ongoing.unexpected = Some(format!("redirect to `{host}` not followed"));
+                ongoing.stranded = true;
+                Ok(())
+            }
+            Err(CallError::Build(error)) => Err(self.build_end(step, error)),
         }
-        ongoing.unexpected = Some(format!("{most} followed"));
-        let fault = Fault::TooManyRedirects;
-        Err(End::Answered(Failure::RedirectLimit, fault, step.index))
     }
 
     /// A URL that values of the run have made leads to where it may.
-    fn goes_to(&self, target: &Target, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
-        if self.may_go_to(target, "values of the run lead there") {
+    fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+        if self.client.may_go_to(host, "values of the run lead there") {
             return Ok(());
         }
-        let host = &target.origin.host;
         ongoing.unexpected = Some(format!("`{host}` is not named by the test"));
         Err(End::Fault(Fault::HostNotAllowed, Some(ongoing.step.index)))
-    }
-
-    /// Whether a redirect leads to where it may not go: then its own answer is the last one.
-    fn strands(&self, next: &Target, ongoing: &mut Ongoing<'_>) -> bool {
-        if self.may_go_to(next, "redirects lead there") {
-            return false;
-        }
-        let host = &next.origin.host;
-        ongoing.unexpected = Some(format!("redirect to `{host}` not followed"));
-        ongoing.stranded = true;
-        true
-    }
-
-    /// Whether a host that came up while the test runs may be loaded; that it came up is told either way, unless the user has
-    /// named it.
-    fn may_go_to(&self, target: &Target, why: &str) -> bool {
-        let host = &target.origin.host;
-        let ruling = self.worker.program.hosts.ruling(host);
-        match ruling {
-            Ruling::Allowed => {}
-            Ruling::Told => self.worker.remark(format!(
-                "load went to `{host}`, which the test does not name: {why}"
-            )),
-            Ruling::Refused => self.worker.remark(format!(
-                "host not allowed: nothing was sent to `{host}`, which the test does not name ({why}); {}",
-                self.worker.program.hosts.advice(host)
-            )),
-        }
-        ruling != Ruling::Refused
     }
 
     /// The error of a request that cannot be built, in the words of Artillery's client.
@@ -252,40 +201,20 @@ impl User<'_> {
 
     /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
     fn made_endpoint(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
-        let naming = self.worker.program.made_endpoints.as_ref()?;
+        let naming = self.program.made_endpoints.as_ref()?;
         if step.fixed.is_some() && step.name.as_ref().is_none_or(|n| n.as_literal().is_some()) {
             return None;
         }
-        let url = format!("{}{}", request.target.origin.text(), request.target.path);
+        let url = request.url();
         let name = step
             .name
             .as_ref()
             .map(|name| name.to_text(&self.vars, &mut self.rng));
-        let made = naming.name(&self.worker.program.target, &url, name.as_deref())?;
+        let made = naming.name(&self.program.target, &url, name.as_deref())?;
         Some(self.hidden(made))
     }
 
-    /// Closes a hop that was redirected: it is counted apart, and its answer is forgotten.
-    fn end_hop(&mut self, ongoing: &mut Ongoing<'_>) {
-        let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.redirected(ongoing.moments.head, ongoing.step.label, ongoing.intended);
-        door_answer(&mut recorder, ongoing, self.worker, false);
-        drop(recorder);
-        ongoing.answer = Answer::default();
-        ongoing.moments.head = 0;
-        ongoing.moments.done = 0;
-        ongoing.moments.opening = Opening::default();
-    }
-
-    fn set_cookies_of_step(
-        &mut self,
-        step: &RequestStep,
-        request: &Built,
-        hop: u32,
-    ) -> Result<(), End> {
-        if hop > 0 {
-            return Ok(());
-        }
+    fn set_cookies_of_step(&mut self, step: &RequestStep, request: &Built) -> Result<(), End> {
         for (name, value) in &step.spec.cookies {
             let value = value.to_text(&self.vars, &mut self.rng);
             // A line break would begin a header of its own, and no header holds more than Latin-1.
@@ -297,200 +226,42 @@ impl User<'_> {
         }
         Ok(())
     }
-
-    /// One request and its answer on one connection.
-    async fn hop(
-        &mut self,
-        request: &Built,
-        method: &str,
-        ongoing: &mut Ongoing<'_>,
-    ) -> Result<(), End> {
-        let worker = self.worker;
-        let step = Some(ongoing.step.index);
-        let origin = worker.origin_id(&request.target.origin);
-        let fault = |fault: Fault| End::Fault(fault, step);
-        let state = self.state;
-        let pool = worker.shared_pool.as_ref().unwrap_or(&*state.pool);
-        let pass = pool.enter(origin, &state.limit).await.map_err(fault)?;
-        if mutant::is(Mutant::StampAtDequeue) && ongoing.intended.is_paced() {
-            ongoing.moments.taken_up = worker.clock.now();
-            ongoing.intended = Intended::scheduled(ongoing.moments.taken_up);
-        }
-        let now = worker.clock.now();
-        worker
-            .recorder
-            .borrow_mut()
-            .door(now, &DoorEvent::RequestSent);
-        let mut conn = match pool.take(origin, now, worker.program.http.idle_close_ns) {
-            Some(conn) => conn,
-            None => self
-                .connect(origin, request, ongoing)
-                .await
-                .map_err(fault)?,
-        };
-        let cookie = if self.jar.is_empty(!ongoing.step.spec.cookies.is_empty()) {
-            None
-        } else {
-            self.jar.header(
-                &request.target.origin,
-                &request.target.path,
-                worker.wall_s(now),
-            )
-        };
-        let with_cookie =
-            cookie.map(|cookie| insert_cookie(request, &cookie, ongoing.step.charset));
-        let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
-        let mut want = ongoing.step.want;
-        if worker.common.trace {
-            want = Want {
-                headers: true,
-                body: true,
-                routing: true,
-                ..want
-            };
-            worker.emit(Line::Trace(trace::request(&request.target.origin, bytes)));
-        }
-        let read_before = ongoing.moments.bytes_in;
-        let mut exchange = Exchange {
-            worker,
-            limit: &state.limit,
-            limits: ongoing.limits,
-            kept: &ongoing.kept,
-        };
-        let result = exchange
-            .run(
-                &mut conn,
-                bytes,
-                Decoder::new(method, want),
-                &mut ongoing.answer,
-                &mut ongoing.moments,
-            )
-            .await;
-        let result = result.map_err(|fault| {
-            // Nothing of this answer has come: the next request of an idle connection met its end.
-            let untouched = ongoing.moments.bytes_in == read_before && conn.carried > 0;
-            if untouched { fault.on_kept() } else { fault }
-        });
-        conn.carried += 1;
-        if worker.common.trace {
-            worker.emit(Line::Trace(trace::answer(&ongoing.answer, result.err())));
-        }
-        result.map_err(fault)?;
-        if ongoing.answer.keep_alive {
-            conn.idle_since_ns = ongoing.moments.done;
-            pool.put(conn);
-        }
-        drop(pass);
-        self.keep_cookies(&request.target, ongoing);
-        Ok(())
-    }
-
-    /// Keeps what the answer set, and counts what cannot be read.
-    fn keep_cookies(&mut self, target: &Target, ongoing: &Ongoing<'_>) {
-        let worker = self.worker;
-        if !worker.program.http.cookie_jar {
-            return;
-        }
-        let now_s = worker.wall_s(ongoing.moments.done);
-        for header in &ongoing.answer.set_cookies {
-            if !self.jar.set(header, &target.origin, &target.path, now_s) {
-                let remark = DoorEvent::Remark {
-                    name: "cookie_parse_error_invalid_cookie",
-                };
-                worker
-                    .recorder
-                    .borrow_mut()
-                    .door(ongoing.moments.done, &remark);
-            }
-        }
-    }
-
-    async fn connect(
-        &self,
-        origin: OriginId,
-        request: &Built,
-        ongoing: &mut Ongoing<'_>,
-    ) -> Result<Conn, Fault> {
-        let worker = self.worker;
-        let opened = worker
-            .connector
-            .open(&request.target.origin, &self.state.limit)
-            .await;
-        let now = worker.clock.now();
-        worker.look(now);
-        let mut recorder = worker.recorder.borrow_mut();
-        let opened = opened.map_err(|fault| match fault {
-            // Which of the limits passed is known here, not to the connector.
-            Fault::ResponseTimeout => ongoing.limits.fault(crate::deadlines::Cut::Expired),
-            fault => fault,
-        })?;
-        recorder.run.opened += 1;
-        ongoing.moments.opening = Opening {
-            lookup_ns: opened.lookup_ns,
-            connect_ns: opened.connect_ns,
-            tls_ns: opened.tls_ns,
-        };
-        let label = ongoing.step.label;
-        recorder.time(
-            now,
-            label,
-            ongoing.intended,
-            (Kind::Connect, Outcome::Ok),
-            opened.connect_ns,
-        );
-        if let Some(ns) = opened.tls_ns {
-            recorder.time(now, label, ongoing.intended, (Kind::Tls, Outcome::Ok), ns);
-        }
-        Ok(Conn {
-            stream: opened.stream,
-            origin,
-            idle_since_ns: now,
-            carried: 0,
-            _open: OpenCount::new(&worker.open),
-        })
-    }
 }
 
-/// Where an answer redirects to, if the step follows.
-fn redirect_of(step: &RequestStep, answer: &Answer) -> Option<String> {
-    let redirects = matches!(answer.status, 300..=304 | 307 | 308);
-    if step.spec.follow_redirects && redirects {
-        answer.location.clone()
-    } else {
-        None
+/// Tells the books what happens behind a request before its end, and makes what a redirect asks for.
+struct Teller<'u> {
+    worker: &'u Worker,
+    program: &'u Program,
+    vars: &'u Vars<'u>,
+    step: &'u RequestStep,
+    endpoint: Option<&'u str>,
+    /// What was random in the request is sent again as it was.
+    drawn_from: Rng,
+}
+
+impl Caller for Teller<'_> {
+    fn sending(&mut self, now_ns: u64) {
+        let mut recorder = self.worker.recorder.borrow_mut();
+        recorder.door(now_ns, &DoorEvent::RequestSent);
     }
-}
 
-/// The request with the jar's cookies; a `cookie` header of the step's own gives way to them.
-fn insert_cookie(request: &Built, cookie: &str, charset: Charset) -> Vec<u8> {
-    let (head, rest) = request.bytes.split_at(request.cookie_at);
-    let mut bytes = Vec::with_capacity(request.bytes.len() + cookie.len() + 10);
-    let is_cookie = |line: &&[u8]| {
-        line.get(..7)
-            .is_some_and(|name| name.eq_ignore_ascii_case(b"cookie:"))
-    };
-    let lines = head.split_inclusive(|b| *b == b'\n');
-    lines
-        .filter(|line| !is_cookie(line))
-        .for_each(|line| bytes.extend_from_slice(line));
-    bytes.extend_from_slice(b"cookie: ");
-    // What a server set may hold anything; a step's own was looked at before.
-    let _ = charset.write(&mut bytes, cookie);
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(rest);
-    bytes
-}
+    fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer) {
+        let mut recorder = self.worker.recorder.borrow_mut();
+        recorder.redirected(moments.head, self.step.label, intended);
+        let step = (self.step.index, self.endpoint);
+        door_answer(&mut recorder, step, (moments, answer), self.worker, false);
+    }
 
-/// The pool that a plan asks for, for one of so many workers.
-#[must_use]
-pub fn worker_pool(plan: PoolPlan, worker: usize, workers: usize) -> Option<Pool> {
-    match plan {
-        PoolPlan::PerUser => None,
-        PoolPlan::Shared(n) => {
-            let (n, workers) = (n as usize, workers.max(1));
-            Some(Pool::shared(
-                n / workers + usize::from(worker < n % workers),
-            ))
-        }
+    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
+        let mut rng = self.drawn_from.clone();
+        self.step
+            .build(&self.program.target, self.vars, &mut rng, Some(change))
+    }
+
+    fn odd_cookie(&mut self, now_ns: u64) {
+        let remark = DoorEvent::Remark {
+            name: "cookie_parse_error_invalid_cookie",
+        };
+        self.worker.recorder.borrow_mut().door(now_ns, &remark);
     }
 }

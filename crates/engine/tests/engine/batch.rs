@@ -97,8 +97,9 @@ fn drive_until(
         })
     };
     let batch = batch.clone();
-    let prepared = prepared.with_driver(Arc::new(move |_, _| {
+    let prepared = prepared.with_driver(Arc::new(move |_, settings| {
         Box::new(BatchDriver {
+            settings,
             origin: origin.clone(),
             patient: false,
             connections,

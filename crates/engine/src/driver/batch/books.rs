@@ -9,14 +9,14 @@ use measure::{
     sample::{Ended, Intended},
 };
 
-use crate::{http::reply::Reply, worker::Worker};
+use crate::{
+    client::transport::{Lost, Stage},
+    http::reply::Reply,
+    worker::Worker,
+};
 
 /// A status above this is a failure.
 const LAST_GOOD: u16 = 399;
-
-/// Why a batch is not answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lost(pub Fault, pub Stage);
 
 /// The books of a worker's connections.
 pub(super) struct Books {
@@ -38,12 +38,17 @@ pub(super) struct Moments {
     pub bytes_out: u64,
 }
 
-/// Where a batch was when it was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    Connect,
-    Write,
-    Read,
+impl Moments {
+    /// Of a batch that has just been taken up.
+    pub(super) fn of(intended: Intended, taken_up: u64) -> Moments {
+        Moments {
+            intended,
+            taken_up,
+            first_write: None,
+            first_read: None,
+            bytes_out: 0,
+        }
+    }
 }
 
 impl Books {

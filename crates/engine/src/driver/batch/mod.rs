@@ -16,10 +16,11 @@ use measure::{LabelId, door::DoorEvent, sample::Intended};
 
 use super::Driver;
 use crate::{
+    client::{Client, Settings},
     deadlines::{Limit, TICK_NS},
     http::{
         Origin,
-        reply::{Heads, Keep, Reply},
+        reply::{Keep, Reply},
     },
     stop::Urgency,
     worker::Worker,
@@ -73,6 +74,8 @@ pub struct Batch {
 
 /// The driver.
 pub struct BatchDriver {
+    /// What its client needs.
+    pub settings: Settings,
     /// Whom to connect to.
     pub origin: Origin,
     /// How many connections this worker has.
@@ -131,9 +134,7 @@ struct Shared {
     driver: BatchDriver,
     worker: Rc<Worker>,
     books: Books,
-    heads: RefCell<Heads>,
-    /// Only its size matters: bytes thrown away are counted in it, never written to it.
-    scratch: RefCell<Vec<u8>>,
+    client: Client,
     /// By connection.
     turns: RefCell<Vec<Turn>>,
     /// What of answers somebody looks at, by now.
@@ -151,8 +152,6 @@ struct Turn {
     busy: bool,
 }
 
-/// So much of a body may be thrown away at once.
-const SCRATCH: usize = 1 << 20;
 /// A connection that could not be opened is tried anew after this long, doubled each time.
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
@@ -166,13 +165,25 @@ impl Shared {
                 label: driver.label,
                 iteration: driver.pace.as_ref().map(|(_, label)| *label),
             },
+            client: Client::new(&worker, driver.settings.clone()).only_counting(),
             driver,
             worker,
-            heads: RefCell::default(),
-            scratch: RefCell::default(),
             turns: RefCell::new(turns),
             keep: Cell::default(),
             done: Cell::new(false),
+        }
+    }
+
+    /// How long a batch may take.
+    fn timeout_ns(&self) -> Option<u64> {
+        self.client.http().timeouts.total_ns
+    }
+
+    /// Sets the time-out of what begins now.
+    fn arm(&self, now: u64, limit: &Rc<Limit>) {
+        if let Some(ns) = self.timeout_ns() {
+            let mut deadlines = self.worker.deadlines.borrow_mut();
+            deadlines.limit(limit, now.saturating_add(ns));
         }
     }
 

@@ -5,12 +5,14 @@ use std::{cell::RefCell, rc::Rc};
 
 use measure::Fault;
 
-use super::{
-    fault::timed_out,
-    semaphore::{Permit, Semaphore},
-    stream::Stream,
+use super::{http1::Http1, transport::Transport};
+use crate::{
+    deadlines::Limit,
+    net::{
+        fault::timed_out,
+        semaphore::{Permit, Semaphore},
+    },
 };
-use crate::deadlines::Limit;
 
 /// An index into the worker's table of origins.
 pub type OriginId = u32;
@@ -18,8 +20,8 @@ pub type OriginId = u32;
 /// An open connection.
 #[derive(Debug)]
 pub struct Conn {
-    /// The stream.
-    pub stream: Stream,
+    /// What carries it.
+    pub transport: Http1,
     /// To whom.
     pub origin: OriginId,
     /// When it was last used.
@@ -114,7 +116,7 @@ impl Pool {
             let mut conn = idle.swap_remove(at);
             let too_old = idle_close_ns
                 .is_some_and(|limit| now_ns.saturating_sub(conn.idle_since_ns) > limit);
-            if !too_old && !conn.stream.is_stale() {
+            if !too_old && !conn.transport.is_stale() {
                 return Some(conn);
             }
         }
@@ -129,5 +131,19 @@ impl Pool {
     /// Keeps a connection for the next exchange.
     pub fn put(&self, conn: Conn) {
         self.idle.borrow_mut().push(conn);
+    }
+}
+
+/// The pool that a plan asks for, for one of so many workers; none where each user has its own.
+#[must_use]
+pub fn of_worker(plan: plan::Pool, worker: usize, workers: usize) -> Option<Pool> {
+    match plan {
+        plan::Pool::PerUser => None,
+        plan::Pool::Shared(n) => {
+            let (n, workers) = (n as usize, workers.max(1));
+            Some(Pool::shared(
+                n / workers + usize::from(worker < n % workers),
+            ))
+        }
     }
 }

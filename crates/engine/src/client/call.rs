@@ -1,0 +1,313 @@
+//! The client's one operation: a request, and whatever it is redirected to, on one connection each.
+
+use std::{borrow::Cow, rc::Rc};
+
+use measure::{Fault, LabelId, door::Opening, sample::Intended};
+use plan::mutant::{self, Mutant};
+
+use super::{
+    Client, Purpose,
+    exchange::{Exchange, Moments, OneAnswer},
+    pool::{Conn, OriginId, Pool},
+    request::{BuildError, Built, Override},
+    transport::{Lost, Transport},
+};
+use crate::{
+    deadlines::{Cut, Limit},
+    http::{Answer, Target, Want, cookies::Jar, encode::Charset, url},
+    trace,
+    worker::Line,
+};
+
+/// Who sends: whose connections, cookies and patience it is.
+pub struct Agent<'u> {
+    /// Its own connections; not used where all share theirs.
+    pub pool: &'u Pool,
+    /// What cuts its waits short.
+    pub limit: &'u Rc<Limit>,
+    /// Its cookies.
+    pub jar: &'u mut Jar,
+}
+
+/// What to send, and what of the answer is wanted.
+#[derive(Debug, Clone)]
+pub struct Call<'c> {
+    /// Where its times are counted.
+    pub label: LabelId,
+    /// The method.
+    pub method: &'c str,
+    /// The request.
+    pub request: Cow<'c, Built>,
+    /// What of the answer somebody will look at.
+    pub want: Want,
+    /// How header values become bytes.
+    pub charset: Charset,
+    /// Whether the sender itself has set cookies for it.
+    pub sets_cookies: bool,
+    /// Which redirects are followed; none: none is.
+    pub redirects: Option<Redirects>,
+}
+
+/// Which redirects are followed.
+#[derive(Debug, Clone, Copy)]
+pub struct Redirects {
+    /// At most so many.
+    pub most: u32,
+    /// Whether POST stays POST behind 301 and 302.
+    pub keep_method: bool,
+}
+
+/// What a sender is asked and told while its call goes on.
+pub trait Caller {
+    /// A request is handed to the network, the first or one behind a redirect.
+    fn sending(&mut self, now_ns: u64);
+    /// An answer leads to another request. What is known of it is forgotten afterwards.
+    fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer);
+    /// Makes the request that a redirect asks for.
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError>;
+    /// The server has set a cookie that nobody can read.
+    fn odd_cookie(&mut self, now_ns: u64);
+}
+
+/// Why a call did not end with an answer that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallError {
+    /// There was no complete answer.
+    Fault(Fault),
+    /// More redirects than these.
+    TooManyRedirects(u32),
+    /// A redirect leads to what is no URL. What the server sent stays out of it: it may be a secret, and another one each time.
+    Location,
+    /// A redirect leads to a host that may not be loaded: the answer that says so is the last one.
+    Stranded(String),
+    /// The request that a redirect asks for cannot be built.
+    Build(BuildError),
+}
+
+impl Client {
+    /// Sends a request and follows where its answers lead; the exchange tells of the last one, whole or as far as it came.
+    ///
+    /// # Errors
+    /// What kept the last answer from counting.
+    pub async fn send(
+        &self,
+        agent: &mut Agent<'_>,
+        call: &Call<'_>,
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+    ) -> Result<(), CallError> {
+        let mut request = Cow::Borrowed(&*call.request);
+        let mut method = call.method;
+        let (mut body, mut credentials) = (true, true);
+        for followed in 0.. {
+            self.hop(agent, (&request, method), call, caller, exchange)
+                .await
+                .map_err(CallError::Fault)?;
+            let Some((redirects, location)) = redirect_of(call, &exchange.answer) else {
+                return Ok(());
+            };
+            if followed >= redirects.most {
+                return Err(CallError::TooManyRedirects(redirects.most));
+            }
+            let Some((next_url, next)) = url::join(&request.url(), location) else {
+                return Err(CallError::Location);
+            };
+            let host = &next.origin.host;
+            if !self.may_go_to(host, "redirects lead there") {
+                return Err(CallError::Stranded(host.clone()));
+            }
+            let status = exchange.answer.status;
+            let by_habit =
+                !redirects.keep_method && matches!(status, 301 | 302) && method == "POST";
+            if status == 303 || by_habit {
+                body = false;
+                if method != "HEAD" {
+                    method = "GET";
+                }
+            }
+            credentials &= next.origin == request.target.origin;
+            caller.redirected(exchange.intended, &exchange.moments, &exchange.answer);
+            exchange.forget_hop();
+            let change = Override {
+                url: &next_url,
+                method,
+                body,
+                credentials,
+            };
+            request = Cow::Owned(caller.remake(change).map_err(CallError::Build)?);
+        }
+        Ok(())
+    }
+
+    /// One request and its answer on one connection.
+    async fn hop(
+        &self,
+        agent: &mut Agent<'_>,
+        (request, method): (&Built, &str),
+        call: &Call<'_>,
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+    ) -> Result<(), Fault> {
+        let worker = &self.worker;
+        let origin = self.origin_id(&request.target.origin);
+        let pool = self.shared.as_ref().unwrap_or(agent.pool);
+        let permit = pool.enter(origin, agent.limit).await?;
+        let now = worker.clock.now();
+        if mutant::is(Mutant::StampAtDequeue) && exchange.intended.is_paced() {
+            exchange.moments.taken_up = now;
+            exchange.intended = Intended::scheduled(now);
+        }
+        caller.sending(now);
+        let known = pool.take(origin, now, self.http.idle_close_ns);
+        let mut conn = match known {
+            Some(conn) => conn,
+            None => self.open(request, call, agent.limit, exchange).await?,
+        };
+        let with_cookie = self
+            .cookies_for(request, call, agent.jar, now)
+            .map(|cookie| request.with_cookie(&cookie, call.charset));
+        let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
+        let mut want = call.want;
+        if worker.common.trace {
+            want = Want {
+                headers: true,
+                body: true,
+                ..want
+            };
+            worker.emit(Line::Trace(trace::request(&request.target.origin, bytes)));
+        }
+        let result = self
+            .exchange(&mut conn, bytes, (method, want), agent.limit, exchange)
+            .await;
+        if worker.common.trace {
+            worker.emit(Line::Trace(trace::answer(&exchange.answer, result.err())));
+        }
+        result?;
+        self.keep(conn, pool, origin, exchange.moments.done);
+        drop(permit);
+        self.keep_cookies(&request.target, agent.jar, caller, exchange);
+        Ok(())
+    }
+
+    /// Sends bytes over a connection and takes the answer.
+    async fn exchange(
+        &self,
+        conn: &mut Conn,
+        bytes: &[u8],
+        (method, want): (&str, Want),
+        limit: &Rc<Limit>,
+        exchange: &mut Exchange,
+    ) -> Result<(), Fault> {
+        let read_before = exchange.moments.bytes_in;
+        let mut watch = OneAnswer {
+            worker: &self.worker,
+            exchange,
+            limit,
+            want,
+            to_head: method == "HEAD",
+            began: 0,
+        };
+        let ended = conn
+            .transport
+            .exchange(&self.io(), bytes, limit, &mut watch)
+            .await;
+        exchange.answer = Answer::of(&mut conn.transport.replies().reply, want);
+        let carried = conn.carried;
+        conn.carried += 1;
+        match ended {
+            Ok(_) => Ok(()),
+            // Nothing of this answer has come: the next request of an idle connection met its end.
+            Err(Lost(fault, _)) if exchange.moments.bytes_in == read_before && carried > 0 => {
+                Err(fault.on_kept())
+            }
+            Err(Lost(fault, _)) => Err(fault),
+        }
+    }
+
+    async fn open(
+        &self,
+        request: &Built,
+        call: &Call<'_>,
+        limit: &Limit,
+        exchange: &mut Exchange,
+    ) -> Result<Conn, Fault> {
+        let purpose = Purpose {
+            label: call.label,
+            intended: Some(exchange.intended),
+        };
+        let connected = self.connect(&request.target.origin, None, purpose, limit);
+        let (conn, opening) = connected.await.map_err(|fault| match fault {
+            // Which of the limits passed is known here, not to the connector.
+            Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
+            fault => fault,
+        })?;
+        exchange.moments.opening = opening;
+        Ok(conn)
+    }
+
+    /// Keeps a connection that may carry more.
+    fn keep(&self, mut conn: Conn, pool: &Pool, origin: OriginId, now_ns: u64) {
+        debug_assert_eq!(conn.origin, origin);
+        if conn.transport.is_reusable() {
+            conn.idle_since_ns = now_ns;
+            pool.put(conn);
+        }
+    }
+
+    fn cookies_for(
+        &self,
+        request: &Built,
+        call: &Call<'_>,
+        jar: &mut Jar,
+        now_ns: u64,
+    ) -> Option<String> {
+        if jar.is_empty(call.sets_cookies) {
+            return None;
+        }
+        let target = &request.target;
+        jar.header(&target.origin, &target.path, self.worker.wall_s(now_ns))
+    }
+
+    /// Keeps what the answer set, and tells of what cannot be read.
+    fn keep_cookies(
+        &self,
+        target: &Target,
+        jar: &mut Jar,
+        caller: &mut impl Caller,
+        exchange: &Exchange,
+    ) {
+        if !self.http.cookie_jar {
+            return;
+        }
+        let done = exchange.moments.done;
+        for header in exchange.answer.set_cookies() {
+            if !jar.set(
+                header,
+                &target.origin,
+                &target.path,
+                self.worker.wall_s(done),
+            ) {
+                caller.odd_cookie(done);
+            }
+        }
+    }
+}
+
+impl Exchange {
+    /// Forgets what was of a hop that led on: it is counted apart.
+    fn forget_hop(&mut self) {
+        self.answer = Answer::default();
+        self.moments.head = 0;
+        self.moments.done = 0;
+        self.moments.opening = Opening::default();
+    }
+}
+
+/// Where an answer redirects to, if that is followed.
+fn redirect_of<'a>(call: &Call<'_>, answer: &'a Answer) -> Option<(Redirects, &'a str)> {
+    let redirects = matches!(answer.status, 300..=304 | 307 | 308);
+    call.redirects.filter(|_| redirects).zip(answer.location())
+}

@@ -1,0 +1,232 @@
+//! One request and its one answer: the moments at which things happened, the limits that end it, and what is kept of the answer. It
+//! moves no bytes itself, knows no virtual users and keeps no books.
+
+use std::rc::Rc;
+
+use measure::{Fault, sample::Intended};
+use plan::Timeouts;
+
+use super::transport::{Next, Watch};
+use crate::{
+    clock::Clock,
+    deadlines::{Cut, Limit, NEVER},
+    http::{Answer, Want, reply::Reply},
+    memory::{Held, Memory},
+    worker::Worker,
+};
+
+/// When things happened, in nanoseconds from the start of the test.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moments {
+    /// The worker turned to it.
+    pub taken_up: u64,
+    /// First byte written.
+    pub first_write: Option<u64>,
+    /// Last byte written.
+    pub sent: u64,
+    /// First byte of the answer read.
+    pub first_read: Option<u64>,
+    /// The answer's head complete.
+    pub head: u64,
+    /// Last byte read, or given up.
+    pub done: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// What opening its connection took, if it needed a new one.
+    pub opening: measure::door::Opening,
+}
+
+/// The limits of a request's life, as moments.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    total_at: u64,
+    headers_ns: Option<u64>,
+    headers_at: u64,
+    idle_ns: Option<u64>,
+    idle_at: u64,
+}
+
+impl Limits {
+    /// The limits of a request that was taken up at this moment.
+    #[must_use]
+    pub fn from(taken_up: u64, timeouts: &Timeouts) -> Limits {
+        let after = |ns: Option<u64>| ns.map_or(NEVER, |ns| taken_up.saturating_add(ns));
+        Limits {
+            total_at: after(timeouts.total_ns),
+            headers_ns: timeouts.headers_ns,
+            headers_at: NEVER,
+            idle_ns: timeouts.idle_ns,
+            idle_at: after(timeouts.idle_ns),
+        }
+    }
+
+    /// Puts them into force.
+    pub fn arm(&self, worker: &Worker, limit: &Rc<Limit>) {
+        worker
+            .deadlines
+            .borrow_mut()
+            .limit(limit, self.total_at.min(self.headers_at).min(self.idle_at));
+    }
+
+    /// Whether they move while the exchange goes on.
+    fn are_moving(&self) -> bool {
+        self.headers_ns.is_some() || self.idle_ns.is_some()
+    }
+
+    fn sent(&mut self, now_ns: u64) {
+        self.headers_at = self
+            .headers_ns
+            .map_or(NEVER, |ns| now_ns.saturating_add(ns));
+        self.moved(now_ns);
+    }
+
+    fn moved(&mut self, now_ns: u64) {
+        if let Some(ns) = self.idle_ns {
+            self.idle_at = now_ns.saturating_add(ns);
+        }
+    }
+
+    /// What a wait cut short under these limits is counted as.
+    #[must_use]
+    pub fn fault(&self, cut: Cut) -> Fault {
+        match cut {
+            Cut::Aborted => Fault::Unfinished,
+            Cut::Expired if self.idle_at < self.total_at.min(self.headers_at) => Fault::IdleTimeout,
+            Cut::Expired => Fault::ResponseTimeout,
+        }
+    }
+}
+
+/// A request under way: what is known of it so far, also of one that will be lost.
+#[derive(Debug)]
+pub struct Exchange {
+    /// When it should have started.
+    pub intended: Intended,
+    /// What happened when.
+    pub moments: Moments,
+    /// Its answer, as far as it has come.
+    pub answer: Answer,
+    /// What ends it.
+    pub limits: Limits,
+    /// The memory that its answer takes.
+    pub kept: Held,
+}
+
+impl Exchange {
+    /// Of a request that is taken up now.
+    #[must_use]
+    pub fn begun(
+        intended: Intended,
+        taken_up: u64,
+        timeouts: &Timeouts,
+        memory: &Rc<Memory>,
+    ) -> Exchange {
+        Exchange {
+            intended,
+            moments: Moments {
+                taken_up,
+                ..Moments::default()
+            },
+            answer: Answer::default(),
+            limits: Limits::from(taken_up, timeouts),
+            kept: Held::nothing(memory),
+        }
+    }
+}
+
+/// Watches over the exchange of one answer.
+pub(super) struct OneAnswer<'a> {
+    pub worker: &'a Worker,
+    pub exchange: &'a mut Exchange,
+    pub limit: &'a Rc<Limit>,
+    pub want: Want,
+    pub to_head: bool,
+    /// When the attempt to write began that is under way.
+    pub began: u64,
+}
+
+impl OneAnswer<'_> {
+    fn head(&mut self, reply: &Reply, now_ns: u64) {
+        let exchange = &mut *self.exchange;
+        if reply.status > 0 && exchange.moments.head == 0 {
+            exchange.moments.head = now_ns;
+            exchange.limits.headers_at = NEVER;
+        }
+    }
+
+    fn holds(&self, reply: &mut Reply) -> Result<(), Fault> {
+        if self.exchange.kept.hold(reply.body.capacity() as u64) {
+            return Ok(());
+        }
+        // Given back at once: it is somebody else's answer that may still fit.
+        reply.body = Vec::new();
+        reply.keep_alive = false;
+        self.exchange.kept.hold(0);
+        Err(Fault::OutOfMemory)
+    }
+}
+
+impl Watch for OneAnswer<'_> {
+    fn next(&self) -> Next {
+        Next {
+            keep: self.want.keep(),
+            to_head: self.to_head,
+            more: false,
+        }
+    }
+
+    fn begins(&mut self, clock: &Clock) {
+        if self.exchange.moments.first_write.is_none() {
+            self.began = clock.now();
+        }
+    }
+
+    fn wrote(&mut self, bytes: usize) {
+        let moments = &mut self.exchange.moments;
+        moments.first_write.get_or_insert(self.began);
+        moments.bytes_out += bytes as u64;
+    }
+
+    fn sent(&mut self, clock: &Clock) {
+        let exchange = &mut *self.exchange;
+        if exchange.limits.are_moving() {
+            exchange.moments.sent = clock.now();
+            exchange.limits.sent(exchange.moments.sent);
+            exchange.limits.arm(self.worker, self.limit);
+        }
+    }
+
+    fn came(&mut self, now_ns: u64, bytes: usize) {
+        let moments = &mut self.exchange.moments;
+        moments.first_read.get_or_insert(now_ns);
+        moments.bytes_in += bytes as u64;
+    }
+
+    fn grew(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
+        self.holds(reply)?;
+        self.head(reply, now_ns);
+        let limits = &mut self.exchange.limits;
+        if limits.are_moving() {
+            limits.moved(now_ns);
+            limits.arm(self.worker, self.limit);
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault> {
+        self.holds(reply)?;
+        self.head(reply, now_ns);
+        self.exchange.moments.done = now_ns;
+        Ok(true)
+    }
+
+    fn cut(&mut self, cut: Cut) -> Option<Fault> {
+        Some(self.exchange.limits.fault(cut))
+    }
+
+    fn hears_out(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,249 @@
+//! HTTP/1.1 over one connection: a request's bytes out, its answers in, in order. Bodies that nobody looks at are thrown away in the
+//! kernel where it can do that. It opens nothing and keeps no books.
+
+use std::task::{Context, Poll, ready};
+
+use measure::Fault;
+
+use super::transport::{Io, Lost, Stage, Transport, Watch};
+use crate::{
+    deadlines::Limit,
+    http::reply::{Keep, Replies},
+    net::{Stream, fault::socket_fault},
+};
+
+/// So much of a body may be thrown away at once.
+const SCRATCH: usize = 1 << 20;
+
+/// A connection that speaks HTTP/1.1.
+#[derive(Debug)]
+pub struct Http1 {
+    stream: Stream,
+    replies: Replies,
+}
+
+/// How far a request has been written.
+#[derive(Debug, Default)]
+struct Outgoing {
+    written: usize,
+    flushed: bool,
+    broken: Option<Fault>,
+}
+
+impl Http1 {
+    /// Over a stream that has just been opened.
+    #[must_use]
+    pub fn over(stream: Stream) -> Http1 {
+        Http1 {
+            stream,
+            replies: Replies::default(),
+        }
+    }
+
+    /// The answer under way, or the last one.
+    #[must_use]
+    pub fn replies(&mut self) -> &mut Replies {
+        &mut self.replies
+    }
+
+    /// Writes what fits. Ready when nothing more can be written, for whatever reason.
+    fn poll_write<W: Watch>(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: &Io<'_>,
+        request: &[u8],
+        out: &mut Outgoing,
+        watch: &mut W,
+    ) -> Poll<()> {
+        while out.written < request.len() {
+            if out.written == 0 {
+                // Read before the call: on loopback the server may have answered by the time it returns.
+                watch.begins(io.clock);
+            }
+            match ready!(self.stream.poll_write(cx, &request[out.written..])) {
+                Ok(0) => out.broken = Some(Fault::BrokenPipe),
+                Ok(n) => {
+                    out.written += n;
+                    watch.wrote(n);
+                    continue;
+                }
+                Err(e) => out.broken = Some(socket_fault(&e)),
+            }
+            return Poll::Ready(());
+        }
+        match ready!(self.stream.poll_flush(cx)) {
+            Ok(()) => watch.sent(io.clock),
+            Err(e) => out.broken = Some(socket_fault(&e)),
+        }
+        out.flushed = true;
+        Poll::Ready(())
+    }
+
+    /// Reads answers until the last one is complete.
+    fn poll_answers<W: Watch>(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: &Io<'_>,
+        limit: &Limit,
+        watch: &mut W,
+    ) -> Poll<Result<u64, Fault>> {
+        loop {
+            let rest = self.replies.unwanted();
+            let thrown = rest.and_then(|rest| self.poll_discard(cx, io, rest));
+            let step = match thrown {
+                Some(thrown) => thrown.map(|n| self.thrown(n, io, watch)),
+                None => self.poll_some(cx, io, watch),
+            };
+            match step {
+                Poll::Ready(Ok(None)) => {}
+                Poll::Ready(Ok(Some(now))) => return Poll::Ready(Ok(now)),
+                Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault)),
+                Poll::Pending => return waits(cx, limit, watch).map(Err),
+            }
+        }
+    }
+
+    /// Reads what is there, up to the end of the last answer; answers when that was, if it was.
+    fn poll_some<W: Watch>(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: &Io<'_>,
+        watch: &mut W,
+    ) -> Poll<Result<Option<u64>, Fault>> {
+        let (mut buffer, mut heads) = (io.buffer.borrow_mut(), io.heads.borrow_mut());
+        let next = watch.next();
+        // Behind a head that announces a long body only the head is read; the body goes unseen.
+        let short = heads.first_read().filter(|_| next.keep < Keep::Body);
+        let room = short.map_or(buffer.len(), |n| n.min(buffer.len()));
+        let n = match ready!(self.stream.poll_read(cx, &mut buffer[..room])) {
+            Ok(n) => n,
+            Err(e) => return Poll::Ready(Err(socket_fault(&e))),
+        };
+        let now = io.clock.now();
+        if n == 0 {
+            let complete = !next.more && self.replies.closed();
+            return Poll::Ready(if complete {
+                watch
+                    .answered(&mut self.replies.reply, now)
+                    .map(|_| Some(now))
+            } else {
+                Err(Fault::ClosedEarly)
+            });
+        }
+        watch.came(now, n);
+        let mut bytes = &buffer[..n];
+        while !bytes.is_empty() {
+            let next = watch.next();
+            let fed = self
+                .replies
+                .feed(bytes, &mut heads, next.to_head, next.keep)
+                .map_err(Fault::Protocol)?;
+            bytes = &bytes[fed.used..];
+            if !fed.done {
+                watch.grew(&mut self.replies.reply, now)?;
+            } else if watch.answered(&mut self.replies.reply, now)? {
+                // Bytes behind the last answer would be taken for the next one: such a connection is not used again.
+                self.replies.reply.keep_alive &= bytes.is_empty();
+                if n == room {
+                    self.stream.drained();
+                }
+                return Poll::Ready(Ok(Some(now)));
+            } else {
+                self.replies.begin();
+            }
+        }
+        Poll::Ready(Ok(None))
+    }
+
+    /// Throws away what is there of a body; none: this kind of stream cannot.
+    fn poll_discard(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: &Io<'_>,
+        rest: u64,
+    ) -> Option<Poll<std::io::Result<usize>>> {
+        let mut scratch = io.scratch.borrow_mut();
+        if scratch.is_empty() {
+            scratch.resize(SCRATCH, 0);
+        }
+        let rest = usize::try_from(rest).unwrap_or(usize::MAX);
+        self.stream.poll_discard(cx, &mut scratch, rest)
+    }
+
+    /// Bytes of a body were thrown away; answers when the last answer was complete, if it is.
+    fn thrown<W: Watch>(
+        &mut self,
+        thrown: std::io::Result<usize>,
+        io: &Io<'_>,
+        watch: &mut W,
+    ) -> Result<Option<u64>, Fault> {
+        let n = thrown.map_err(|e| socket_fault(&e))?;
+        if n == 0 {
+            return Err(Fault::ClosedEarly);
+        }
+        let now = io.clock.now();
+        watch.came(now, n);
+        if !self.replies.discarded(n as u64) {
+            watch.grew(&mut self.replies.reply, now)?;
+            return Ok(None);
+        }
+        if watch.answered(&mut self.replies.reply, now)? {
+            self.stream.drained();
+            return Ok(Some(now));
+        }
+        self.replies.begin();
+        Ok(None)
+    }
+}
+
+/// Nothing to be read or written: ready only when it is over.
+fn waits<W: Watch>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
+    loop {
+        let cut = ready!(limit.poll(cx));
+        if let Some(fault) = watch.cut(cut) {
+            return Poll::Ready(fault);
+        }
+    }
+}
+
+impl Transport for Http1 {
+    async fn exchange<W: Watch>(
+        &mut self,
+        io: &Io<'_>,
+        request: &[u8],
+        limit: &Limit,
+        watch: &mut W,
+    ) -> Result<u64, Lost> {
+        let mut out = Outgoing::default();
+        self.replies.begin();
+        std::future::poll_fn(|cx| {
+            // Whoever answers before everything has come must be heard, or both wait for each other.
+            if !out.flushed && out.broken.is_none() {
+                let _ = self.poll_write(cx, io, request, &mut out, watch);
+            }
+            let Some(broken) = out.broken else {
+                let read = self.poll_answers(cx, io, limit, watch);
+                self.replies.reply.keep_alive &= out.flushed;
+                return read.map_err(|fault| Lost(fault, Stage::Read));
+            };
+            let lost = Err(Lost(broken, Stage::Write));
+            // Who refuses a large body answers before it has come and hangs up: it is the answer that counts.
+            let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;
+            if !hung_up || !watch.hears_out() {
+                return Poll::Ready(lost);
+            }
+            let read = ready!(self.poll_answers(cx, io, limit, watch));
+            self.replies.reply.keep_alive = false;
+            Poll::Ready(read.or(lost))
+        })
+        .await
+    }
+
+    fn is_reusable(&self) -> bool {
+        self.replies.reply.keep_alive
+    }
+
+    fn is_stale(&mut self) -> bool {
+        self.stream.is_stale()
+    }
+}

@@ -1,0 +1,280 @@
+//! The head of an answer: where it ends, what it says of its body and of its connection, and - for those who ask - the few
+//! headers that a client acts upon. No I/O, no clock, and no panic on any bytes.
+
+use std::rc::Rc;
+
+use measure::outcome::ProtocolFault;
+
+use super::framing::Framing;
+
+/// A larger head is refused.
+pub(super) const MAX_HEAD: usize = 256 << 10;
+const USUAL_HEADERS: usize = 48;
+const MOST_HEADERS: usize = 1024;
+
+/// What a head says.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// The status.
+    pub status: u16,
+    /// Whether the connection may be used again.
+    pub keep_alive: bool,
+    /// The head's length.
+    pub length: usize,
+    /// How the body is delimited; none: there is none.
+    pub body: Option<Framing>,
+    /// Whether it is a 1xx answer, behind which the real one comes.
+    pub interim: bool,
+    /// Headers that a client acts upon; none where there are none, or nobody asked for them.
+    pub notable: Option<Rc<Notable>>,
+}
+
+/// Headers that a client acts upon.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Notable {
+    /// Values of `Set-Cookie`.
+    pub set_cookies: Vec<String>,
+    /// `Location` of a redirect.
+    pub location: Option<String>,
+    /// The total of `Server-Timing` in milliseconds.
+    pub server_ms: Option<f64>,
+    /// `Content-Encoding` as it stands.
+    pub encoding: Option<String>,
+}
+
+/// What the head at the beginning of these bytes says; none: it is not complete. Headers that a client acts upon are read where it
+/// is one that does.
+pub(super) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Head>, ProtocolFault> {
+    let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
+    match parse(bytes, &mut usual, to_head, acts) {
+        Err(httparse::Error::TooManyHeaders) => {
+            let mut most = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
+            parse(bytes, &mut most, to_head, acts).map_err(|e| fault(e, bytes))?
+        }
+        other => other.map_err(|e| fault(e, bytes))?,
+    }
+}
+
+/// The lines of a whole head, names in lower case.
+pub(super) fn lines(head: &[u8]) -> Vec<(String, String)> {
+    let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
+    let texts = |headers: &[httparse::Header<'_>]| {
+        let text = |h: &httparse::Header<'_>| (h.name.to_ascii_lowercase(), text(h.value));
+        headers.iter().map(text).collect()
+    };
+    let mut response = httparse::Response::new(&mut usual);
+    match config().parse_response(&mut response, head) {
+        Ok(_) => texts(response.headers),
+        Err(_) => {
+            let mut most = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
+            let mut response = httparse::Response::new(&mut most);
+            // It has been read before: what cannot be read now is not there.
+            let read = config().parse_response(&mut response, head);
+            read.map_or_else(|_| Vec::new(), |_| texts(response.headers))
+        }
+    }
+}
+
+fn config() -> httparse::ParserConfig {
+    let mut config = httparse::ParserConfig::default();
+    config
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true);
+    config
+}
+
+#[cold]
+fn fault(error: httparse::Error, bytes: &[u8]) -> ProtocolFault {
+    match error {
+        _ if is_http2(bytes) => ProtocolFault::Http2,
+        _ if is_tls_alert(bytes) => ProtocolFault::Tls,
+        httparse::Error::Status | httparse::Error::Version | httparse::Error::Token => {
+            status_line(bytes)
+        }
+        httparse::Error::TooManyHeaders => ProtocolFault::HeadTooLarge,
+        _ => ProtocolFault::Header,
+    }
+}
+
+/// What is wrong with a status line.
+fn status_line(bytes: &[u8]) -> ProtocolFault {
+    match bytes.strip_prefix(b"HTTP/") {
+        None => ProtocolFault::StatusLine,
+        Some([b'1', b'.', b'0' | b'1', b' ', ..]) => ProtocolFault::Status,
+        Some(_) => ProtocolFault::Version,
+    }
+}
+
+/// A server that speaks HTTP/2 begins with its settings, or with the end of what it never understood.
+fn is_http2(bytes: &[u8]) -> bool {
+    const SETTINGS: u8 = 4;
+    const GOAWAY: u8 = 7;
+    // Length (24 bits), type, flags, stream (of both: 0).
+    match bytes {
+        [0, _, _, SETTINGS | GOAWAY, 0, stream @ ..] => stream.iter().take(4).all(|b| *b == 0),
+        _ => false,
+    }
+}
+
+/// What a server of TLS says to a request in clear.
+fn is_tls_alert(bytes: &[u8]) -> bool {
+    const ALERT: u8 = 21;
+    matches!(bytes, [ALERT, 3, 0..=4, ..])
+}
+
+type Parsed = Result<Option<Head>, ProtocolFault>;
+
+fn parse<'b>(
+    bytes: &'b [u8],
+    headers: &mut [httparse::Header<'b>],
+    to_head: bool,
+    acts: bool,
+) -> Result<Parsed, httparse::Error> {
+    let mut response = httparse::Response::new(headers);
+    let httparse::Status::Complete(length) = config().parse_response(&mut response, bytes)? else {
+        return Ok(Ok(None));
+    };
+    // Whether it came in one piece or in many must not decide.
+    if length > MAX_HEAD {
+        return Ok(Err(ProtocolFault::HeadTooLarge));
+    }
+    let status = response.code.unwrap_or(0);
+    if status < 100 {
+        return Ok(Err(ProtocolFault::Status));
+    }
+    let interim = (100..200).contains(&status) && status != 101;
+    let mut lines = Lines {
+        keep_alive: response.version == Some(1),
+        ..Lines::default()
+    };
+    if !interim {
+        for header in response.headers.iter() {
+            if let Err(fault) = lines.take(header, status, acts) {
+                return Ok(Err(fault));
+            }
+        }
+    }
+    let body = if interim || to_head || status == 204 || status == 304 || status == 101 {
+        None
+    } else if lines.chunked {
+        Some(Framing::CHUNKED)
+    } else if lines.other_coding {
+        Some(Framing::UntilClose)
+    } else {
+        match lines.length {
+            Some(0) => None,
+            Some(length) => Some(Framing::Length(length)),
+            None => Some(Framing::UntilClose),
+        }
+    };
+    let keep_alive = lines.keep_alive && body != Some(Framing::UntilClose) && status != 101;
+    Ok(Ok(Some(Head {
+        status,
+        keep_alive,
+        length,
+        body,
+        interim,
+        notable: lines.notable.map(Rc::new),
+    })))
+}
+
+/// The header lines that decide about framing, and those that a client acts upon.
+#[derive(Default)]
+struct Lines {
+    length: Option<u64>,
+    chunked: bool,
+    other_coding: bool,
+    keep_alive: bool,
+    notable: Option<Notable>,
+}
+
+impl Lines {
+    fn take(
+        &mut self,
+        header: &httparse::Header<'_>,
+        status: u16,
+        acts: bool,
+    ) -> Result<(), ProtocolFault> {
+        let (name, value) = (header.name, header.value);
+        // Names are told apart by length first: most headers cost one comparison of a number.
+        match name.len() {
+            14 if name.eq_ignore_ascii_case("content-length") => {
+                let length = parse_length(value)?;
+                if self.length.is_some_and(|known| known != length) {
+                    return Err(ProtocolFault::Lengths);
+                }
+                self.length = Some(length);
+            }
+            17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+                let last = value
+                    .rsplit(|b| *b == b',')
+                    .next()
+                    .unwrap_or(value)
+                    .trim_ascii();
+                self.chunked = last.eq_ignore_ascii_case(b"chunked");
+                self.other_coding = !self.chunked;
+            }
+            10 if name.eq_ignore_ascii_case("connection") => {
+                for token in value.split(|b| *b == b',').map(<[u8]>::trim_ascii) {
+                    if token.eq_ignore_ascii_case(b"close") {
+                        self.keep_alive = false;
+                    } else if token.eq_ignore_ascii_case(b"keep-alive") {
+                        self.keep_alive = true;
+                    }
+                }
+            }
+            8 | 10 | 13 | 16 if acts => self.note(name, value, status),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, name: &str, value: &[u8], status: u16) {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let redirects = (300..400).contains(&status);
+        if is("content-encoding") {
+            self.notable().encoding = Some(text(value));
+        } else if is("set-cookie") {
+            self.notable().set_cookies.push(text(value));
+        } else if is("server-timing") {
+            let notable = self.notable();
+            notable.server_ms = notable.server_ms.or_else(|| server_total(&text(value)));
+        } else if redirects && is("location") {
+            self.notable().location = Some(text(value));
+        }
+    }
+
+    fn notable(&mut self) -> &mut Notable {
+        self.notable.get_or_insert_default()
+    }
+}
+
+/// Header values are bytes; like Node we read them as Latin-1 where they are not UTF-8.
+fn text(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(text) => text.to_owned(),
+        Err(_) => value.iter().map(|b| *b as char).collect(),
+    }
+}
+
+fn parse_length(value: &[u8]) -> Result<u64, ProtocolFault> {
+    let value = value.trim_ascii();
+    if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
+        return Err(ProtocolFault::ContentLength);
+    }
+    Ok(value
+        .iter()
+        .fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
+}
+
+/// What a server says that everything took: the first `total;dur=` of a `Server-Timing` header.
+fn server_total(value: &str) -> Option<f64> {
+    const TOTAL: &str = "total;dur=";
+    let at = value.to_ascii_lowercase().find(TOTAL)? + TOTAL.len();
+    let digits = value[at..]
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(value.len() - at);
+    let total: f64 = value[at..at + digits].parse().ok()?;
+    // Enough digits are no number any more, and would be the largest figure of all.
+    total.is_finite().then_some(total)
+}

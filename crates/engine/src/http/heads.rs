@@ -1,0 +1,203 @@
+//! The heads that a worker has seen last. A server's heads are the same from answer to answer but for the date, so they are
+//! remembered: a head that is known costs a comparison instead of a parse. Where they all differ nothing is gained by remembering
+//! them, and hardly any is.
+
+use measure::outcome::ProtocolFault;
+
+use super::head::{self, Head};
+
+/// The heads that a worker has seen last.
+#[derive(Debug, Default)]
+pub struct Heads {
+    known: Vec<Known>,
+    next: usize,
+    /// Heads in a row that were not known.
+    unknown: u32,
+    /// Whether headers that a client acts upon are read.
+    acts: bool,
+    /// The length of the last body, if it was told.
+    last_body: u64,
+    last_head: usize,
+}
+
+#[derive(Debug)]
+struct Known {
+    bytes: Vec<u8>,
+    /// Where the date stands, which may differ.
+    date: std::ops::Range<usize>,
+    head: Head,
+}
+
+/// So many different heads are remembered: a few lengths of a short body.
+const KNOWN: usize = 4;
+/// After so many unknown heads in a row only each of so many is remembered.
+const IN_VAIN: u32 = 32;
+/// The date's length in every answer that has one.
+const DATE: usize = 29;
+
+impl Heads {
+    /// For a client that acts upon headers: cookies, redirects, encodings.
+    #[must_use]
+    pub fn acted_upon() -> Heads {
+        Heads {
+            acts: true,
+            ..Heads::default()
+        }
+    }
+
+    /// What the head at the beginning of these bytes says; none: it is not complete.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        to_head: bool,
+    ) -> Result<Option<Head>, ProtocolFault> {
+        if !to_head && let Some(known) = self.known.iter().find(|known| known.is_head_of(bytes)) {
+            self.unknown = 0;
+            return Ok(Some(known.head.clone()));
+        }
+        let head = head::read(bytes, to_head, self.acts)?;
+        if let Some(head) = &head
+            && !to_head
+            && !head.interim
+        {
+            self.unknown += 1;
+            if self.unknown <= IN_VAIN || self.unknown.is_multiple_of(IN_VAIN) {
+                self.remember(&bytes[..head.length], head);
+            }
+        }
+        Ok(head)
+    }
+
+    /// A head has been read, behind which a body of so many bytes comes.
+    #[inline]
+    pub(super) fn seen(&mut self, head: usize, body: u64) {
+        (self.last_head, self.last_body) = (head, body);
+    }
+
+    #[cold]
+    fn remember(&mut self, bytes: &[u8], head: &Head) {
+        let known = Known {
+            date: date_in(bytes),
+            bytes: bytes.to_vec(),
+            head: head.clone(),
+        };
+        if self.known.len() < KNOWN {
+            self.known.push(known);
+        } else {
+            self.known[self.next] = known;
+            self.next = (self.next + 1) % KNOWN;
+        }
+    }
+
+    /// How much to ask for first, where a long body is to be expected behind the head that nobody wants copied.
+    #[must_use]
+    pub fn first_read(&self) -> Option<usize> {
+        (self.last_body >= DISCARD).then_some(self.last_head + 64)
+    }
+}
+
+/// A body of which so much is still to come is worth a call of its own.
+pub(super) const DISCARD: u64 = 16 << 10;
+
+impl Known {
+    #[inline]
+    fn is_head_of(&self, bytes: &[u8]) -> bool {
+        let length = self.bytes.len();
+        if bytes.len() < length {
+            return false;
+        }
+        let (date, bytes) = (self.date.clone(), &bytes[..length]);
+        // The date differs once a second: the rest is compared around it.
+        bytes[date.end..] == self.bytes[date.end..]
+            && bytes[..date.start] == self.bytes[..date.start]
+            && (bytes[date.clone()] == self.bytes[date.clone()]
+                || !bytes[date].iter().any(|b| matches!(b, b'\r' | b'\n')))
+    }
+}
+
+/// Where the value of `Date` stands in a head; an empty place at its end where there is none.
+fn date_in(head: &[u8]) -> std::ops::Range<usize> {
+    let mut at = 0;
+    for line in head.split_inclusive(|b| *b == b'\n') {
+        if line.len() > 6 + DATE && line[..6].eq_ignore_ascii_case(b"date: ") {
+            return at + 6..at + 6 + DATE;
+        }
+        at += line.len();
+    }
+    head.len()..head.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(date: &str, body: &str) -> Vec<u8> {
+        format!(
+            "HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes()
+    }
+
+    const MONDAY: &str = "Mon, 01 Jan 2024 00:00:00 GMT";
+    const TUESDAY: &str = "Tue, 02 Jan 2024 00:00:00 GMT";
+
+    #[test]
+    fn a_known_head_is_known_by_everything_but_its_date() {
+        let mut heads = Heads::default();
+        let status = |heads: &mut Heads, bytes: &[u8]| {
+            let read = heads.read(bytes, false);
+            read.map(|head| head.map(|head| head.status))
+        };
+        assert_eq!(status(&mut heads, &answer(MONDAY, "x")), Ok(Some(200)));
+        assert_eq!(status(&mut heads, &answer(TUESDAY, "x")), Ok(Some(200)));
+        assert_eq!(heads.known.len(), 1);
+        // A head that is cut inside of what is known is not complete; another length is another head.
+        assert_eq!(status(&mut heads, &answer(MONDAY, "x")[..40]), Ok(None));
+        assert_eq!(status(&mut heads, &answer(MONDAY, "xy")), Ok(Some(200)));
+        assert_eq!(heads.known.len(), 2);
+        // What stands in the date's place must be a value.
+        let mut odd = answer(MONDAY, "x");
+        odd[23..27].copy_from_slice(b"\r\n\r\n");
+        let length = heads.read(&odd, false).map(|head| head.map(|h| h.length));
+        assert_eq!(length, Ok(Some(27)));
+    }
+
+    #[test]
+    fn heads_that_always_differ_are_hardly_remembered() {
+        let mut heads = Heads::default();
+        let tagged = |tag: u32| format!("HTTP/1.1 204 No\r\nETag: {tag}\r\n\r\n").into_bytes();
+        for tag in 0..IN_VAIN + 1 {
+            heads.read(&tagged(tag), false).expect("a head");
+        }
+        let remembers =
+            |heads: &Heads, tag| heads.known.iter().any(|known| known.bytes == tagged(tag));
+        assert!(remembers(&heads, IN_VAIN - 1) && !remembers(&heads, IN_VAIN));
+        // One that comes back is known, and from then on others are remembered again.
+        heads.read(&tagged(IN_VAIN - 1), false).expect("a head");
+        heads.read(&tagged(1000), false).expect("a head");
+        assert!(remembers(&heads, 1000));
+    }
+
+    #[test]
+    fn a_known_head_says_what_is_to_be_done() {
+        let mut heads = Heads::acted_upon();
+        let wire = format!(
+            "HTTP/1.1 302 Found\r\nDate: {MONDAY}\r\nSet-Cookie: a=1\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
+        );
+        for date in [MONDAY, TUESDAY] {
+            let wire = wire.replace(MONDAY, date);
+            let head = heads
+                .read(wire.as_bytes(), false)
+                .expect("HTTP")
+                .expect("whole");
+            let notable = head.notable.expect("headers to act upon");
+            assert_eq!(notable.set_cookies, ["a=1"]);
+            assert_eq!(notable.location.as_deref(), Some("/x"));
+        }
+        assert_eq!(heads.known.len(), 1);
+        let head = Heads::default().read(wire.as_bytes(), false).expect("HTTP");
+        assert_eq!(head.expect("whole").notable, None);
+    }
+}
