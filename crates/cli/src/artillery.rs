@@ -6,12 +6,10 @@ use std::{
     sync::Arc,
 };
 
+use door_artillery::Accumulator;
 use engine::{Line, Options, Prepared};
 use formats::{ErrorKind, Inputs, LoadErrors};
-use measure::{
-    Interval,
-    door::{ArtilleryDoor, Door as Accumulator},
-};
+use measure::{Interval, accumulator};
 use plan::{
     Note, Plan,
     plugins::Print,
@@ -416,8 +414,8 @@ fn books(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<plan::Pro
         .collect();
     let apdex_ms = plan.plugins.apdex_ms;
     let extended = plan.plugins.extended_metrics;
-    Ok(Arc::new(move || -> Box<dyn Accumulator> {
-        let door = ArtilleryDoor::new(scenarios.clone(), endpoints.clone(), apdex_ms);
+    Ok(Arc::new(move || -> Box<dyn accumulator::Accumulator> {
+        let door = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
         Box::new(door.namespace(&naming.namespace).extended(extended))
     }))
 }

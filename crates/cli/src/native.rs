@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use analysis::page::Page;
 use engine::{Line, Options, RunError, StopHandle};
 use formats::{Inputs, LoadErrors, UrlOptions};
-use measure::{Interval, door::DoorPart};
+use measure::{Interval, accumulator::Tally};
 use plan::{
     Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria,
     criteria::{Metric, Stat},
@@ -508,14 +508,14 @@ impl Door for Native {
 /// Shows progress, and keeps the figures that a script's `done` is given.
 struct Shows {
     progress: Progress,
-    part: DoorPart,
+    part: Tally,
 }
 
 impl Shows {
     fn new() -> Shows {
         Shows {
             progress: Progress::new(),
-            part: DoorPart::default(),
+            part: Tally::default(),
         }
     }
 }

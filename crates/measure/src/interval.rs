@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{LabelId, Sample, Slot, door::DoorPart, label, sample::Ended};
+use crate::{LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
 
 /// What one worker counted in one interval.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Snapshot {
     /// Run-wide figures.
     pub run: RunPart,
     /// The front door's own figures.
-    pub door: DoorPart,
+    pub door: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
     /// From when on no more arrivals were wanted, if the run was told to end.
@@ -139,7 +139,7 @@ pub struct Interval {
     /// Run-wide figures.
     pub run: RunPart,
     /// The front door's own figures.
-    pub door: DoorPart,
+    pub door: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
 }

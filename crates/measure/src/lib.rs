@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accumulator;
 pub mod confidence;
 pub mod cuts;
 pub mod door;
@@ -17,7 +18,6 @@ pub mod outcome;
 pub mod packed;
 pub mod recorder;
 pub mod sample;
-pub mod sketch;
 pub mod slot;
 pub mod summary;
 mod tls_fault;

@@ -5,8 +5,8 @@
 
 use crate::{
     Kind, LabelId, Outcome, Sample, Slot,
+    accumulator::{Accumulator, Event},
     cuts::Cuts,
-    door::{Door, DoorEvent},
     interval::{FirstSeen, RunPart, Snapshot},
     label,
     sample::{Ended, Intended},
@@ -24,7 +24,7 @@ pub struct Recorder {
     other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures of the interval under way, open to the worker.
     pub run: RunPart,
-    door: Option<Box<dyn Door>>,
+    door: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
     /// (label, how it ended) of every first sample already taken.
     seen: Vec<(LabelId, Ended)>,
@@ -35,7 +35,12 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder for so many labels, whose first interval begins at 0.
     #[must_use]
-    pub fn new(worker: usize, cuts: Cuts, labels: usize, door: Option<Box<dyn Door>>) -> Recorder {
+    pub fn new(
+        worker: usize,
+        cuts: Cuts,
+        labels: usize,
+        door: Option<Box<dyn Accumulator>>,
+    ) -> Recorder {
         let (next_cut, phase) = (cuts.next_after(0), cuts.phase_at(0));
         let mut slots = Vec::new();
         slots.resize_with(labels.max(2), Slot::default);
@@ -208,7 +213,7 @@ impl Recorder {
 
     /// Tells the front door's accumulator, if there is one.
     #[inline]
-    pub fn door(&mut self, now_ns: u64, event: &DoorEvent<'_>) {
+    pub fn door(&mut self, now_ns: u64, event: &Event<'_>) {
         if self.door.is_some() {
             self.advance(now_ns);
             let wall_ns = self.cuts.wall_ns(now_ns);

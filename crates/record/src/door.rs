@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use measure::{
-    door::{Counts, DoorPart},
-    sketch::Sketch,
-};
+use measure::accumulator::{Counts, Sketch, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
@@ -39,7 +36,7 @@ struct SketchLine {
 
 impl DoorLine {
     /// The line of an interval, without secrets. Names that become the same are added up.
-    pub(super) fn of(index: u64, part: &DoorPart, redactor: &Redactor) -> DoorLine {
+    pub(super) fn of(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
         let named = |name: &String| redactor.text(name);
         let sketches = renamed(&part.sketches, named, |a, b| a.merge(&b));
         DoorLine {
@@ -59,8 +56,8 @@ impl DoorLine {
         }
     }
 
-    pub(super) fn part(self) -> DoorPart {
-        DoorPart {
+    pub(super) fn part(self) -> Tally {
+        Tally {
             counters: self.counters,
             firsts: self.firsts,
             lasts: self.lasts,

@@ -10,8 +10,8 @@ use std::{
 use crate::history::History;
 use measure::{
     Kind, Label, LabelId, Labels, Outcome,
+    accumulator::Tally,
     confidence::Windows,
-    door::DoorPart,
     label::{self, Group},
     summary::Times,
 };
@@ -247,8 +247,8 @@ impl Run {
 
     /// The front door's own figures, by interval; only finished intervals.
     #[must_use]
-    pub fn door_parts(&self) -> BTreeMap<u64, DoorPart> {
-        let mut parts: BTreeMap<u64, DoorPart> = BTreeMap::new();
+    pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
+        let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
         for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
             for line in things::<DoorLine>(&dir.join("door.jsonl")).0 {

@@ -15,9 +15,9 @@ use std::{
 };
 
 use analysis::summary::Summary;
+use door_wrk::{Accumulator, Settings};
 use engine::{Options, RunError, StopHandle, run::DoorMaker};
 use formats::wrk::{Command, Persona};
-use measure::door::{WrkDoor, WrkSettings};
 use plan::units::MILLISECOND;
 use record::{Run, units};
 use report::wrk::{Goodput, Latency, Spectrum, Statistics, WrkReport};
@@ -192,7 +192,7 @@ fn last_line(line: Refusal) -> u8 {
 
 /// wrk's books for each thread.
 pub fn books(command: &Command) -> DoorMaker {
-    let settings = WrkSettings {
+    let settings = Settings {
         paced: command.persona == Persona::Wrk2,
         threads: command.threads,
         connections: command.connections,
@@ -206,7 +206,7 @@ pub fn books(command: &Command) -> DoorMaker {
     Arc::new(move || {
         // Which thread has which number does not matter; that they differ does.
         let number = threads.fetch_add(1, Ordering::Relaxed);
-        Box::new(WrkDoor::new(settings, number))
+        Box::new(Accumulator::new(settings, number))
     })
 }
 

@@ -3,7 +3,7 @@
 
 use engine::Line;
 use formats::wrk::Command;
-use measure::{Interval, door::DoorPart};
+use measure::{Interval, accumulator::Tally};
 use record::Run;
 use script::lua;
 
@@ -15,7 +15,7 @@ use crate::log;
 pub struct Screen<'a> {
     command: &'a Command,
     /// wrk's figures so far.
-    pub part: DoorPart,
+    pub part: Tally,
 }
 
 impl<'a> Screen<'a> {
@@ -23,7 +23,7 @@ impl<'a> Screen<'a> {
     pub fn new(command: &'a Command) -> Screen<'a> {
         Screen {
             command,
-            part: DoorPart::default(),
+            part: Tally::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The file that `-o` names: one object with the aggregate and every period, in the original's order of keys.
 
-use measure::sketch::Sketch;
+use measure::accumulator::Sketch;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -1,6 +1,6 @@
 //! The metrics of a stretch of time by name: counters, the request rate, and the statistics of each histogram.
 
-use measure::{door::DoorPart, sketch::Sketch};
+use measure::accumulator::{Sketch, Tally};
 
 use super::number::rounded;
 
@@ -10,7 +10,7 @@ const REQUEST_RATE: &str = "http.request_rate";
 
 /// The metrics of a stretch of time.
 pub(super) struct Metrics<'a> {
-    part: &'a DoorPart,
+    part: &'a Tally,
 }
 
 /// One metric.
@@ -21,7 +21,7 @@ pub(super) enum Metric<'a> {
 }
 
 impl<'a> Metrics<'a> {
-    pub(super) fn of(part: &'a DoorPart) -> Metrics<'a> {
+    pub(super) fn of(part: &'a Tally) -> Metrics<'a> {
         Metrics { part }
     }
 

@@ -12,7 +12,7 @@ mod rerender;
 mod test_run_id;
 mod zone;
 
-use measure::{Interval, door::DoorPart};
+use measure::{Interval, accumulator::Tally};
 use plan::plugins::Plugins;
 
 pub use checks::Outcome;
@@ -135,7 +135,7 @@ impl Console {
         let mut console = Console::new(&run.manifest, zone, options);
         let mut text = console.begin();
         let doors = run.door_parts();
-        let empty = DoorPart::default();
+        let empty = Tally::default();
         for (index, row) in &run.totals.rows {
             text.push_str(&console.take(row.span, doors.get(index).unwrap_or(&empty)));
         }
@@ -149,7 +149,7 @@ impl Console {
         (console, text)
     }
 
-    fn take(&mut self, span: (u64, u64), door: &DoorPart) -> String {
+    fn take(&mut self, span: (u64, u64), door: &Tally) -> String {
         let mut text = String::new();
         for (i, phase) in self.phases.iter().enumerate() {
             if i > 0 && (span.0 < phase.start_ns && phase.start_ns <= span.1) {

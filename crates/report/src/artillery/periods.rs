@@ -1,7 +1,7 @@
 //! Periods: ten seconds of wall-clock time each, aligned to whole tens, merged from intervals. The first and the last are
 //! usually partial.
 
-use measure::door::DoorPart;
+use measure::accumulator::Tally;
 
 /// Length of a period, in milliseconds.
 pub(super) const LENGTH_MS: u64 = 10_000;
@@ -11,7 +11,7 @@ pub(super) const LENGTH_MS: u64 = 10_000;
 pub(super) struct Period {
     /// Start, in milliseconds since 1970.
     pub start_ms: u64,
-    pub part: DoorPart,
+    pub part: Tally,
 }
 
 /// All periods of a run.
@@ -19,7 +19,7 @@ pub(super) struct Periods {
     wall_start_ns: u64,
     complete: Vec<Period>,
     current: Option<Period>,
-    total: DoorPart,
+    total: Tally,
 }
 
 impl Periods {
@@ -28,12 +28,12 @@ impl Periods {
             wall_start_ns,
             complete: Vec::new(),
             current: None,
-            total: DoorPart::default(),
+            total: Tally::default(),
         }
     }
 
     /// Adds an interval; gives back the periods that are complete with it. Periods in which nothing was recorded are none.
-    pub(super) fn push(&mut self, span: (u64, u64), part: &DoorPart) -> Vec<Period> {
+    pub(super) fn push(&mut self, span: (u64, u64), part: &Tally) -> Vec<Period> {
         let ms = |ns: u64| (self.wall_start_ns + ns) / 1_000_000;
         let start_ms = ms(span.0) / LENGTH_MS * LENGTH_MS;
         let is_over = ms(span.1) >= start_ms + LENGTH_MS;
@@ -49,7 +49,7 @@ impl Periods {
             self.total.merge(part.clone());
             let current = self.current.get_or_insert_with(|| Period {
                 start_ms,
-                part: DoorPart::default(),
+                part: Tally::default(),
             });
             current.part.merge(part.clone());
         }
@@ -70,7 +70,7 @@ impl Periods {
         self.complete.iter().chain(&self.current)
     }
 
-    pub(super) fn total(&self) -> &DoorPart {
+    pub(super) fn total(&self) -> &Tally {
         &self.total
     }
 }

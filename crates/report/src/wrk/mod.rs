@@ -8,7 +8,7 @@ mod spectrum;
 mod statistics;
 mod units;
 
-use measure::door::DoorPart;
+use measure::accumulator::Tally;
 
 pub use goodput::Goodput;
 use record::Run;
@@ -83,7 +83,7 @@ struct Settings {
 }
 
 impl Settings {
-    fn of(part: &DoorPart) -> Settings {
+    fn of(part: &Tally) -> Settings {
         let value = |name: &str| {
             let known = part.firsts.get(&format!("settings.{name}"));
             known.copied().unwrap_or(0)
@@ -110,7 +110,7 @@ pub fn heading(url: &str, duration_ns: u64, threads: u64, connections: u64) -> S
 
 /// The lines of the threads that found their sampling interval, in the order of the threads.
 #[must_use]
-pub fn calibrations(part: &DoorPart) -> String {
+pub fn calibrations(part: &Tally) -> String {
     let line = |(mean_us, interval_ms): &(u64, u64)| {
         format!(
             "  Thread calibration: mean lat.: {:.3}ms, rate sampling interval: {interval_ms}ms\n",
@@ -120,7 +120,7 @@ pub fn calibrations(part: &DoorPart) -> String {
     calibrations_of(part).iter().map(line).collect()
 }
 
-fn calibrations_of(part: &DoorPart) -> Vec<(u64, u64)> {
+fn calibrations_of(part: &Tally) -> Vec<(u64, u64)> {
     let pair = |(name, mean_us): (&String, &u64)| {
         let thread = name
             .strip_prefix("calibration.")?
@@ -137,7 +137,7 @@ impl WrkReport {
     /// The report of a run. The URL is the one that was typed; the record's own has no secrets.
     #[must_use]
     pub fn of(run: &Run, url: Option<&str>) -> WrkReport {
-        let mut part = DoorPart::default();
+        let mut part = Tally::default();
         for (_, one) in run.door_parts() {
             part.merge(one);
         }
@@ -148,7 +148,7 @@ impl WrkReport {
 
     /// The report of these figures.
     #[must_use]
-    pub fn from_part(mut part: DoorPart, runtime_ns: u64, url: &str) -> WrkReport {
+    pub fn from_part(mut part: Tally, runtime_ns: u64, url: &str) -> WrkReport {
         let settings = Settings::of(&part);
         let calibrations = calibrations_of(&part);
         let count = |name: &str| part.counters.get(name).copied().unwrap_or(0);
@@ -200,7 +200,7 @@ impl WrkReport {
             settings.threads,
             settings.connections,
         );
-        let mut part = DoorPart::default();
+        let mut part = Tally::default();
         for (i, (mean_us, interval_ms)) in self.calibrations.iter().enumerate() {
             part.firsts
                 .insert(format!("calibration.{i:03}.mean_us"), *mean_us);

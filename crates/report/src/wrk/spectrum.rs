@@ -1,7 +1,7 @@
 //! HdrHistogram's figures and its table of percentiles, as wrk2 prints them. Over the cells of the layout that `measure` has:
 //! 3 digits, in microseconds.
 
-use measure::{door::Counts, histogram};
+use measure::{accumulator::Counts, histogram};
 
 use super::units;
 

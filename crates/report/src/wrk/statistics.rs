@@ -1,6 +1,6 @@
 //! wrk's statistics over counts of whole numbers, as it computes them, and the correction that it applies to its latencies.
 
-use measure::door::Counts;
+use measure::accumulator::Counts;
 
 /// Figures of a distribution.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Interval, door::DoorPart, sketch::Sketch};
+use measure::{
+    Interval,
+    accumulator::{Sketch, Tally},
+};
 use plan::{Phase, Shape};
 use record::Manifest;
 use report::artillery::{Console, Options, Zone};
@@ -62,9 +65,9 @@ fn key_shown_as(shown: f64) -> i64 {
 }
 
 /// The door's figures of a period.
-fn part(period: &Value) -> DoorPart {
+fn part(period: &Value) -> Tally {
     let at = |name: &str| period[name].as_u64();
-    let mut part = DoorPart::default();
+    let mut part = Tally::default();
     for (name, n) in period["counters"].as_object().unwrap() {
         part.counters.insert(name.clone(), n.as_u64().unwrap());
     }
@@ -123,7 +126,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     };
     let mut console = Console::new(&manifest, Zone::fixed(0), options);
     let mut text = console.begin();
-    let parts: BTreeMap<u64, DoorPart> = json["intermediate"]
+    let parts: BTreeMap<u64, Tally> = json["intermediate"]
         .as_array()
         .unwrap()
         .iter()

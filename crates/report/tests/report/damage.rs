@@ -6,7 +6,7 @@ use std::{
 };
 
 use analysis::{page, summary::Summary};
-use measure::door::DoorPart;
+use measure::accumulator::Tally;
 use record::{Cut, HostSample, Run, State};
 use report::derived;
 
@@ -143,7 +143,7 @@ fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
     let mut warned = 0;
     for (i, mut interval) in intervals().into_iter().enumerate() {
         if i < 3 {
-            interval.door = DoorPart::default();
+            interval.door = Tally::default();
         }
         let warning = broken.interval(&interval, &HostSample::default());
         warned += usize::from(warning.is_some());

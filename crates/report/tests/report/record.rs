@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use measure::{Interval, door::DoorPart};
+use measure::{Interval, accumulator::Tally};
 use plan::rng::{Purpose, Rng};
 use proptest::prelude::*;
 use record::{HostSample, Manifest, Place, Run, Started, State, Writer, redact::Redactor};
@@ -243,7 +243,7 @@ fn processes_add_up() {
     let doors = |run: &Run| {
         run.door_parts()
             .into_values()
-            .fold(DoorPart::default(), |mut all, part| {
+            .fold(Tally::default(), |mut all, part| {
                 all.merge(part);
                 all
             })
@@ -378,7 +378,7 @@ fn a_run_goes_on_without_its_record() {
     let mut warnings = Vec::new();
     for (i, mut interval) in support::intervals().into_iter().enumerate() {
         if i < 3 {
-            interval.door = DoorPart::default();
+            interval.door = Tally::default();
         }
         warnings.extend(broken.interval(&interval, &HostSample::default()));
         assert!(memory.interval(&interval, &HostSample::default()).is_none());

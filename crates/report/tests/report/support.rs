@@ -1,4 +1,5 @@
-//! A run made by hand: a plan, labels, and intervals from the real recorder.
+//! A run made by hand: a plan, labels, and intervals from the real recorder. Which accumulator counts beside it, the binary says
+//! that includes this: that of a front door, or one of its own.
 
 use std::{
     fs,
@@ -7,8 +8,8 @@ use std::{
 };
 
 use measure::{
-    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample, cuts::Cuts,
-    door::ArtilleryDoor, door::DoorEvent, interval::Snapshot, label::Group, sample::Ended,
+    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample, accumulator::Event,
+    cuts::Cuts, interval::Snapshot, label::Group, sample::Ended,
 };
 use plan::{FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, criteria::parse_criterion};
 use record::{
@@ -111,22 +112,8 @@ pub fn sample(
 pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
     let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());
-    let door = ArtilleryDoor::new(
-        vec!["checkout".into()],
-        vec![
-            String::new(),
-            String::new(),
-            "/cart".into(),
-            "/order".into(),
-        ],
-        None,
-    );
-    let mut recorder = Recorder::new(
-        worker as usize,
-        cuts,
-        labels().all().len(),
-        Some(Box::new(door)),
-    );
+    let door = crate::accumulator();
+    let mut recorder = Recorder::new(worker as usize, cuts, labels().all().len(), Some(door));
     for arrival in schedule.shard(worker, of) {
         let at = arrival.intended_ns;
         recorder.advance(at);
@@ -135,7 +122,7 @@ pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
         recorder.run.in_flight.sample(1 + arrival.number % 3);
         recorder.run.cpu_ns = vec![1000];
         recorder.run.stall_ns = arrival.number;
-        recorder.door(at, &DoorEvent::UserStarted { scenario: 0 });
+        recorder.door(at, &Event::UserStarted { scenario: 0 });
         let first = sample(
             2,
             Intended::scheduled(at),
@@ -144,12 +131,12 @@ pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
             Some(200),
         );
         recorder.issued(at, 2, Intended::scheduled(at));
-        recorder.door(first.first_write_ns.unwrap(), &DoorEvent::RequestSent);
+        recorder.door(first.first_write_ns.unwrap(), &Event::RequestSent);
         recorder.sample(&first);
         let sent_wall_ns = WALL + first.first_write_ns.unwrap();
         recorder.door(
             first.done_ns,
-            &DoorEvent::Head {
+            &Event::Head {
                 step: 2,
                 status: 200,
                 sent_wall_ns,

@@ -1,6 +1,6 @@
 //! wrk's and wrk2's report, to the character.
 
-use measure::door::{Counts, DoorPart};
+use measure::accumulator::{Counts, Tally};
 use report::wrk::{Spectrum, WrkReport};
 
 const RATE_LATENCY: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-latency.txt");
@@ -8,8 +8,8 @@ const SHORT: &str =
     include_str!("../../../audit/tests/audit/golden/wrk2-short-10s-no-calibration.txt");
 const UNCORRECTED: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-u-latency.txt");
 
-fn part(paced: bool, latency: &[(u64, u64)], rate: &[(u64, u64)]) -> DoorPart {
-    let mut part = DoorPart::default();
+fn part(paced: bool, latency: &[(u64, u64)], rate: &[(u64, u64)]) -> Tally {
+    let mut part = Tally::default();
     for (name, value) in [
         ("paced", u64::from(paced)),
         ("threads", 12),
@@ -74,7 +74,7 @@ Transfer/sec:    406.89KB
     );
 }
 
-fn part_of_nothing() -> DoorPart {
+fn part_of_nothing() -> Tally {
     part(false, &[], &[])
 }
 

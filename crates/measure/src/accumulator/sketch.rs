@@ -1,4 +1,4 @@
-//! The relative-error sketch whose figures Artillery shows (a DDSketch with accuracy 0.01), for its front door only.
+//! A relative-error sketch (a DDSketch with accuracy 0.01), for accumulators whose figures are such a sketch's.
 //!
 //! Values fall into buckets of ratio 1.01/0.99; zeros are kept apart; min, max and mean are exact. No native figure is
 //! computed from it.

@@ -1,11 +1,13 @@
-//! wrk's and wrk2's books: whole microseconds, answers of each thread per 100 ms, errors by their four kinds. What the report
+//! wrk's and wrk2's figures: whole microseconds, answers of each thread per 100 ms, errors by their four kinds. What the report
 //! makes of them - the correction above all - is the renderer's business.
 //!
 //! The figures of wrk2 begin when a thread has found its sampling interval, ten seconds after the start; what came before is
 //! kept apart, because a short run has nothing else.
 
-use super::{Cells, Counts, Door, DoorEvent, DoorPart, Loss};
-use crate::Histogram;
+use measure::{
+    Histogram,
+    accumulator::{self, Cells, Counts, Event, Loss, Tally},
+};
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
@@ -19,7 +21,7 @@ const MAX_RATE: u64 = 10_000_000;
 
 /// What was asked for: kept beside the figures, for whoever renders them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WrkSettings {
+pub struct Settings {
     /// Whether it is wrk2's report.
     pub paced: bool,
     /// Threads as given.
@@ -40,8 +42,8 @@ pub struct WrkSettings {
 
 /// wrk's accumulator for one thread.
 #[derive(Debug)]
-pub struct WrkDoor {
-    settings: WrkSettings,
+pub struct Accumulator {
+    settings: Settings,
     /// The thread's number.
     thread: u64,
     counters: Counters,
@@ -125,11 +127,11 @@ impl Rate {
     }
 }
 
-impl WrkDoor {
-    /// The books of a thread.
+impl Accumulator {
+    /// The figures of a thread.
     #[must_use]
-    pub fn new(settings: WrkSettings, thread: u64) -> WrkDoor {
-        WrkDoor {
+    pub fn new(settings: Settings, thread: u64) -> Accumulator {
+        Accumulator {
             settings,
             thread,
             counters: Counters::default(),
@@ -199,7 +201,7 @@ impl WrkDoor {
     }
 
     /// What was asked for, once.
-    fn tell(&mut self, part: &mut DoorPart) {
+    fn tell(&mut self, part: &mut Tally) {
         if std::mem::replace(&mut self.told, true) {
             return;
         }
@@ -235,11 +237,11 @@ impl Paced {
     }
 }
 
-impl Door for WrkDoor {
-    fn event(&mut self, wall_ns: u64, event: &DoorEvent<'_>) {
+impl accumulator::Accumulator for Accumulator {
+    fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
         match *event {
-            DoorEvent::Begin => self.begin(wall_ns),
-            DoorEvent::Answer {
+            Event::Begin => self.begin(wall_ns),
+            Event::Answer {
                 status,
                 bytes,
                 last,
@@ -249,7 +251,7 @@ impl Door for WrkDoor {
                 self.until(wall_ns);
                 self.answer(status, bytes, last, (response_ns, service_ns));
             }
-            DoorEvent::Lost { how, bytes } => {
+            Event::Lost { how, bytes } => {
                 self.until(wall_ns);
                 self.counters.bytes += bytes;
                 let counters = &mut self.counters;
@@ -260,13 +262,13 @@ impl Door for WrkDoor {
                     Loss::Timeout => &mut counters.timeout,
                 } += 1;
             }
-            DoorEvent::End => self.until(wall_ns),
+            Event::End => self.until(wall_ns),
             _ => {}
         }
     }
 
-    fn take(&mut self) -> DoorPart {
-        let mut part = DoorPart::default();
+    fn take(&mut self) -> Tally {
+        let mut part = Tally::default();
         self.tell(&mut part);
         let counters = std::mem::take(&mut self.counters);
         for (name, n) in [
@@ -318,7 +320,7 @@ impl Door for WrkDoor {
         part
     }
 
-    fn finish(&mut self) -> DoorPart {
+    fn finish(&mut self) -> Tally {
         // A run that was too short to calibrate reports what it has.
         if let Latency::Paced(paced) = &mut self.latency {
             paced.calibrate_at = None;
@@ -334,8 +336,9 @@ fn cells_of(histogram: &Histogram) -> Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use accumulator::Accumulator as _;
 
-    const SETTINGS: WrkSettings = WrkSettings {
+    const SETTINGS: Settings = Settings {
         paced: false,
         threads: 2,
         connections: 10,
@@ -346,8 +349,8 @@ mod tests {
         per_batch: false,
     };
 
-    fn answer(last: bool, response_ns: u64, service_ns: u64) -> DoorEvent<'static> {
-        DoorEvent::Answer {
+    fn answer(last: bool, response_ns: u64, service_ns: u64) -> Event<'static> {
+        Event::Answer {
             status: 200,
             bytes: 100,
             last,
@@ -358,14 +361,14 @@ mod tests {
 
     #[test]
     fn a_batch_has_one_latency_and_late_answers_are_timeouts() {
-        let mut door = WrkDoor::new(SETTINGS, 0);
-        door.event(0, &DoorEvent::Begin);
+        let mut door = Accumulator::new(SETTINGS, 0);
+        door.event(0, &Event::Begin);
         door.event(MS, &answer(false, 0, 900 * US));
         door.event(MS, &answer(true, 0, 999_999));
         door.event(3_000 * MS, &answer(true, 0, 2_000 * MS));
         door.event(
             3_001 * MS,
-            &DoorEvent::Lost {
+            &Event::Lost {
                 how: Loss::Timeout,
                 bytes: 7,
             },
@@ -383,8 +386,8 @@ mod tests {
 
     #[test]
     fn a_stretch_without_answers_is_one_low_sample() {
-        let mut door = WrkDoor::new(SETTINGS, 0);
-        door.event(0, &DoorEvent::Begin);
+        let mut door = Accumulator::new(SETTINGS, 0);
+        door.event(0, &Event::Begin);
         for _ in 0..10 {
             door.event(50 * MS, &answer(true, 0, US));
         }
@@ -392,32 +395,32 @@ mod tests {
         for _ in 0..10 {
             door.event(950 * MS, &answer(true, 0, US));
         }
-        door.event(1_000 * MS, &DoorEvent::End);
+        door.event(1_000 * MS, &Event::End);
         assert_eq!(door.take().counts["rate"].pairs(), [(11, 1), (100, 1)]);
     }
 
     #[test]
     fn wrk2_forgets_what_came_before_its_calibration() {
-        let paced = WrkSettings {
+        let paced = Settings {
             paced: true,
             ..SETTINGS
         };
-        let mut door = WrkDoor::new(paced, 3);
-        door.event(0, &DoorEvent::Begin);
+        let mut door = Accumulator::new(paced, 3);
+        door.event(0, &Event::Begin);
         for k in 1..=100 {
             door.event(k * MS, &answer(true, 7_000 * US, 40 * US));
         }
         assert!(door.take().counts.is_empty());
         door.event(10_030 * MS, &answer(true, 2_000 * US, 50 * US));
-        door.event(11_000 * MS, &DoorEvent::End);
+        door.event(11_000 * MS, &Event::End);
         let part = door.take();
         assert_eq!(part.firsts["calibration.003.mean_us"], 7_000);
         assert_eq!(part.firsts["calibration.003.interval_ms"], 14);
         assert_eq!(part.counts["latency"].pairs(), [(2_000, 1)]);
         assert_eq!(part.counts["uncorrected"].pairs(), [(50, 1)]);
         // A short run has nothing but what came before.
-        let mut short = WrkDoor::new(paced, 0);
-        short.event(0, &DoorEvent::Begin);
+        let mut short = Accumulator::new(paced, 0);
+        short.event(0, &Event::Begin);
         short.event(MS, &answer(true, 5 * US, 4 * US));
         assert_eq!(short.finish().counts["latency"].pairs(), [(5, 1)]);
     }

@@ -1,14 +1,12 @@
-//! Artillery's books: its counters, its whole milliseconds to the headers, its sketches, under its own metric names.
+//! Artillery's figures: its counters, its whole milliseconds to the headers, its sketches, under its own metric names.
 //!
 //! Only the names of errors and endpoints are made here; layout and rounding belong to the renderer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Door, DoorEvent, DoorPart, Opening, Reason};
-use crate::{
+use measure::{
     Fault,
-    outcome::{Alert, KeptEnd, ProtocolFault, TlsFault},
-    sketch::Sketch,
+    accumulator::{self, Event, Opening, Reason, Sketch, Tally},
 };
 
 const MS: u64 = 1_000_000;
@@ -18,7 +16,7 @@ const INVALID_URL: &str = "Invalid URL - ";
 const MOST_URLS: usize = 200;
 
 /// Artillery's accumulator for one worker.
-pub struct ArtilleryDoor {
+pub struct Accumulator {
     /// Names of the scenarios, or their indices as text.
     scenarios: Vec<String>,
     /// What the figures of endpoints begin with.
@@ -32,7 +30,7 @@ pub struct ArtilleryDoor {
     /// URLs that were none, as far as they are told apart.
     urls: BTreeSet<String>,
     counts: Counts,
-    part: DoorPart,
+    part: Tally,
 }
 
 /// Everything counted so often that a map by name would be felt.
@@ -103,15 +101,15 @@ impl Counts {
     }
 }
 
-impl ArtilleryDoor {
+impl Accumulator {
     /// An accumulator for scenarios of these names and endpoints by request step.
     #[must_use]
     pub fn new(
         scenarios: Vec<String>,
         endpoints: Vec<String>,
         apdex_ms: Option<f64>,
-    ) -> ArtilleryDoor {
-        ArtilleryDoor {
+    ) -> Accumulator {
+        Accumulator {
             scenarios,
             namespace: "plugins.metrics-by-endpoint".into(),
             endpoints,
@@ -119,20 +117,20 @@ impl ArtilleryDoor {
             extended: false,
             urls: BTreeSet::new(),
             counts: Counts::default(),
-            part: DoorPart::default(),
+            part: Tally::default(),
         }
     }
 
     /// Keeps the parts of each request's time too: name, connection, TLS, and all of it.
     #[must_use]
-    pub fn extended(mut self, yes: bool) -> ArtilleryDoor {
+    pub fn extended(mut self, yes: bool) -> Accumulator {
         self.extended = yes;
         self
     }
 
     /// Begins the figures of endpoints with something else.
     #[must_use]
-    pub fn namespace(mut self, namespace: &str) -> ArtilleryDoor {
+    pub fn namespace(mut self, namespace: &str) -> Accumulator {
         namespace.clone_into(&mut self.namespace);
         self
     }
@@ -197,38 +195,38 @@ struct Head<'a> {
     server_ms: Option<f64>,
 }
 
-impl Door for ArtilleryDoor {
-    fn event(&mut self, wall_ns: u64, event: &DoorEvent<'_>) {
+impl accumulator::Accumulator for Accumulator {
+    fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
         let at = wall_ns / MS;
         let counts = &mut self.counts;
         match *event {
-            DoorEvent::UserStarted { scenario } => {
+            Event::UserStarted { scenario } => {
                 let index = scenario as usize;
                 if counts.created.len() <= index {
                     counts.created.resize(index + 1, 0);
                 }
                 counts.created[index] += 1;
             }
-            DoorEvent::UserSkipped => counts.skipped += 1,
-            DoorEvent::UserCompleted { session_ns } => {
+            Event::UserSkipped => counts.skipped += 1,
+            Event::UserCompleted { session_ns } => {
                 counts.completed += 1;
                 counts.sessions.add(session_ns as f64 / MS as f64);
                 widen(&mut counts.histogram_span, at);
             }
             // Cut off because the run was stopped: neither completed nor failed, as in the original.
-            DoorEvent::UserFailed {
+            Event::UserFailed {
                 reason: Reason::Fault(Fault::Unfinished),
                 ..
             } => {}
-            DoorEvent::UserFailed { reason, step } => {
+            Event::UserFailed { reason, step } => {
                 counts.failed += 1;
                 self.error(reason, step);
             }
-            DoorEvent::RequestSent => {
+            Event::RequestSent => {
                 counts.requests += 1;
                 widen(&mut counts.rate_span, at);
             }
-            DoorEvent::Head {
+            Event::Head {
                 step,
                 status,
                 sent_wall_ns,
@@ -246,7 +244,7 @@ impl Door for ArtilleryDoor {
                 };
                 self.head(&head, at.saturating_sub(sent_wall_ns / MS) as f64);
             }
-            DoorEvent::Body {
+            Event::Body {
                 bytes,
                 total_ns,
                 last,
@@ -260,14 +258,14 @@ impl Door for ArtilleryDoor {
                     counts.apdex(total_ns, satisfied_ns);
                 }
             }
-            DoorEvent::Expected { kind, ok } => {
+            Event::Expected { kind, ok } => {
                 let counted = match counts.expected.get_mut(kind) {
                     Some(counted) => counted,
                     None => counts.expected.entry(kind.to_owned()).or_default(),
                 };
                 counted[usize::from(!ok)] += 1;
             }
-            DoorEvent::Remark { name } => {
+            Event::Remark { name } => {
                 *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
             }
             // What a batch driver has to tell.
@@ -276,7 +274,7 @@ impl Door for ArtilleryDoor {
         widen(&mut self.counts.counter_span, at);
     }
 
-    fn take(&mut self) -> DoorPart {
+    fn take(&mut self) -> Tally {
         let counts = std::mem::take(&mut self.counts);
         let mut part = std::mem::take(&mut self.part);
         let counts_of_nothing = counts.of_nothing();
@@ -360,58 +358,4 @@ fn widen(span: &mut Option<(u64, u64)>, at: u64) {
     let (first, last) = span.get_or_insert((at, at));
     *first = (*first).min(at);
     *last = (*last).max(at);
-}
-
-/// The name that Artillery's users know a fault by: mostly Node's.
-#[must_use]
-pub fn error_name(fault: Fault) -> &'static str {
-    match fault {
-        Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished => "ETIMEDOUT",
-        Fault::IdleTimeout => "ERR_SOCKET_TIMEOUT",
-        Fault::Reset
-        | Fault::ClosedEarly
-        | Fault::Kept(KeptEnd::Reset | KeptEnd::Closed)
-        | Fault::Other
-        | Fault::Declared => "ECONNRESET",
-        Fault::BrokenPipe | Fault::Kept(KeptEnd::BrokenPipe) => "EPIPE",
-        Fault::Refused => "ECONNREFUSED",
-        Fault::Unreachable => "EHOSTUNREACH",
-        Fault::DnsNotFound => "ENOTFOUND",
-        Fault::DnsAgain => "EAI_AGAIN",
-        Fault::Tls(TlsFault::UnknownIssuer) => "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-        Fault::Tls(TlsFault::SelfSigned) => "DEPTH_ZERO_SELF_SIGNED_CERT",
-        Fault::Tls(TlsFault::SelfSignedInChain) => "SELF_SIGNED_CERT_IN_CHAIN",
-        Fault::Tls(TlsFault::Expired) => "CERT_HAS_EXPIRED",
-        Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
-        Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
-        Fault::Tls(TlsFault::Closed) => "ECONNRESET",
-        // The only one that comes when the client has taken the handshake for complete.
-        Fault::Tls(TlsFault::Alert(Alert::CertificateRequired)) => {
-            "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"
-        }
-        Fault::Tls(_) => "EPROTO",
-        Fault::Protocol(ProtocolFault::StatusLine) => "HPE_INVALID_CONSTANT",
-        Fault::Protocol(ProtocolFault::Version) => "HPE_INVALID_VERSION",
-        Fault::Protocol(ProtocolFault::Status) => "HPE_INVALID_STATUS",
-        Fault::Protocol(ProtocolFault::Lengths) => "HPE_UNEXPECTED_CONTENT_LENGTH",
-        Fault::Protocol(ProtocolFault::ChunkEnd) => "HPE_STRICT",
-        Fault::Protocol(ProtocolFault::Header) => "HPE_INVALID_HEADER_TOKEN",
-        Fault::Protocol(ProtocolFault::HeadTooLarge) => "HPE_HEADER_OVERFLOW",
-        Fault::Protocol(ProtocolFault::ContentLength) => "HPE_INVALID_CONTENT_LENGTH",
-        Fault::Protocol(ProtocolFault::ChunkSize) => "HPE_INVALID_CHUNK_SIZE",
-        Fault::Protocol(ProtocolFault::Trailing | ProtocolFault::Http2 | ProtocolFault::Tls) => {
-            "HPE_INVALID_CONSTANT"
-        }
-        Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
-        // Artillery keeps whatever comes; nothing of its own has this name.
-        Fault::BodyTooLarge => "EMSGSIZE",
-        Fault::Proxy => "ERR_PROXY_CONNECT",
-        Fault::BadEncoding => "ERR_READING_RESPONSE_STREAM",
-        Fault::NoDescriptors => "EMFILE",
-        Fault::NoPorts => "EADDRNOTAVAIL",
-        Fault::BadUrl => "ERR_INVALID_URL",
-        // Only where somebody has fixed the list of hosts; nothing of Artillery's own has this name.
-        Fault::HostNotAllowed => "host not allowed",
-        Fault::OutOfMemory => "ENOMEM",
-    }
 }

@@ -1,23 +1,11 @@
-//! The accumulators of front doors whose figures have another definition than ours. They hear of the same events, keep
-//! their own books, and hand them over once per interval as a bag of named figures that merge by themselves.
-//!
-//! Only that door's renderer reads them; no native figure is computed from them.
+//! What the drivers tell an accumulator: events of virtual users, requests and answers, in nobody's words. What they are called
+//! in a report, and which of them are counted, is the accumulator's business.
 
-mod artillery;
-mod counts;
-mod wrk;
+use crate::Fault;
 
-use std::collections::BTreeMap;
-
-pub use artillery::{ArtilleryDoor, error_name};
-pub use counts::{Cells, Counts};
-pub use wrk::{WrkDoor, WrkSettings};
-
-use crate::{Fault, sketch::Sketch};
-
-/// What a front door's accumulator hears of.
+/// Something that happened.
 #[derive(Debug, Clone, Copy)]
-pub enum DoorEvent<'a> {
+pub enum Event<'a> {
     /// A virtual user began.
     UserStarted {
         /// Index of its scenario.
@@ -136,76 +124,4 @@ pub enum Reason<'a> {
     Capture,
     /// An error by name: a declared one, an invalid think time or URL.
     Named(&'a str),
-}
-
-impl Reason<'_> {
-    /// The name that Artillery's users know it by.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Reason::Fault(fault) => error_name(*fault),
-            Reason::Capture => "Failed capture or match",
-            Reason::Named(name) => name,
-        }
-    }
-}
-
-/// The accumulator of a front door, one per worker.
-pub trait Door: Send {
-    /// Hears of an event; the moment is wall-clock nanoseconds since 1970.
-    fn event(&mut self, wall_ns: u64, event: &DoorEvent<'_>);
-    /// Hands over what was counted since the last call.
-    fn take(&mut self) -> DoorPart;
-    /// The same for the last time.
-    fn finish(&mut self) -> DoorPart {
-        self.take()
-    }
-}
-
-/// Named figures that merge by themselves.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct DoorPart {
-    /// Added up.
-    pub counters: BTreeMap<String, u64>,
-    /// The smallest is kept.
-    pub firsts: BTreeMap<String, u64>,
-    /// The largest is kept.
-    pub lasts: BTreeMap<String, u64>,
-    /// Merged.
-    pub sketches: BTreeMap<String, Sketch>,
-    /// Added up by value.
-    pub counts: BTreeMap<String, Counts>,
-}
-
-impl DoorPart {
-    /// Whether there is nothing in it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.counters.is_empty()
-            && self.firsts.is_empty()
-            && self.lasts.is_empty()
-            && self.sketches.is_empty()
-            && self.counts.is_empty()
-    }
-
-    /// Adds another part.
-    pub fn merge(&mut self, other: DoorPart) {
-        for (name, n) in other.counters {
-            *self.counters.entry(name).or_default() += n;
-        }
-        for (name, at) in other.firsts {
-            let mine = self.firsts.entry(name).or_insert(at);
-            *mine = at.min(*mine);
-        }
-        for (name, at) in other.lasts {
-            let mine = self.lasts.entry(name).or_insert(at);
-            *mine = at.max(*mine);
-        }
-        for (name, sketch) in other.sketches {
-            self.sketches.entry(name).or_default().merge(&sketch);
-        }
-        for (name, counts) in other.counts {
-            self.counts.entry(name).or_default().merge(&counts);
-        }
-    }
 }

@@ -1,0 +1,7 @@
+//! wrk's front door, and wrk2's: their figures, counted beside ours.
+
+#![forbid(unsafe_code)]
+
+mod accumulator;
+
+pub use accumulator::{Accumulator, Settings};
