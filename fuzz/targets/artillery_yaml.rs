@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(plan) = formats::artillery::translate_text("fuzz.yml", text) {
+    if let Ok(plan) = door_artillery::translate_text("fuzz.yml", text) {
         let _ = plan.problems();
     }
 });

@@ -6,9 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use door_artillery::Accumulator;
+use door_artillery::{
+    Accumulator,
+    print::{self, Console, Zone, error_text, judged_text, test_run_id},
+};
 use engine::{Line, Options, Prepared};
-use formats::{ErrorKind, Inputs, LoadErrors};
+use formats::{Inputs, LoadErrors};
 use measure::{Interval, accumulator};
 use plan::{
     Note, Plan,
@@ -16,7 +19,6 @@ use plan::{
     rng::{Purpose, Rng},
 };
 use record::Run;
-use report::artillery::{Console, Zone, error_text, judged_text, test_run_id};
 
 use session::{
     Door, Ended, Job, NotRun, Observer, Outcome, SharedVoice, exit, exports, inputs, live, memory,
@@ -56,12 +58,7 @@ pub fn command(door: args::ArtilleryDoor) -> u8 {
 /// What a run behind this door printed, from its record.
 #[must_use]
 pub fn again(run: &Run) -> String {
-    Console::replay(
-        run,
-        Zone::of_machine(),
-        report::artillery::Options::default(),
-    )
-    .1
+    Console::replay(run, Zone::of_machine(), print::Options::default()).1
 }
 
 fn run(args: &ArtilleryRun) -> u8 {
@@ -75,7 +72,7 @@ fn run(args: &ArtilleryRun) -> u8 {
     };
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
-        let mut plan = formats::artillery::load(&inputs(args, environment, test_id))?;
+        let mut plan = door_artillery::load(&inputs(args, environment, test_id))?;
         // What Artillery would show in its service, the record shows.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
@@ -106,7 +103,7 @@ fn run_quick(args: &ArtilleryQuick) -> u8 {
             test_id: test_id.to_owned(),
             ..Inputs::default()
         };
-        formats::artillery::load_text(&inputs, "quick.json", &script)
+        door_artillery::load_text(&inputs, "quick.json", &script)
     })
 }
 
@@ -197,27 +194,18 @@ fn refused(errors: &LoadErrors) -> u8 {
     warnings
         .filter(|note| note.text.starts_with("WARNING"))
         .for_each(tell_note);
-    match &errors.kind {
-        ErrorKind::Validation(message) => {
-            log::out(&format!("Scenario validation error: {message}\n"));
-            // The original does not say where.
-            errors.problems.iter().for_each(log::error);
-            FAILED
-        }
-        ErrorKind::NoTarget => {
-            log::say("Error: No target specified and no environment chosen");
-            FAILED
-        }
-        ErrorKind::Worker(message) => {
-            log::out(&format!("worker error, id: 1 {message}\n"));
-            errors.problems.iter().for_each(log::error);
-            WORKER_DIED
-        }
-        ErrorKind::Refused => {
-            errors.problems.iter().for_each(log::error);
-            FAILED
-        }
+    let Some(original) = &errors.original else {
+        errors.problems.iter().for_each(log::error);
+        return FAILED;
+    };
+    log::out(&original.out);
+    if !original.err.is_empty() {
+        log::say(&original.err);
     }
+    if original.explained {
+        errors.problems.iter().for_each(log::error);
+    }
+    original.code
 }
 
 fn carry_out(
@@ -381,9 +369,9 @@ fn new_console(run: &Run) -> Console {
     Console::new(
         &run.manifest,
         Zone::of_machine(),
-        report::artillery::Options {
+        print::Options {
             width: terminal::columns(),
-            ..report::artillery::Options::default()
+            ..print::Options::default()
         },
     )
 }

@@ -7,6 +7,7 @@ mod artillery;
 mod audit;
 mod demo;
 mod doctor;
+mod doors;
 mod frame;
 mod headers;
 mod imported;

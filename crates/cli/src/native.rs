@@ -22,7 +22,7 @@ use session::{
 };
 
 use crate::{
-    args, headers,
+    args, doors, headers,
     labs::{LabProcess, NotStarted},
     log, rerender,
     terminal::Progress,
@@ -328,7 +328,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         secrets: args.secret.clone(),
         ..Inputs::default()
     };
-    let mut plan = formats::load(&inputs)?;
+    let mut plan = formats::load(&inputs, &doors::READERS)?;
     headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;

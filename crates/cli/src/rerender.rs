@@ -105,7 +105,7 @@ fn exports(args: &args::Report) -> Result<Exports, String> {
 /// Where the run differs on purpose from what Artillery would have done.
 fn differences() -> String {
     let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
-    for difference in formats::artillery::differences::DIFFERENCES {
+    for difference in door_artillery::read::differences::DIFFERENCES {
         let line = format!(
             "  {}: {} there, {} here\n",
             difference.topic, difference.original, difference.ours

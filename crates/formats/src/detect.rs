@@ -1,68 +1,139 @@
-//! Which reader a file belongs to, by its content where that tells, else by its name.
+//! Which reader a file belongs to: by its name where that tells, else by its content. What each reader's files look like, the
+//! readers say; there may be any number of them.
 
 use std::path::Path;
 
-use crate::document::{self, Dialect, Node};
+use plan::{Plan, Template};
 
-/// The kinds of test files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A plan whose first key is `loadline`.
-    Native,
-    /// A mapping with `scenarios` or `config`.
-    Artillery,
-    /// A Python file.
-    Locust,
-    /// A Lua script for wrk.
-    WrkLua,
+use crate::{
+    Inputs, LoadErrors,
+    document::{self, Dialect, Document, Node, SyntaxError},
+    files,
+};
+
+/// Reads one kind of test files.
+pub trait Reader: Sync {
+    /// By what a user tells its files, as a part of a sentence: `a native plan begins with …`.
+    fn reads(&self) -> &'static str;
+
+    /// Ends of names that are its own, whatever the file holds.
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a file is one of its own, by its content.
+    fn detects(&self, file: &Sample<'_>) -> bool {
+        let _ = file;
+        false
+    }
+
+    /// Makes a plan of its files.
+    ///
+    /// # Errors
+    /// Every problem, each with its place.
+    fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors>;
+
+    /// What requests say of their client where a test file of this kind does not set it.
+    fn user_agents(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
-/// What a file is, from its name and text.
+/// What a reader sees of a file that may be its own.
+pub struct Sample<'a> {
+    suffix: String,
+    text: &'a str,
+    document: Result<Document, SyntaxError>,
+}
+
+impl<'a> Sample<'a> {
+    fn of(path: &Path, text: &'a str) -> Sample<'a> {
+        Sample {
+            suffix: suffix(path),
+            text,
+            document: document::parse(0, text, Dialect::Core),
+        }
+    }
+
+    /// Its tree; none of an empty file, or one that is neither YAML nor JSON.
+    #[must_use]
+    pub fn root(&self) -> Option<&Node> {
+        self.document.as_ref().ok()?.root.as_ref()
+    }
+
+    /// Whether it is neither YAML nor JSON.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.document.is_err()
+    }
+
+    /// Whether its name ends in one of these.
+    #[must_use]
+    pub fn has_suffix(&self, suffixes: &[&str]) -> bool {
+        suffixes.contains(&self.suffix.as_str())
+    }
+
+    /// Its first word that is no comment, without quotes: a key, even where the rest is broken.
+    #[must_use]
+    pub fn first_word(&self) -> &str {
+        let mut lines = self.text.lines().map(str::trim);
+        let line = lines.find(|line| !line.is_empty() && !line.starts_with('#') && *line != "---");
+        line.and_then(|line| line.split(':').next())
+            .unwrap_or_default()
+            .trim_matches(['{', '"', '\'', ' '])
+    }
+}
+
+fn suffix(path: &Path) -> String {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    suffix.unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The first of these readers that the file belongs to.
 ///
 /// # Errors
-/// One line that names the kinds, if it is none of them.
-pub fn detect(path: &Path, text: &str) -> Result<Kind, String> {
-    let suffix = path
-        .extension()
-        .and_then(|suffix| suffix.to_str())
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    match suffix.as_str() {
-        "py" => return Ok(Kind::Locust),
-        "lua" => return Ok(Kind::WrkLua),
-        _ => {}
+/// One line that says what each of them reads, if it belongs to none.
+pub fn detect<'r>(
+    path: &Path,
+    text: &str,
+    readers: &[&'r dyn Reader],
+) -> Result<&'r dyn Reader, String> {
+    let suffix = suffix(path);
+    let named = |reader: &&&dyn Reader| reader.suffixes().contains(&suffix.as_str());
+    if let Some(reader) = readers.iter().find(named) {
+        return Ok(*reader);
     }
-    let is_yaml = matches!(suffix.as_str(), "yml" | "yaml" | "json");
-    match document::parse(0, text, Dialect::Core) {
-        Ok(document) => by_keys(document.root.as_ref()),
-        // What is broken still goes to the reader that it was meant for, because that one says where.
-        Err(_) if first_word(text) == "loadline" => Some(Kind::Native),
-        Err(_) if is_yaml => Some(Kind::Artillery),
-        Err(_) => None,
-    }
-    .ok_or_else(|| {
+    let file = Sample::of(path, text);
+    let found = readers.iter().find(|reader| reader.detects(&file));
+    found.copied().ok_or_else(|| {
+        let known: Vec<&str> = readers.iter().map(|reader| reader.reads()).collect();
         format!(
-            "{}: not a test that Loadline knows: a native plan begins with `loadline: 1`, an Artillery script has `config` and \
-             `scenarios`, a locustfile ends in .py, a wrk script in .lua",
-            path.display()
+            "{}: not a test that Loadline knows: {}",
+            path.display(),
+            known.join(", ")
         )
     })
 }
 
-fn by_keys(root: Option<&Node>) -> Option<Kind> {
-    let root = root?;
-    if root.entries().first()?.key == "loadline" {
-        return Some(Kind::Native);
-    }
-    (root.get("scenarios").is_some() || root.get("config").is_some()).then_some(Kind::Artillery)
+/// Loads a test file, whichever of these readers it belongs to.
+///
+/// # Errors
+/// Every problem of the file, each with its place.
+pub fn load(inputs: &Inputs, readers: &[&dyn Reader]) -> Result<Plan, LoadErrors> {
+    let Some(path) = inputs.files.first() else {
+        return Err(LoadErrors::refused("no test file was named"));
+    };
+    let bytes = files::from_disk(path)
+        .map_err(|why| LoadErrors::refused(format!("{}: {why}", path.display())))?;
+    let text = files::text(bytes)
+        .map_err(|why| LoadErrors::from(why.problem(path.display().to_string())))?;
+    let reader = detect(path, &text, readers).map_err(LoadErrors::refused)?;
+    reader.load(inputs)
 }
 
-fn first_word(text: &str) -> &str {
-    let line = text
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty() && !line.starts_with('#') && *line != "---");
-    line.and_then(|line| line.split(':').next())
-        .unwrap_or_default()
-        .trim_matches(['{', '"', '\'', ' '])
+/// Whether this is what requests say of their client where nobody sets it, behind any of these readers.
+#[must_use]
+pub fn is_usual_user_agent(value: &Template, readers: &[&dyn Reader]) -> bool {
+    let mut usual = readers.iter().flat_map(|reader| reader.user_agents());
+    usual.any(|usual| *value == Template::from(*usual))
 }

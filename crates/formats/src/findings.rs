@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use plan::{At, Note, Plan, Problem};
 
-use crate::{ErrorKind, LoadErrors, document::Mark};
+use crate::{LoadErrors, Original, document::Mark};
 
 /// The collection; one per load.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Findings {
     /// What the user is told although the plan runs.
     pub notes: Vec<Note>,
     said: HashSet<&'static str>,
-    kind: Option<ErrorKind>,
+    original: Option<Original>,
 }
 
 impl Findings {
@@ -56,12 +56,12 @@ impl Findings {
     }
 
     /// A problem that the original tool has its own words and exit code for.
-    pub fn fatal(&mut self, kind: ErrorKind, mark: Option<Mark>, message: impl Into<String>) {
+    pub fn fatal(&mut self, original: Original, mark: Option<Mark>, message: impl Into<String>) {
         self.problems.push(Problem {
             at: mark.map(|mark| self.at(mark)),
             message: message.into(),
         });
-        self.kind.get_or_insert(kind);
+        self.original.get_or_insert(original);
     }
 
     /// A note at a place; told once, however often it is found.
@@ -107,7 +107,7 @@ impl Findings {
                 Ok(plan)
             }
             _ => Err(LoadErrors {
-                kind: self.kind.unwrap_or(ErrorKind::Refused),
+                original: self.original,
                 problems: self.problems,
                 notes: self.notes,
             }),

@@ -1,4 +1,5 @@
-//! READ it: other people's test files, and our own, become a [`Plan`], or a list of every problem with its place.
+//! READ it: test files become a [`plan::Plan`], or a list of every problem with its place. Native plans and URLs are read here;
+//! other tools' files by their front doors, with what this crate offers: positioned documents, tables, templates, findings.
 //!
 //! This crate reads files (scripts, tables) and nothing else: no clock, no environment, no network. The caller hands in the
 //! environment variables, and prints what comes back.
@@ -17,67 +18,21 @@ pub mod table;
 pub mod templates;
 mod url_plan;
 
-pub mod artillery;
+mod locust;
+pub mod methods;
 pub mod native;
 pub mod wrk;
 
 use std::path::PathBuf;
 
-use plan::{Note, Plan, Problem};
+use plan::{Note, Problem};
 
-pub use detect::{Kind, detect};
+pub use detect::{Reader, Sample, detect, is_usual_user_agent, load};
+pub use locust::Locustfiles;
 pub use url_plan::{UrlOptions, url_plan};
 
 /// What our own requests say of their client where nobody sets it.
 const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
-
-/// Whether this is what requests say of their client where nobody sets it: ours, or that of the tool whose script it is.
-#[must_use]
-pub fn is_usual_user_agent(value: &plan::Template) -> bool {
-    let usual = [
-        USER_AGENT,
-        artillery::USER_AGENT,
-        artillery::CLIENT_USER_AGENT,
-    ];
-    usual
-        .iter()
-        .any(|usual| *value == plan::Template::from(*usual))
-}
-
-/// Loads a test file, whatever it is, as far as this crate reads it: native plans and Artillery scripts.
-///
-/// # Errors
-/// Every problem of the file, each with its place.
-pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
-    let refused = |message: String| LoadErrors {
-        kind: ErrorKind::Refused,
-        problems: vec![Problem::anywhere(message)],
-        notes: Vec::new(),
-    };
-    let Some(path) = inputs.files.first() else {
-        return Err(refused("no test file was named".into()));
-    };
-    let text =
-        files::from_disk(path).map_err(|why| refused(format!("{}: {why}", path.display())))?;
-    let text = files::text(text).map_err(|why| LoadErrors {
-        kind: ErrorKind::Refused,
-        problems: vec![why.problem(path.display().to_string())],
-        notes: Vec::new(),
-    })?;
-    match detect(path, &text).map_err(refused)? {
-        Kind::Native => native::load(inputs),
-        Kind::Artillery => artillery::load(inputs),
-        Kind::Locust => Err(refused(format!(
-            "{}: locustfiles are not supported yet",
-            path.display()
-        ))),
-        Kind::WrkLua => Err(refused(format!(
-            "{}: a script of wrk's runs behind `loadline wrk`, or with `loadline run {} --target URL`",
-            path.display(),
-            path.display()
-        ))),
-    }
-}
 
 /// What a load is made from: the files and options that a command line named.
 #[derive(Clone, Default)]
@@ -117,25 +72,43 @@ pub struct Inputs {
 /// Why nothing was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
-    /// Whether the original tool has its own words and exit code for the first problem.
-    pub kind: ErrorKind,
+    /// How the original tool ends at the first problem, where it has words and an exit code of its own.
+    pub original: Option<Original>,
     /// Every problem, with its place where a file is to blame.
     pub problems: Vec<Problem>,
     /// What had been noted until then.
     pub notes: Vec<Note>,
 }
 
-/// What kind of refusal it is, for a front door that speaks like the original.
+impl LoadErrors {
+    /// In our own words, and of no place in a file.
+    #[must_use]
+    pub fn refused(message: impl Into<String>) -> LoadErrors {
+        LoadErrors::from(Problem::anywhere(message.into()))
+    }
+}
+
+impl From<Problem> for LoadErrors {
+    fn from(problem: Problem) -> LoadErrors {
+        LoadErrors {
+            original: None,
+            problems: vec![problem],
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// What another tool says when it refuses a test, for a front door that speaks like it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// Unreadable, or not supported: our own words.
-    Refused,
-    /// Artillery's schema says no: `Scenario validation error: MESSAGE`, exit 1.
-    Validation(String),
-    /// `Error: No target specified and no environment chosen`, exit 1.
-    NoTarget,
-    /// Artillery's worker would have died of this error, exit 11.
-    Worker(String),
+pub struct Original {
+    /// For standard output.
+    pub out: String,
+    /// A line for standard error; empty where there is none.
+    pub err: String,
+    /// The exit code.
+    pub code: u8,
+    /// Whether our own words, with places, add something to it.
+    pub explained: bool,
 }
 
 impl std::fmt::Display for LoadErrors {

@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod artillery;
 pub mod console;
 pub mod derived;
 pub mod export;

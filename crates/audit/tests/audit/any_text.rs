@@ -12,8 +12,8 @@ const PIECES: [&str; 10] = [
     include_str!("published/medplum.txt"),
     include_str!("published/shortener.md"),
     include_str!("published/pepeunit.txt"),
-    include_str!("../../../report/tests/golden/loop-capture.json"),
-    include_str!("../../../report/tests/golden/loop-capture.out.txt"),
+    include_str!("../../../doors/artillery/tests/golden/loop-capture.json"),
+    include_str!("../../../doors/artillery/tests/golden/loop-capture.out.txt"),
 ];
 
 fn read(text: &str) {

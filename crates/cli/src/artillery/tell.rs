@@ -4,10 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use audit::{as_run, import};
-use report::{
-    artillery::{Zone, rerendered},
-    derived,
-};
+use door_artillery::print::{Zone, rerendered};
+use report::derived;
 
 use crate::{log, terminal};
 

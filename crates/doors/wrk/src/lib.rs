@@ -3,5 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod accumulator;
+mod scripts;
 
 pub use accumulator::{Accumulator, Settings};
+pub use scripts::Scripts;

@@ -8,12 +8,39 @@ mod translate;
 use plan::Plan;
 
 use crate::{
-    Inputs, LoadErrors,
+    Inputs, LoadErrors, Reader, Sample,
     document::{Dialect, Mark},
     files::{ReadFile, from_disk, from_text},
     findings::Findings,
     open,
 };
+
+/// Native plans among test files: their first key is `loadline`.
+#[derive(Debug)]
+pub struct Plans;
+
+impl Reader for Plans {
+    fn reads(&self) -> &'static str {
+        "a native plan begins with `loadline: 1`"
+    }
+
+    fn detects(&self, file: &Sample<'_>) -> bool {
+        // What is broken still goes to the reader that it was meant for, because that one says where.
+        let first = file.root().and_then(|root| root.entries().first());
+        first.is_some_and(|entry| entry.key == KEY) || file.is_broken() && file.first_word() == KEY
+    }
+
+    fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
+        load(inputs)
+    }
+
+    fn user_agents(&self) -> &'static [&'static str] {
+        &[crate::USER_AGENT]
+    }
+}
+
+/// What every plan begins with.
+const KEY: &str = "loadline";
 
 /// Loads a native plan and its tables.
 ///

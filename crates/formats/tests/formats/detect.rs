@@ -2,50 +2,69 @@
 
 use std::path::Path;
 
-use formats::{Kind, detect};
+use formats::{Inputs, LoadErrors, Locustfiles, Reader, Sample, detect, native::Plans};
+use plan::Plan;
+
+/// Takes files with a key `toy`, and all that end in `.toy`.
+struct Toys;
+
+impl Reader for Toys {
+    fn reads(&self) -> &'static str {
+        "a toy has a `toy`"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &["toy"]
+    }
+
+    fn detects(&self, file: &Sample<'_>) -> bool {
+        file.root().is_some_and(|root| root.get("toy").is_some())
+    }
+
+    fn load(&self, _: &Inputs) -> Result<Plan, LoadErrors> {
+        Err(LoadErrors::refused("toys are not for tests"))
+    }
+}
+
+const READERS: [&dyn Reader; 3] = [&Plans, &Toys, &Locustfiles];
 
 #[test]
 fn by_content_and_by_name() {
-    let kind = |name: &str, text: &str| detect(Path::new(name), text);
+    let reader = |name: &str, text: &str| {
+        let found = detect(Path::new(name), text, &READERS);
+        found.map(|reader| reader.reads().split(' ').nth(1).unwrap_or_default())
+    };
+    assert_eq!(reader("a.yml", "# c\nloadline: 1\ntarget: x"), Ok("native"));
+    assert_eq!(reader("a.json", "{\"loadline\": 1}"), Ok("native"));
     assert_eq!(
-        kind("a.yml", "# c\nloadline: 1\ntarget: x"),
-        Ok(Kind::Native)
+        reader("a.yml", "target: x\nloadline: 1\ntoy: {}"),
+        Ok("toy")
     );
-    assert_eq!(kind("a.json", "{\"loadline\": 1}"), Ok(Kind::Native));
+    assert_eq!(reader("a", "loadline: 1\nx: ["), Ok("native"));
+    assert_eq!(reader("a.py", "loadline: 1"), Ok("locustfile"));
+    assert_eq!(reader("A.TOY", ""), Ok("toy"));
     assert_eq!(
-        kind("a.yml", "target: x\nloadline: 1\nconfig: {}"),
-        Ok(Kind::Artillery)
+        reader("a.yml", "steps: []"),
+        Err(
+            "a.yml: not a test that Loadline knows: a native plan begins with `loadline: 1`, a toy has a `toy`, a locustfile ends in .py"
+                .to_owned()
+        )
     );
-    assert_eq!(kind("a", "scenarios: []"), Ok(Kind::Artillery));
-    assert_eq!(kind("a.yml", "config: ["), Ok(Kind::Artillery));
-    assert_eq!(kind("a", "loadline: 1\nx: ["), Ok(Kind::Native));
-    assert_eq!(kind("a.py", "import locust"), Ok(Kind::Locust));
-    assert_eq!(kind("A.LUA", ""), Ok(Kind::WrkLua));
-    let message = kind("a.yml", "steps: []").unwrap_err();
-    assert!(
-        message.starts_with("a.yml: ")
-            && message.contains("loadline: 1")
-            && message.contains(".lua"),
-        "{message}"
-    );
-    assert!(kind("a.txt", "").is_err());
+    assert!(reader("a.txt", "").is_err());
 }
 
 #[test]
-fn loading_says_which_door() {
-    let load = |name: &str| {
-        formats::load(&formats::Inputs {
-            files: vec![name.into()],
-            ..formats::Inputs::default()
-        })
-        .unwrap_err()
-        .to_string()
+fn the_reader_that_detects_a_file_loads_it() {
+    let load = |files: &[&str]| {
+        let inputs = Inputs {
+            files: files.iter().map(Into::into).collect(),
+            ..Inputs::default()
+        };
+        formats::load(&inputs, &READERS).unwrap_err().to_string()
     };
-    assert!(load("/nowhere/x.yml").starts_with("/nowhere/x.yml: No such file"));
-    assert_eq!(
-        formats::load(&formats::Inputs::default())
-            .unwrap_err()
-            .to_string(),
-        "no test file was named"
-    );
+    assert!(load(&["/nowhere/x.yml"]).starts_with("/nowhere/x.yml: No such file"));
+    assert_eq!(load(&[]), "no test file was named");
+    let folder = crate::support::Folder::new("toys");
+    let toy = folder.file("x.yml", "toy: 1");
+    assert_eq!(load(&[&toy.to_string_lossy()]), "toys are not for tests");
 }

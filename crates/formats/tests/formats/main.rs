@@ -1,6 +1,5 @@
 //! The crate from outside: test files in, plans or problems out.
 
-mod artillery;
 mod detect;
 mod native;
 mod support;

@@ -1,6 +1,9 @@
 //! Native plans.
 
-use formats::{Inputs, native::translate_text};
+use formats::{
+    Inputs,
+    native::{load, translate_text},
+};
 use plan::{
     Arrivals, FirstArrival, Load, Plan, Pool, Rate, RowOrder, Shape, Step, Template, Variable,
     scenario::{Body, Check, LoopCount, LoopRange, Over, Source, ThinkTime},
@@ -50,7 +53,7 @@ fn the_example_of_the_page() {
         process_env: vec![("TOKEN".into(), "t0ken".into())],
         ..folder.inputs("plan.yml", example)
     };
-    let plan = formats::load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
+    let plan = load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(phases(&plan).len(), 4);
     assert_eq!(
         (plan.criteria.len(), plan.stop.len(), plan.scenarios.len()),
@@ -441,7 +444,7 @@ steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
         variables: Some(r#"{"given": 1.0}"#.into()),
         ..folder.inputs("p.yml", text)
     };
-    let plan = formats::load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
+    let plan = load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.target, "http://b/x");
     assert_eq!(
         (
@@ -474,7 +477,7 @@ steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
         header(requests(&plan)[0], "User-Agent").as_deref(),
         Some("me")
     );
-    let solo = formats::load(&Inputs {
+    let solo = load(&Inputs {
         solo: true,
         target: Some("http://other".into()),
         insecure: true,

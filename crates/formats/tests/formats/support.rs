@@ -54,25 +54,9 @@ pub fn shown(template: &plan::Template) -> String {
     }
 }
 
-/// A rate as readers make it.
-pub fn rate(per_second: f64) -> plan::Rate {
-    plan::Rate::from_f64(per_second).unwrap_or_else(|| panic!("{per_second}"))
-}
-
 /// Problems as the user sees them.
 pub fn lines(errors: &LoadErrors) -> Vec<String> {
     errors.problems.iter().map(ToString::to_string).collect()
-}
-
-/// Notes as the user sees them.
-pub fn notes(plan: &Plan) -> Vec<String> {
-    plan.notes
-        .iter()
-        .map(|note| match &note.at {
-            Some(at) => format!("{}:{}: {}", at.line, at.column, note.text),
-            None => note.text.clone(),
-        })
-        .collect()
 }
 
 /// A folder of its own for files, removed afterwards.

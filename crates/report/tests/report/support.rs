@@ -1,5 +1,4 @@
-//! A run made by hand: a plan, labels, and intervals from the real recorder. Which accumulator counts beside it, the binary says
-//! that includes this: that of a front door, or one of its own.
+//! A run made by hand: a plan, labels, and intervals from the real recorder.
 
 use std::{
     fs,
@@ -8,8 +7,12 @@ use std::{
 };
 
 use measure::{
-    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample, accumulator::Event,
-    cuts::Cuts, interval::Snapshot, label::Group, sample::Ended,
+    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample,
+    accumulator::{Accumulator, Event, Tally},
+    cuts::Cuts,
+    interval::Snapshot,
+    label::Group,
+    sample::Ended,
 };
 use plan::{FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, criteria::parse_criterion};
 use record::{
@@ -108,11 +111,41 @@ pub fn sample(
     }
 }
 
+/// Counts something of each kind that a record keeps of an accumulator.
+#[derive(Default)]
+pub struct Every(Tally);
+
+impl Accumulator for Every {
+    fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
+        let (wall_ms, tally) = (wall_ns / MS, &mut self.0);
+        match *event {
+            Event::UserStarted { .. } => {
+                *tally.counters.entry("users".into()).or_default() += 1;
+            }
+            Event::Head { sent_wall_ns, .. } => {
+                tally.firsts.entry("head".into()).or_insert(wall_ms);
+                tally.lasts.insert("head".into(), wall_ms);
+                let ms = (wall_ns - sent_wall_ns) as f64 / MS as f64;
+                tally.sketches.entry("head".into()).or_default().add(ms);
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self) -> Tally {
+        std::mem::take(&mut self.0)
+    }
+}
+
 /// What one of several workers counts in a run of this plan.
 pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
+    snapshots_with(worker, of, Box::<Every>::default())
+}
+
+/// The same, with another accumulator beside it.
+pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<Snapshot> {
     let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());
-    let door = crate::accumulator();
     let mut recorder = Recorder::new(worker as usize, cuts, labels().all().len(), Some(door));
     for arrival in schedule.shard(worker, of) {
         let at = arrival.intended_ns;
@@ -171,8 +204,13 @@ pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
 
 /// The intervals of a whole run.
 pub fn intervals() -> Vec<Interval> {
+    intervals_with(Box::<Every>::default())
+}
+
+/// The same, with another accumulator beside it.
+pub fn intervals_with(door: Box<dyn Accumulator>) -> Vec<Interval> {
     let is_request = |id: u16| id == 2 || id == 3;
-    snapshots(0, 1)
+    snapshots_with(0, 1, door)
         .into_iter()
         .map(|snapshot| Interval::merge(vec![snapshot], 1, is_request))
         .collect()
@@ -190,8 +228,13 @@ pub fn end() -> End {
 
 /// Writes a whole run.
 pub fn write(runs: &Path, plan: &Plan) -> Run {
+    write_all(runs, plan, intervals())
+}
+
+/// Writes a run of these intervals.
+pub fn write_all(runs: &Path, plan: &Plan, intervals: Vec<Interval>) -> Run {
     let mut writer = writer(runs, plan, labels().all());
-    for interval in intervals() {
+    for interval in intervals {
         assert!(
             writer
                 .interval(

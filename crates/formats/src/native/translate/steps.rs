@@ -9,8 +9,8 @@ use query::path::Path;
 
 use super::{Translator, model};
 use crate::{
-    artillery::keys::METHODS,
     document::{Entry, Node},
+    methods::METHODS,
     native::read::{self, entries, list},
     nearest::nearest,
 };

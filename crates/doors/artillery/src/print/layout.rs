@@ -1,0 +1,112 @@
+//! The console's layout to the character: rules, headings, and a dotted line per figure.
+
+use report::printable;
+
+use super::{
+    metrics::{Metric, Metrics, statistics},
+    number::decimal,
+};
+
+/// The statistics that the console shows of a histogram, in order.
+const SHOWN: [&str; 6] = ["min", "max", "mean", "median", "p95", "p99"];
+/// Longer labels are cut to this length and three dots.
+const MAX_LABEL: usize = 76;
+
+pub(super) struct Layout<'a> {
+    pub width: usize,
+    pub hidden: &'a [String],
+}
+
+impl Layout<'_> {
+    /// The report of a period, with the empty lines behind it.
+    pub(super) fn period(&self, end: &str, metrics: &Metrics<'_>) -> String {
+        let width = decimal(metrics.width_ms() as f64 / 1000.0);
+        let heading = format!("Metrics for period to: {end}");
+        let rule = "-".repeat(heading.chars().count());
+        let lines = self.lines(metrics);
+        let lines = if lines.is_empty() {
+            "No measurements recorded during this period\n".into()
+        } else {
+            lines
+        };
+        format!("{rule}\n{heading} (width: {width}s)\n{rule}\n\n{lines}\n\n")
+    }
+
+    /// The report of the whole run.
+    pub(super) fn summary(&self, time: &str, metrics: &Metrics<'_>) -> String {
+        self.summary_of(time, &shown(metrics))
+    }
+
+    /// The report of figures in the order in which they are given.
+    pub(super) fn summary_of(&self, time: &str, figures: &[(String, Shown)]) -> String {
+        let heading = format!("Summary report @ {time}");
+        let rule = "-".repeat(heading.chars().count());
+        let lines = self.figures(figures);
+        format!("{rule}\n{heading}\n{rule}\n\n{lines}")
+    }
+
+    fn lines(&self, metrics: &Metrics<'_>) -> String {
+        self.figures(&shown(metrics))
+    }
+
+    fn figures(&self, figures: &[(String, Shown)]) -> String {
+        let mut out = String::new();
+        let hides = |name: &str| self.hidden.iter().any(|hidden| name.contains(hidden));
+        for (name, figure) in figures.iter().filter(|(name, _)| !hides(name)) {
+            let name = printable::name(name);
+            match figure {
+                Shown::Value(value) => self.line(&format!("{name}:"), value, &mut out),
+                Shown::Statistics(statistics) => {
+                    // Only what has a figure beside it is cut.
+                    out.push_str(&format!("{name}:\n"));
+                    for (of, value) in statistics {
+                        self.line(&format!("  {of}:"), value, &mut out);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn line(&self, label: &str, value: &str, out: &mut String) {
+        let label = cut(label);
+        let dots = self.width.saturating_sub(label.chars().count());
+        out.push_str(&format!("{label} {} {value}\n", ".".repeat(dots)));
+    }
+}
+
+/// A figure as text.
+pub(super) enum Shown {
+    /// A count, or a rate with its unit.
+    Value(String),
+    /// Statistics of a histogram, by name.
+    Statistics(Vec<(String, String)>),
+}
+
+fn shown(metrics: &Metrics<'_>) -> Vec<(String, Shown)> {
+    let figure = |metric: Metric<'_>| match metric {
+        Metric::Counter(n) => Shown::Value(n.to_string()),
+        Metric::Rate(rate) => Shown::Value(format!("{rate}/sec")),
+        Metric::Summary(sketch) => {
+            let all = statistics(sketch);
+            let value = |name: &str| {
+                let found = all.iter().find(|(known, _)| *known == name);
+                found.map_or(0.0, |(_, value)| *value)
+            };
+            let lines = SHOWN
+                .iter()
+                .map(|name| ((*name).to_owned(), decimal(value(name))));
+            Shown::Statistics(lines.collect())
+        }
+    };
+    let all = metrics.sorted().into_iter();
+    all.map(|(name, metric)| (name.to_owned(), figure(metric)))
+        .collect()
+}
+
+fn cut(label: &str) -> String {
+    if label.chars().count() <= MAX_LABEL + 3 {
+        return label.to_owned();
+    }
+    label.chars().take(MAX_LABEL).chain("...".chars()).collect()
+}

@@ -1,0 +1,176 @@
+//! The first of Artillery's two template passes: the `config` tree is expanded once, before the run, with what is known then.
+//!
+//! What a virtual user would know (its variables, its captures) is undefined here. Only default headers and cookies keep such
+//! templates for the second pass, which helps scripts that log in first and never worked as their authors meant.
+
+use plan::{
+    Template,
+    rng::{Purpose, Rng},
+    template::Piece,
+};
+use query::{path::Path, value};
+use serde_json::{Map, Value};
+
+use formats::{
+    document::{Data, Entry, Node},
+    findings::Findings,
+};
+
+/// What is known before the run.
+pub(super) struct Known {
+    variables: Map<String, Value>,
+    rng: Rng,
+}
+
+impl Known {
+    /// Random values of the configuration are constants of the run; they follow from its id.
+    pub fn new(variables: Map<String, Value>, test_id: &str) -> Known {
+        let seed = test_id
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        Known {
+            variables,
+            rng: Rng::keyed(seed, Purpose::Variable, 0, 0),
+        }
+    }
+
+    fn knows(&self, path: &Path) -> bool {
+        self.variables.contains_key(path.root()) || self.variables.contains_key(path.text())
+    }
+}
+
+/// Expands the configuration.
+pub(super) fn config(config: &Node, known: &mut Known, findings: &mut Findings) -> Node {
+    let mut pass = FirstPass { known, findings };
+    pass.node(config, Place::Config)
+        .unwrap_or_else(|| config.clone())
+}
+
+/// How much of the tree's meaning the pass must know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Config,
+    Defaults,
+    /// Default headers and cookies: what is not known stays.
+    Kept,
+    /// The environments: merged already, never looked at again.
+    Left,
+}
+
+impl Place {
+    fn below(self, key: &str) -> Place {
+        match (self, key) {
+            (Place::Config, "environments") => Place::Left,
+            (Place::Config, "defaults") => Place::Defaults,
+            (Place::Defaults, "headers" | "cookie") => Place::Kept,
+            (place, _) => place,
+        }
+    }
+}
+
+struct FirstPass<'a> {
+    known: &'a mut Known,
+    findings: &'a mut Findings,
+}
+
+impl FirstPass<'_> {
+    /// The node with its templates expanded; none if it became undefined, and then its key goes with it.
+    fn node(&mut self, node: &Node, place: Place) -> Option<Node> {
+        let data = match &node.data {
+            _ if place == Place::Left => node.data.clone(),
+            Data::Scalar(Value::String(text)) if text.contains("{{") => {
+                let value = self.text(text, node, place)?;
+                return Some(Node {
+                    inset: None,
+                    ..Node::from_value(node.mark, value)
+                });
+            }
+            Data::Scalar(value) => Data::Scalar(value.clone()),
+            Data::List(items) => {
+                let item = |item: &Node| {
+                    self.node(item, place)
+                        .unwrap_or_else(|| Node::scalar(item.mark, Value::Null))
+                };
+                Data::List(items.iter().map(item).collect())
+            }
+            Data::Map(entries) => {
+                let entry = |entry: &Entry| {
+                    let key = self.key(entry);
+                    let value = self.node(&entry.value, place.below(&key))?;
+                    Some(Entry {
+                        key,
+                        key_mark: entry.key_mark,
+                        value,
+                    })
+                };
+                Data::Map(entries.iter().filter_map(entry).collect())
+            }
+        };
+        Some(Node {
+            mark: node.mark,
+            inset: node.inset,
+            data,
+        })
+    }
+
+    fn key(&mut self, entry: &Entry) -> String {
+        if !entry.key.contains("{{") {
+            return entry.key.clone();
+        }
+        let key = Node::scalar(entry.key_mark, entry.key.clone());
+        value::text(self.text(&entry.key, &key, Place::Config).as_ref())
+    }
+
+    fn text(&mut self, text: &str, node: &Node, place: Place) -> Option<Value> {
+        let template = match Template::parse_text(text) {
+            Ok(template) => template,
+            Err(error) => {
+                self.findings
+                    .problem(node.mark_at(error.offset), error.message);
+                return None;
+            }
+        };
+        if let Some(fakery) = template.made_up() {
+            let text = format!(
+                "${fakery:?}() is not known when Artillery reads `config`: use it in `scenarios`"
+            );
+            self.findings.problem(node.mark, text);
+            return None;
+        }
+        let unknown = template.variables().filter(|path| !self.known.knows(path));
+        let unknown: Vec<String> = unknown
+            .map(|path| format!("{{{{ {} }}}}", path.text()))
+            .collect();
+        if !unknown.is_empty() {
+            match &template {
+                Template::Variable(_) if place == Place::Kept => return Some(text.into()),
+                Template::Text(pieces) if place == Place::Kept => return Some(self.half_expanded(pieces).into()),
+                _ => self.findings.note(
+                    node.mark,
+                    format!(
+                        "{} is not known when Artillery reads `config`, so it is undefined for the whole run: use it in `scenarios`",
+                        unknown.join(", ")
+                    ),
+                ),
+            }
+        }
+        template.eval(&self.known.variables, &mut self.known.rng)
+    }
+
+    fn half_expanded(&mut self, pieces: &[Piece]) -> String {
+        let mut out = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Call(function) => function.write(&mut self.known.rng, &mut out),
+                Piece::Variable(path) if self.known.knows(path) => {
+                    value::write_text(path.get(&self.known.variables).as_deref(), &mut out);
+                }
+                Piece::Variable(path) => out.push_str(&format!("{{{{ {} }}}}", path.text())),
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,100 @@
+//! `formData`: the parts of a multipart body. Files are read here, before the run; one that is not there fails its request. One
+//! that values of the run name is read by the engine when it is sent - never one that an answer names.
+
+use std::path::Path;
+
+use plan::{
+    Template,
+    scenario::{Part, PartContent},
+};
+
+use super::Translator;
+use crate::read::keys::Level;
+use formats::document::Node;
+
+impl Translator<'_> {
+    pub(super) fn form_data(&mut self, node: &Node) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for entry in self.map(node, "formData") {
+            let value = &entry.value;
+            let file = value.get("fromFile").filter(|path| path.is_truthy());
+            let inner = value.get("value");
+            let content = match (file, inner) {
+                (Some(path), _) => self.upload(path),
+                (None, Some(inner)) => Some(PartContent::Text(self.template(inner))),
+                (None, None) if value.is_map() || value.as_list().is_some() => {
+                    let text = format!(
+                        "the part `{}` is text, or {{ value: … }}, or {{ fromFile: … }}",
+                        entry.key
+                    );
+                    self.findings.problem(value.mark, text);
+                    None
+                }
+                (None, None) => Some(PartContent::Text(self.template(value))),
+            };
+            if value.is_map() {
+                self.check_keys(value, Level::FormData);
+            }
+            let content_type = value
+                .get("contentType")
+                .map(|said| self.template(&Node::scalar(said.mark, said.text())));
+            parts.extend(content.map(|content| Part {
+                name: entry.key.clone(),
+                content,
+                content_type,
+            }));
+        }
+        parts
+    }
+
+    /// An answer must not choose which of this machine's files it is sent.
+    pub(super) fn check_uploads(&mut self) {
+        loop {
+            let before = self.captured.len();
+            for (element, list) in &self.loops_over {
+                if self.captured.contains(list) {
+                    self.captured.insert(element.clone());
+                }
+            }
+            if self.captured.len() == before {
+                break;
+            }
+        }
+        for (roots, mark) in std::mem::take(&mut self.uploads) {
+            if let Some(root) = roots.iter().find(|root| self.captured.contains(*root)) {
+                let text = format!(
+                    "`{root}` is captured from an answer, which must not choose a file of this machine: name it by a variable, a table's column or a loop"
+                );
+                self.findings.problem(mark, text);
+            }
+        }
+    }
+
+    fn upload(&mut self, path: &Node) -> Option<PartContent> {
+        let text = path.text();
+        let named = self.template(&Node::scalar(path.mark, text.as_str()));
+        if named.as_literal().is_none() {
+            let roots = named.variables().map(|path| path.root().to_owned());
+            self.uploads.push((roots.collect(), path.mark));
+            return Some(PartContent::Named {
+                folder: self.folder.clone(),
+                path: named,
+            });
+        }
+        let path = self.folder.join(&text);
+        let name = Path::new(&text)
+            .file_name()
+            .map_or_else(|| text.clone(), |name| name.to_string_lossy().into_owned());
+        match (self.read)(&path) {
+            Ok(bytes) => Some(PartContent::File {
+                name,
+                bytes: bytes.into(),
+            }),
+            Err(why) => {
+                self.missing_files.push(format!("{text}: {why}"));
+                // Stands where the file would: the request never goes out.
+                Some(PartContent::Text(Template::from("")))
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `config.payload`: tables, one row of which each virtual user is given, read as csv-parse reads them.
+
+use std::path::Path;
+
+use plan::{Payload, RowOrder};
+
+use super::Translator;
+use crate::read::keys::Level;
+use formats::{document::Node, open, table::Table};
+
+impl Translator<'_> {
+    pub(super) fn payloads(&mut self, config: &Node) -> Vec<Payload> {
+        let Some(node) = config.get("payload").filter(|node| node.is_truthy()) else {
+            return Vec::new();
+        };
+        let items = node.as_list().unwrap_or_default();
+        items.iter().filter_map(|item| self.payload(item)).collect()
+    }
+
+    fn payload(&mut self, node: &Node) -> Option<Payload> {
+        self.map(node, "payload");
+        self.check_keys(node, Level::Payload);
+        let Some(path) = node.get("path").filter(|path| path.as_str().is_some()) else {
+            self.findings
+                .problem(node.mark, "this payload has no `path`: name its CSV file");
+            return None;
+        };
+        let table = self.table(node)?;
+        let fields = self.fields(node)?;
+        let (order, all_as) = self.order(node)?;
+        if fields.is_empty() && all_as.is_none() {
+            self.findings.note(
+                node.mark,
+                "this payload has no effect: name its columns in `fields`",
+            );
+        }
+        let source = path.text();
+        let file = (Path::new(&source), source.as_str(), path.mark);
+        let rows = open::table(&table, file, self.read, self.findings)?.rows;
+        if rows.is_empty() {
+            let text = format!("{source} has no rows: what its columns set is undefined");
+            self.findings.note(path.mark, text);
+        }
+        Some(Payload {
+            source,
+            fields,
+            rows: rows.into(),
+            order,
+            all_as,
+        })
+    }
+
+    fn fields(&mut self, node: &Node) -> Option<Vec<String>> {
+        let Some(fields) = node.get("fields").filter(|fields| fields.is_truthy()) else {
+            return Some(Vec::new());
+        };
+        match fields.as_list() {
+            Some(items) => Some(items.iter().map(Node::text).collect()),
+            None => {
+                self.findings.problem(
+                    fields.mark,
+                    format!(
+                        "`fields` is a list of variable names, not {}",
+                        fields.kind()
+                    ),
+                );
+                None
+            }
+        }
+    }
+
+    /// Which row, or under which name the whole table.
+    fn order(&mut self, node: &Node) -> Option<(RowOrder, Option<String>)> {
+        let order = node.get("order");
+        let load_all = node.get("loadAll").filter(|all| all.is_truthy());
+        let name = node
+            .get("name")
+            .filter(|name| name.is_truthy())
+            .map(Node::text);
+        match (load_all, order, name) {
+            (Some(all), Some(_), _) => {
+                self.findings.problem(
+                    all.mark,
+                    "`loadAll` beside `order` is not supported: remove one of them",
+                );
+                None
+            }
+            (Some(all), None, None) => {
+                self.findings.note(
+                    all.mark,
+                    "WARNING: loadAll is set to true but no name is provided for the CSV data",
+                );
+                Some((RowOrder::Random, None))
+            }
+            (Some(_), None, name) => Some((RowOrder::Sequence, name)),
+            (None, order, _) => Some(match order.map(Node::text).as_deref() {
+                Some("sequence") => (RowOrder::Sequence, None),
+                None | Some("random") => (RowOrder::Random, None),
+                Some(other) => {
+                    let mark = order.map_or(node.mark, |node| node.mark);
+                    self.findings.note(mark, format!("`order: {other}` is not known: rows are taken at random, as in Artillery"));
+                    (RowOrder::Random, None)
+                }
+            }),
+        }
+    }
+
+    fn table(&mut self, node: &Node) -> Option<Table> {
+        let options = node.get("options").filter(|options| options.is_truthy());
+        if let Some(options) = options {
+            self.map(options, "options");
+            self.check_keys(options, Level::CsvOptions);
+        }
+        let option = |key: &str| options.and_then(|options| options.get(key));
+        let on = |key: &str| option(key).is_some_and(Node::is_truthy);
+        for empty_lines in [node.get("skipEmptyLines"), option("skip_empty_lines")]
+            .into_iter()
+            .flatten()
+        {
+            if !empty_lines.is_truthy() {
+                self.findings.problem(
+                    empty_lines.mark,
+                    "empty lines are always skipped: remove this",
+                );
+            }
+        }
+        let off = |key: &str| {
+            option(key).is_some_and(|node| node.is_null() || node.as_bool() == Some(false))
+        };
+        let cast = option("cast")
+            .or_else(|| node.get("cast"))
+            .is_none_or(Node::is_truthy);
+        let delimiter =
+            option("delimiter").or_else(|| node.get("delimiter").filter(|node| node.is_truthy()));
+        Some(Table {
+            delimiter: self.one_byte(delimiter, Some(b','))?.unwrap_or(b','),
+            quote: if off("quote") {
+                None
+            } else {
+                self.one_byte(option("quote"), Some(b'"'))?
+            },
+            comment: if off("comment") {
+                None
+            } else {
+                self.one_byte(option("comment"), None)?
+            },
+            trim: on("trim"),
+            bom: on("bom"),
+            cast,
+            relaxed: on("relax_column_count"),
+            header: node.get("skipHeader").and_then(Node::as_bool) == Some(true),
+            memory: self.inputs.memory,
+        })
+    }
+
+    fn one_byte(&mut self, node: Option<&Node>, default: Option<u8>) -> Option<Option<u8>> {
+        let Some(node) = node else {
+            return Some(default);
+        };
+        match node.text().as_bytes() {
+            [] => Some(None),
+            [byte] => Some(Some(*byte)),
+            b"\\t" => Some(Some(b'\t')),
+            _ => {
+                self.findings.problem(
+                    node.mark,
+                    format!("`{}` must be one ASCII character", node.text()),
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! A request step: URL, headers as Artillery's HTTP client writes them, body, cookies, and faults that must wait for their turn.
+
+use plan::{Request, Template, scenario::Body};
+use serde_json::Value;
+
+use super::Translator;
+use crate::read::{CLIENT_USER_AGENT, USER_AGENT, keys::Level, set_header};
+use formats::document::{Entry, Node};
+
+const CLIENT_ERROR: &str = "ERR_GOT_REQUEST_ERROR";
+
+impl Translator<'_> {
+    pub(super) fn request(&mut self, step: &Entry) -> Option<Request> {
+        let method = step.key.to_ascii_uppercase();
+        let node = &step.value;
+        if !node.is_map() {
+            self.findings.problem(
+                node.mark,
+                format!(
+                    "`{}` is a mapping like {{ url: / }}, not {}",
+                    step.key,
+                    node.kind()
+                ),
+            );
+            return None;
+        }
+        self.check_keys(node, Level::Request);
+        // Artillery's client prefers `uri`, where its schema lets it through.
+        let Some(url) = node
+            .get("uri")
+            .or_else(|| node.get("url"))
+            .filter(|url| url.as_str().is_some_and(|text| !text.is_empty()))
+        else {
+            self.findings
+                .problem(node.mark, "an URL must be specified: add `url`");
+            return None;
+        };
+        let url_text = url.text();
+        let template = self.template(url);
+        let mut request = Request::new(&method, template, &url_text);
+        request.at = Some(self.findings.at(step.key_mark));
+        request.redirects_keep_method = true;
+        request.query = node
+            .get("qs")
+            .filter(|qs| qs.is_truthy())
+            .map(|qs| self.query(qs));
+        request.name = node
+            .get("name")
+            .filter(|name| name.is_truthy())
+            .map(Node::text);
+        request.label = request
+            .name
+            .clone()
+            .unwrap_or_else(|| label(&url_text, node.get("qs")));
+        request.body = self.body(node);
+        let decompress = flag(node, "gzip", true);
+        request.headers = self.request_headers(node.get("headers"), &request.body, decompress);
+        request.follow_redirects = node
+            .get("followRedirect")
+            .is_none_or(|_| flag(node, "followRedirect", false));
+        request.cookies = self.cookies(node.get("cookie"));
+        request.basic_auth = node
+            .get("auth")
+            .filter(|auth| auth.is_truthy())
+            .map(|auth| self.auth(auth));
+        request.captures = self.captures(node);
+        request.condition = node.get("ifTrue").and_then(|text| self.condition(text));
+        request.probability = node
+            .get("probability")
+            .and_then(|node| self.probability(node));
+        request.max_redirects = node
+            .get("maxRedirects")
+            .and_then(|node| self.max_redirects(node));
+        request.expectations = self.expectations(node);
+        request.fails_with = self.late_fault(&method, url, node, &request.body);
+        Some(request)
+    }
+
+    /// What Artillery only finds out when the request's turn comes, and counts as an error then.
+    fn late_fault(&mut self, method: &str, url: &Node, node: &Node, body: &Body) -> Option<String> {
+        let bodyless = method == "HEAD" || (method == "GET" && !flag(node, "allowGetBody", false));
+        if !matches!(body, Body::None) && bodyless {
+            let text = format!(
+                "{method} with a body fails with {CLIENT_ERROR} in Artillery, and so it does here"
+            );
+            self.findings.note(node.mark, text);
+            return Some(CLIENT_ERROR.into());
+        }
+        let given = |key: &str| node.get(key).is_some_and(Node::is_truthy);
+        if let Body::Multipart(_) = body
+            && !self.missing_files.is_empty()
+        {
+            let files = std::mem::take(&mut self.missing_files).join("; ");
+            let text = format!("{files}: the request fails with ENOENT");
+            self.findings.note(node.mark, text);
+            return Some("ENOENT".into());
+        }
+        if given("form") && (given("json") || given("body")) {
+            let text = format!(
+                "`form` beside another body fails with {CLIENT_ERROR} in Artillery, and so it does here: keep one"
+            );
+            self.findings.note(node.mark, text);
+            return Some(CLIENT_ERROR.into());
+        }
+        let url_text = url.text();
+        if !url_text.starts_with(['/', '{']) && !url_text.starts_with("http") {
+            let text = format!(
+                "`{url_text}` begins neither with / nor with http: the request fails with `Invalid URL`, as in Artillery"
+            );
+            self.findings.note(url.mark, text);
+            return Some(format!("Invalid URL - {url_text}"));
+        }
+        None
+    }
+
+    fn query(&mut self, node: &Node) -> Vec<(Template, Template)> {
+        let mut pairs = Vec::new();
+        for entry in self.map(node, "qs") {
+            let key = self.template(&Node::scalar(entry.key_mark, entry.key.as_str()));
+            let value = match &entry.value {
+                // Node.js writes nothing for these.
+                value if value.is_null() || value.is_map() => Template::from(""),
+                value => self.template(value),
+            };
+            pairs.push((key, value));
+        }
+        pairs
+    }
+
+    /// JSON goes before text, text before a form; what JavaScript takes for false is not there.
+    fn body(&mut self, node: &Node) -> Body {
+        let truthy = |key: &str| node.get(key).filter(|value| value.is_truthy());
+        for key in ["json", "body", "form"] {
+            if let Some(entry) = node.entry(key).filter(|entry| !entry.value.is_truthy()) {
+                self.findings.note(
+                    entry.key_mark,
+                    format!("`{key}: {}` sends nothing", entry.value.text()),
+                );
+            }
+        }
+        if let (Some(_), Some(body)) = (truthy("json"), truthy("body")) {
+            self.findings
+                .note(body.mark, "`body` has no effect beside `json`");
+        }
+        if let Some(json) = truthy("json") {
+            return Body::Json(self.template(json));
+        }
+        if let Some(text) = truthy("body") {
+            if text.as_str().is_none() {
+                let message = format!(
+                    "`body` is text, not {}: use `json` for a value, or put it into quotes",
+                    text.kind()
+                );
+                self.findings.problem(text.mark, message);
+            }
+            return Body::Text(self.template(text));
+        }
+        if let Some(form) = truthy("form") {
+            return Body::Form(self.form(form));
+        }
+        truthy("formData").map_or(Body::None, |parts| Body::Multipart(self.form_data(parts)))
+    }
+
+    /// Names are not templated; a list becomes one text with commas, as in Artillery's client.
+    fn form(&mut self, node: &Node) -> Vec<(Template, Template)> {
+        let mut pairs = Vec::new();
+        for entry in self.map(node, "form") {
+            let value = match entry.value.as_list() {
+                Some(items) => {
+                    let text = items.iter().map(Node::text).collect::<Vec<_>>().join(",");
+                    self.template(&Node::scalar(entry.value.mark, text))
+                }
+                None if entry.value.is_map() => {
+                    self.findings.problem(
+                        entry.value.mark,
+                        format!("the form field `{}` must be text, not a mapping", entry.key),
+                    );
+                    continue;
+                }
+                None => self.template(&entry.value),
+            };
+            pairs.push((Template::from(entry.key.as_str()), value));
+        }
+        pairs
+    }
+
+    /// In the order in which Artillery's client writes them. The engine adds Host, content-length and cookies.
+    fn request_headers(
+        &mut self,
+        node: Option<&Node>,
+        body: &Body,
+        decompress: bool,
+    ) -> Vec<(String, Template)> {
+        let mut headers = match &self.defaults.headers {
+            None => vec![("user-agent".to_owned(), Template::from(USER_AGENT))],
+            Some(defaults) => {
+                let mut headers =
+                    vec![("user-agent".to_owned(), Template::from(CLIENT_USER_AGENT))];
+                defaults.iter().for_each(|(name, value)| {
+                    set_header(&mut headers, name.clone(), value.clone())
+                });
+                headers
+            }
+        };
+        if let Some(node) = node.filter(|node| node.is_truthy()) {
+            for (name, value) in self.headers(node) {
+                set_header(&mut headers, name, value);
+            }
+        }
+        let content_type = match body {
+            Body::Json(_) => Some("application/json"),
+            Body::Form(_) => Some("application/x-www-form-urlencoded"),
+            // A multipart body's type names its boundary: the engine sets it.
+            Body::Text(_) | Body::Multipart(_) | Body::None => None,
+        };
+        let ours = [
+            content_type.map(|value| ("content-type", value)),
+            decompress.then_some(("accept-encoding", "gzip, deflate, br")),
+            Some(("Connection", "keep-alive")),
+        ];
+        for (name, value) in ours.into_iter().flatten() {
+            if !headers
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(name))
+            {
+                headers.push((name.to_owned(), Template::from(value)));
+            }
+        }
+        headers
+    }
+
+    /// The step's cookies over the default ones.
+    fn cookies(&mut self, node: Option<&Node>) -> Vec<(String, Template)> {
+        let mut cookies = self.defaults.cookies.clone();
+        if let Some(node) = node.filter(|node| node.is_truthy()) {
+            for entry in self.map(node, "cookie") {
+                let value = self.template(&entry.value);
+                set_header(&mut cookies, entry.key.clone(), value);
+            }
+        }
+        cookies
+    }
+
+    fn auth(&mut self, node: &Node) -> (Template, Template) {
+        for entry in self.map(node, "auth") {
+            if !matches!(entry.key.as_str(), "user" | "pass") {
+                self.findings.note(
+                    entry.key_mark,
+                    format!(
+                        "`{}` has no effect: `auth` knows `user` and `pass`",
+                        entry.key
+                    ),
+                );
+            }
+        }
+        let mut part = |key: &str| {
+            node.get(key)
+                .map_or_else(|| Template::from(""), |value| self.template(value))
+        };
+        (part("user"), part("pass"))
+    }
+}
+
+/// Artillery's schema takes the texts for booleans too.
+fn flag(node: &Node, key: &str, default: bool) -> bool {
+    match node.get(key).and_then(Node::as_scalar) {
+        Some(Value::Bool(yes)) => *yes,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => false,
+        _ => default,
+    }
+}
+
+/// The path with its query, as written; the whole URL where it does not begin with the target.
+fn label(url: &str, qs: Option<&Node>) -> String {
+    let entries = qs.map(Node::entries).unwrap_or_default();
+    if entries.is_empty() {
+        return url.to_owned();
+    }
+    let pairs: Vec<String> = entries
+        .iter()
+        .map(|entry| format!("{}={}", entry.key, entry.value.text()))
+        .collect();
+    format!(
+        "{}?{}",
+        url.split('?').next().unwrap_or(url),
+        pairs.join("&")
+    )
+}

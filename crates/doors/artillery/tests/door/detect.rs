@@ -1,0 +1,25 @@
+//! Which files are scripts of Artillery's.
+
+use std::path::Path;
+
+use door_artillery::Scripts;
+use formats::{Reader, detect, native::Plans};
+
+#[test]
+fn scripts_are_told_from_plans() {
+    let readers: [&dyn Reader; 2] = [&Plans, &Scripts];
+    let is_script = |name: &str, text: &str| {
+        let found = detect(Path::new(name), text, &readers);
+        found.map(|reader| reader.reads() == Scripts.reads())
+    };
+    assert_eq!(
+        is_script("a.yml", "target: x\nloadline: 1\nconfig: {}"),
+        Ok(true)
+    );
+    assert_eq!(is_script("a", "scenarios: []"), Ok(true));
+    assert_eq!(is_script("a.yml", "config: ["), Ok(true));
+    assert_eq!(is_script("a.yml", "loadline: ["), Ok(false));
+    assert_eq!(is_script("a.yml", "loadline: 1\nconfig: {}"), Ok(false));
+    assert!(is_script("a.yml", "steps: []").is_err());
+    assert!(is_script("a", "config: [").is_err());
+}

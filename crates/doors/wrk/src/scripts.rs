@@ -1,0 +1,26 @@
+//! wrk's scripts among test files: told by their names, and run by themselves, because only running one tells what it sends.
+
+use formats::{Inputs, LoadErrors, Reader};
+use plan::Plan;
+
+/// Lua files.
+#[derive(Debug)]
+pub struct Scripts;
+
+impl Reader for Scripts {
+    fn reads(&self) -> &'static str {
+        "a wrk script in .lua"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &["lua"]
+    }
+
+    fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
+        let file = inputs.files.first().map(|file| file.display().to_string());
+        let file = file.unwrap_or_default();
+        Err(LoadErrors::refused(format!(
+            "{file}: a script of wrk's runs behind `loadline wrk`, or with `loadline run {file} --target URL`"
+        )))
+    }
+}
