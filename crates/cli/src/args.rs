@@ -18,35 +18,29 @@ pub struct Args {
     pub command: Command,
 }
 
-/// The commands.
+/// Our own commands; those of the front doors are listed between the first and the others.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a test: a URL, a native plan, an Artillery script or one of wrk's
+    #[command(display_order = 0)]
     Run(Box<Run>),
-    /// Run an Artillery script as `artillery` would: its flags, its output, its exit codes
-    Artillery(ArtilleryDoor),
-    /// Run a benchmark as `wrk` or `wrk2` would: their flags, their scripts, their output
-    #[command(disable_help_flag = true)]
-    Wrk {
-        /// What wrk takes; see docs/wrk.md
-        #[arg(
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "OPTIONS> <URL"
-        )]
-        arguments: Vec<String>,
-    },
     /// Start an embedded target with known truth
+    #[command(display_order = 91)]
     Lab(Lab),
     /// Render a run's record again
+    #[command(display_order = 92)]
     Report(Report),
     /// Say what this machine can send before anyone tries
+    #[command(display_order = 93)]
     Doctor,
     /// Check the figures that a load-testing tool printed against each other
+    #[command(display_order = 94)]
     Audit(Audit),
     /// Prove on this machine that what Loadline reports is what happened
+    #[command(display_order = 95)]
     Selftest(Selftest),
     /// Start a target, test it, and show the report: under a minute, offline
+    #[command(display_order = 96)]
     Demo(Demo),
 }
 
@@ -146,147 +140,6 @@ pub struct Run {
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
-}
-
-/// `loadline artillery …`
-#[derive(Debug, ClapArgs)]
-#[command(disable_version_flag = true, arg_required_else_help = true)]
-pub struct ArtilleryDoor {
-    /// Print versions and end
-    #[arg(short = 'V', long)]
-    pub version: bool,
-    /// What to do
-    #[command(subcommand)]
-    pub command: Option<Artillery>,
-}
-
-/// Artillery's commands.
-#[derive(Debug, Subcommand)]
-#[command(disable_version_flag = true)]
-pub enum Artillery {
-    /// Run a test script
-    Run(Box<ArtilleryRun>),
-    /// Run a simple test without a script
-    Quick(ArtilleryQuick),
-    /// Write a report page from a file that `run -o` wrote
-    Report {
-        /// The file
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        /// Where to write the page [default: FILE.html]
-        #[arg(short, long, value_name = "PATH")]
-        output: Option<PathBuf>,
-    },
-    /// Print versions
-    Version,
-    /// Here be dinosaurs
-    Dino {
-        /// What it says
-        #[arg(short, long, default_value = "Loadline!")]
-        message: String,
-    },
-}
-
-/// `loadline artillery quick`
-#[derive(Debug, ClapArgs)]
-#[command(disable_version_flag = true)]
-pub struct ArtilleryQuick {
-    /// The URL to request
-    #[arg(value_name = "TARGET")]
-    pub target: String,
-    /// Number of virtual users to create
-    #[arg(short, long, value_name = "COUNT", default_value_t = 10)]
-    pub count: u32,
-    /// Number of requests that each of them sends
-    #[arg(short, long, value_name = "NUM", default_value_t = 10)]
-    pub num: u32,
-    /// Write a JSON report to file
-    #[arg(short, long, value_name = "PATH")]
-    pub output: Option<PathBuf>,
-    /// Allow insecure TLS connections
-    #[arg(short = 'k', long)]
-    pub insecure: bool,
-    /// Quiet mode
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Artillery 1's flags, to be refused in its own words.
-    #[arg(short, long, hide = true, value_name = "SECONDS")]
-    pub duration: Option<String>,
-    /// The other one.
-    #[arg(short, long, hide = true, value_name = "RATE")]
-    pub rate: Option<String>,
-}
-
-/// `loadline artillery run`: Artillery's own flags.
-#[derive(Debug, ClapArgs)]
-#[command(disable_version_flag = true)]
-pub struct ArtilleryRun {
-    /// The script, and files merged over it
-    #[arg(value_name = "SCRIPT", required = true)]
-    pub script: Vec<PathBuf>,
-    /// Set the target endpoint, overriding the target set in the script
-    #[arg(short, long, value_name = "URL")]
-    pub target: Option<String>,
-    /// A configuration file, merged last
-    #[arg(short, long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Use one of the environments specified in config.environments
-    #[arg(short, long, value_name = "NAME")]
-    pub environment: Option<String>,
-    /// Run only this scenario
-    #[arg(long, value_name = "NAME")]
-    pub scenario_name: Option<String>,
-    /// Write a JSON report to file
-    #[arg(short, long, value_name = "PATH")]
-    pub output: Option<PathBuf>,
-    /// Set variables, as a JSON object
-    #[arg(short, long, value_name = "JSON")]
-    pub variables: Option<String>,
-    /// Dynamically override values in the test script, as a JSON object
-    #[arg(long, value_name = "JSON")]
-    pub overrides: Option<String>,
-    /// Allow insecure TLS connections
-    #[arg(short = 'k', long)]
-    pub insecure: bool,
-    /// Quiet mode
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Specify a CSV file for dynamic data
-    #[arg(short, long, value_name = "CSV")]
-    pub payload: Option<PathBuf>,
-    /// Create only one virtual user
-    #[arg(short, long)]
-    pub solo: bool,
-    /// Load environment variables from this file
-    #[arg(long, alias = "env-file", value_name = "FILE")]
-    pub dotenv: Option<PathBuf>,
-    /// Another file merged over the script
-    #[arg(short, long, value_name = "FILE", hide = true)]
-    pub input: Vec<PathBuf>,
-    /// Where the load runs: on this machine
-    #[arg(long, value_name = "PLATFORM", default_value = "local", value_parser = ["local", "aws:lambda", "az:aci"])]
-    pub platform: String,
-    /// An option of another platform
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub platform_opt: Vec<String>,
-    /// Number of workers on another platform
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub count: u32,
-    /// Name of the run, for Artillery's service
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
-    /// Tags of the run, for Artillery's service: NAME:VALUE,…
-    #[arg(long, value_name = "TAGS")]
-    pub tags: Option<String>,
-    /// Note on the run, for Artillery's service
-    #[arg(long, value_name = "NOTE")]
-    pub note: Option<String>,
-    /// Send results to Artillery's service (they stay here)
-    #[arg(long)]
-    pub record: bool,
-    /// Key of Artillery's service
-    #[arg(long, value_name = "KEY")]
-    pub key: Option<String>,
 }
 
 /// `loadline lab`

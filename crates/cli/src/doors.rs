@@ -1,11 +1,102 @@
-//! The front doors that there are: whose test files can be run. One line each.
+//! The front doors that there are, one line each, and the ways through them: their commands, their files, their runs shown again.
 
+use std::{ffi::OsString, path::Path};
+
+use clap::{Arg, ArgAction, Command};
 use formats::{Locustfiles, Reader, native};
+use session::{Card, FrontDoor, exit};
+
+use crate::log;
+
+/// The front doors.
+const DOORS: [&dyn FrontDoor; 2] = [&door_artillery::Artillery, &door_wrk::Wrk];
 
 /// Readers of test files, in the order in which they are asked whether a file is theirs.
-pub const READERS: [&dyn Reader; 4] = [
-    &native::Plans,
-    &door_artillery::Scripts,
-    &Locustfiles,
-    &door_wrk::Scripts,
-];
+pub fn readers() -> Vec<&'static dyn Reader> {
+    let mut readers: Vec<&dyn Reader> = vec![&native::Plans];
+    let doors: Vec<&dyn Reader> = DOORS.iter().map(|door| door.reader()).collect();
+    readers.extend(doors);
+    // Known, and not read yet: a door of its own would take its place.
+    readers.insert(2, &Locustfiles);
+    readers
+}
+
+/// The door of this name.
+pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
+    DOORS.into_iter().find(|door| door.card().name == name)
+}
+
+/// A command line that is a door's.
+pub struct Called {
+    door: &'static dyn FrontDoor,
+    /// The name that it was called by.
+    name: String,
+    arguments: Vec<OsString>,
+}
+
+impl Called {
+    /// Whose command line this is, if it is a door's: `loadline NAME …`, a link to us of that name, or `loadline help NAME …`.
+    pub fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Called> {
+        let us = arguments.next()?;
+        let us = Path::new(&us).file_name()?.to_string_lossy().into_owned();
+        let linked = DOORS
+            .into_iter()
+            .find(|door| door.card().links.contains(&us.as_str()));
+        if let Some(door) = linked {
+            return Some(Called {
+                door,
+                name: us,
+                arguments: arguments.collect(),
+            });
+        }
+        let first = arguments.next()?;
+        let helps = first == "help";
+        let word = if helps { arguments.next()? } else { first };
+        let door = named(word.to_str()?).filter(|door| !helps || door.card().explains_itself)?;
+        Some(Called {
+            door,
+            name: door.card().name.to_owned(),
+            arguments: helps
+                .then(|| "help".into())
+                .into_iter()
+                .chain(arguments)
+                .collect(),
+        })
+    }
+
+    /// How its command line is read.
+    pub fn card(&self) -> Card {
+        self.door.card()
+    }
+
+    /// Runs it and answers the exit code.
+    pub fn run(self) -> u8 {
+        let text = |argument: &OsString| argument.to_string_lossy().into_owned();
+        let arguments: Vec<String> = self.arguments.iter().map(text).collect();
+        let code = self.door.run(&self.name, &arguments, &log::voice());
+        // A report that nobody could read is no success, where the original has no other idea of it.
+        if code == exit::PASS && log::lost() {
+            return self.card().lost_output;
+        }
+        code
+    }
+}
+
+/// Lists the doors' commands behind `run`.
+pub fn listed(command: Command) -> Command {
+    let doors = DOORS.iter().enumerate().map(|(number, door)| {
+        let card = door.card();
+        let arguments = Arg::new("arguments")
+            .value_name(card.usage)
+            .help(card.takes)
+            .action(ArgAction::Append)
+            .trailing_var_arg(true)
+            .allow_hyphen_values(true);
+        Command::new(card.name)
+            .about(card.about)
+            .disable_help_flag(true)
+            .display_order(number + 1)
+            .arg(arguments)
+    });
+    command.subcommands(doors)
+}

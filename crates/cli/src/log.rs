@@ -22,13 +22,6 @@ pub fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
 
-/// Prints lines to standard error that are whole already.
-pub fn say_as_is(lines: &str) {
-    let _ = std::io::stderr()
-        .lock()
-        .write_all(printable::lines(lines).as_bytes());
-}
-
 /// Prints a problem.
 pub fn error(line: impl Display) {
     say(format_args!("loadline: {line}"));

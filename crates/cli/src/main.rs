@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod artillery;
 mod audit;
 mod demo;
 mod doctor;
@@ -18,11 +17,11 @@ mod rerender;
 mod selftest;
 mod terminal;
 mod travel;
-mod wrk;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use doors::Called;
 use session::exit;
 
 fn main() -> ExitCode {
@@ -33,9 +32,11 @@ fn main() -> ExitCode {
         log::error(format_args!("no such mutant: {name}"));
         return ExitCode::from(exit::BAD_INPUT);
     }
-    // wrk's command line has a grammar of its own, and wrk may be a link to us.
-    if let Some(code) = wrk::command_line(std::env::args_os()) {
-        return ExitCode::from(code);
+    // Front doors have grammars of their own, and what is called may be a link to us.
+    let mut called = Called::of(std::env::args_os());
+    let card = called.as_ref().map(Called::card).unwrap_or_default();
+    if let Some(called) = called.take_if(|_| card.takes_any_bytes) {
+        return ExitCode::from(called.run());
     }
     // Arguments are written into the record, which is text.
     let not_text = std::env::args_os().enumerate().skip(1);
@@ -45,20 +46,20 @@ fn main() -> ExitCode {
             log::error(format_args!(
                 "argument {number}, `{shown}`, is not UTF-8: write it as UTF-8"
             ));
-            return wrong_command_line();
+            return ExitCode::from(card.wrong_usage);
         }
     }
-    let args = match args::Args::try_parse() {
+    if let Some(called) = called {
+        return ExitCode::from(called.run());
+    }
+    let args = match read() {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
     let code = match args.command {
         args::Command::Run(run) => native::run(*run),
-        // Only reached by way of `loadline help`.
-        args::Command::Wrk { arguments } => wrk::door(formats::wrk::Persona::Wrk, &arguments),
         args::Command::Lab(lab) => labs::command(&lab),
         args::Command::Report(report) => rerender::command(&report),
-        args::Command::Artillery(artillery) => artillery::command(artillery),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),
         args::Command::Audit(audit) => audit::command(&audit),
@@ -71,24 +72,19 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Our own command line, among the commands of the front doors.
+fn read() -> Result<args::Args, clap::Error> {
+    let mut command = doors::listed(args::Args::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// Help goes to standard output and is no failure.
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    if error.use_stderr() {
-        wrong_command_line()
-    } else {
-        ExitCode::from(exit::PASS)
-    }
-}
-
-/// A wrong command line is bad input; behind Artillery's door it has Artillery's code.
-fn wrong_command_line() -> ExitCode {
-    let is_artillery = std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == "artillery");
-    ExitCode::from(if is_artillery {
-        exit::FAIL
-    } else {
+    ExitCode::from(if error.use_stderr() {
         exit::BAD_INPUT
+    } else {
+        exit::PASS
     })
 }

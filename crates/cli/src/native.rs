@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::page::Page;
+use door_wrk::{self as wrk, print::WrkReport};
 use engine::{Line, Options, RunError, StopHandle};
 use formats::{Inputs, LoadErrors, UrlOptions};
 use measure::{Interval, accumulator::Tally};
@@ -13,7 +14,7 @@ use plan::{
 };
 
 use record::Run;
-use report::{console, wrk::WrkReport};
+use report::console;
 use script::lua::Trouble;
 use session::{
     Door, Ended, Hosts, Job, NotRun, Observer, Outcome, exit,
@@ -26,7 +27,7 @@ use crate::{
     labs::{LabProcess, NotStarted},
     log, rerender,
     terminal::Progress,
-    travel, wrk,
+    travel,
 };
 
 /// Runs `loadline run`.
@@ -51,7 +52,7 @@ struct Wanted {
     /// What may be spent on what others decide the size of, in bytes.
     memory: u64,
     /// A script of wrk's, which makes its requests itself.
-    script: Option<formats::wrk::Command>,
+    script: Option<wrk::read::Command>,
     exports: Exports,
 }
 
@@ -135,10 +136,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         .or_else(|| args.target.clone());
     contradictions(args, &flags)?;
     let script = if wrk::native::is_script(&args.what) {
-        Some(
-            wrk::native::command(args, flags.duration_ns, target.as_deref())
-                .map_err(Stop::bad_input)?,
-        )
+        Some(script_command(args, &flags, target.as_deref()).map_err(Stop::bad_input)?)
     } else {
         None
     };
@@ -186,6 +184,32 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         script,
         exports,
     })
+}
+
+/// The command of a script of wrk's.
+fn script_command(
+    args: &args::Run,
+    flags: &Flags,
+    target: Option<&str>,
+) -> Result<wrk::read::Command, String> {
+    let unfit = [(args.once, "--once"), (args.trace, "--trace")];
+    let mut command = wrk::native::command(&wrk::native::Flags {
+        script: Path::new(&args.what),
+        target,
+        duration_ns: flags.duration_ns,
+        workers: args.workers,
+        connections: args.connections,
+        paced: flags.rate.is_some(),
+        at_random: flags.arrivals == Some(Arrivals::Poisson),
+        arguments: &args.arguments,
+        unfit: unfit
+            .into_iter()
+            .find_map(|(given, flag)| given.then_some(flag)),
+    })?;
+    for text in &args.header {
+        command.headers.push(headers::read(text)?);
+    }
+    Ok(command)
 }
 
 /// Criteria that one iteration cannot decide are not judged by it: a percentile of one sample is none.
@@ -328,7 +352,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         secrets: args.secret.clone(),
         ..Inputs::default()
     };
-    let mut plan = formats::load(&inputs, &doors::READERS)?;
+    let mut plan = formats::load(&inputs, &doors::readers())?;
     headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;
@@ -396,7 +420,7 @@ fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHan
         stop,
         memory: Some(wanted.memory),
         doing: test.map(wrk::Test::doing),
-        door: wanted.script.as_ref().map(wrk::books),
+        door: wanted.script.as_ref().map(wrk::accumulators),
         ..Options::default()
     };
     Job {
@@ -416,12 +440,12 @@ fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHan
 
 /// Runs what was prepared, shows it, and says what to exit with.
 fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
-    let stop = StopHandle::default();
+    let (stop, voice) = (StopHandle::default(), log::voice());
     let _lab = wanted.lab.take();
     let test = wanted
         .script
         .as_ref()
-        .map(|command| wrk::Test::ready(command, wrk::Strictness::Native, &stop));
+        .map(|command| wrk::Test::ready(command, wrk::Strictness::Native, &stop, &voice));
     let test = match test.transpose() {
         Ok(test) => test,
         Err(trouble) => {
@@ -429,7 +453,6 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
             return wrk::native::code(&trouble);
         }
     };
-    let voice = log::voice();
     let job = job(wanted, args, test.as_ref(), stop);
     let mut door = Native {
         shows: Shows::new(),

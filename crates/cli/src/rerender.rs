@@ -8,7 +8,7 @@ use report::{console, markdown};
 
 use session::{exit, exports::Exports, keep};
 
-use crate::{args, artillery, imported, log};
+use crate::{args, doors, imported, log};
 
 /// Where records are kept, if nobody says otherwise.
 const RUNS: &str = ".loadline/runs";
@@ -58,19 +58,16 @@ pub fn command(args: &args::Report) -> u8 {
             exit::COULD_NOT_RUN
         };
     }
-    if run.manifest.door == "artillery" {
-        log::out(&artillery::again(&run));
-    }
-    if run.manifest.door == "wrk" {
-        log::out(&report::wrk::WrkReport::of(&run, None).replay());
-        log::out("\n");
+    let door = doors::named(&run.manifest.door);
+    if let Some(door) = door {
+        log::out(&door.printed(&run));
     }
     log::out(&console::summary_text(&page.summary));
     let kept = keep::derive(&run, &page, &voice);
     report_is_in(kept.as_deref());
     let shown = keep::write_json(&page, args.json.as_deref(), &voice);
-    if run.manifest.door == "artillery" {
-        log::out(&differences());
+    if let Some(door) = door {
+        log::out(&door.remarks());
     }
     if shown && exported {
         exit::PASS
@@ -100,17 +97,4 @@ fn exports(args: &args::Report) -> Result<Exports, String> {
         ));
     }
     Ok(exports)
-}
-
-/// Where the run differs on purpose from what Artillery would have done.
-fn differences() -> String {
-    let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
-    for difference in door_artillery::read::differences::DIFFERENCES {
-        let line = format!(
-            "  {}: {} there, {} here\n",
-            difference.topic, difference.original, difference.ours
-        );
-        out.push_str(&line.replace('`', ""));
-    }
-    out
 }

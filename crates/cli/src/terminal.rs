@@ -12,17 +12,6 @@ use crate::{frame, log};
 /// How often a log file gets a line.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
-/// The width of Artillery's console: its own, or that of a narrower terminal.
-#[must_use]
-pub fn columns() -> usize {
-    const USUAL: usize = 79;
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0)
-        .map_or(USUAL, |columns| columns.min(USUAL))
-}
-
 /// Shows a native run's progress.
 pub struct Progress {
     /// Whether there is a screen that is updated in place.

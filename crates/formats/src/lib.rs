@@ -21,7 +21,6 @@ mod url_plan;
 mod locust;
 pub mod methods;
 pub mod native;
-pub mod wrk;
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! TELL it: the console, Markdown, the page, pictures and exports of a run's figures, and the reports that other tools would have
-//! printed of it.
+//! TELL it: the console, Markdown, the page pictures and exports of a run's figures.
 //!
 //! What is told was computed by `analysis`, from the record. This crate computes no figure, reads no clock and starts no thread;
 //! no renderer sees the engine.
@@ -13,5 +12,4 @@ pub mod html;
 pub mod markdown;
 pub mod printable;
 pub mod svg;
-pub mod wrk;
 mod xml;

@@ -12,6 +12,7 @@ pub mod door;
 pub mod exit;
 pub mod exports;
 mod finish;
+mod front;
 pub mod hosts;
 pub mod inputs;
 pub mod keep;
@@ -27,6 +28,7 @@ mod watch;
 mod window;
 
 pub use door::{Door, Observer, Outcome};
+pub use front::{Card, FrontDoor};
 pub use hosts::Hosts;
 pub use prepare::{ForLabels, Job, Ready, Refused, descriptors_for, prepare};
 pub use run::{Ended, NotRun};

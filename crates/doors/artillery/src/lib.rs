@@ -1,12 +1,14 @@
-//! Artillery's front door: scripts, figures and reports as Artillery has them, in one room. [`read`] makes plans of scripts,
-//! [`Accumulator`] counts its figures beside ours, [`print`] says what it would print of them.
+//! Artillery's front door: its command line, scripts, figures and reports as Artillery has them, in one room. [`read`] makes plans
+//! of scripts, [`Accumulator`] counts its figures beside ours, [`print`] says what it would print of them.
 
 #![forbid(unsafe_code)]
 
 mod accumulator;
+mod command;
 pub mod print;
 pub mod read;
 pub mod refusal;
 
 pub use accumulator::Accumulator;
+pub use command::Artillery;
 pub use read::{Scripts, load, load_text, translate_text};

@@ -1,9 +1,60 @@
-//! wrk's front door, and wrk2's: their figures, counted beside ours.
+//! The front door of wrk and wrk2: command lines, scripts, figures and reports as they have them, in one room. [`read`] makes
+//! commands of command lines, [`Accumulator`] counts their figures beside ours, [`print`] says what they would print of them,
+//! [`native`] is what `loadline run SCRIPT.lua` makes of a script.
+//!
+//! Running Lua is the crate `script`'s, sending its requests the batch driver's.
 
 #![forbid(unsafe_code)]
 
 mod accumulator;
+pub mod native;
+pub mod print;
+pub mod read;
+mod run;
+mod screen;
 mod scripts;
+mod test;
+
+use formats::Reader;
+use record::Run;
+use session::{Card, FrontDoor, SharedVoice, exit};
 
 pub use accumulator::{Accumulator, Settings};
+pub use run::accumulators;
 pub use scripts::Scripts;
+pub use test::{Strictness, Test};
+
+/// The door, for whoever lists the front doors.
+#[derive(Debug)]
+pub struct Wrk;
+
+impl FrontDoor for Wrk {
+    fn card(&self) -> Card {
+        Card {
+            name: "wrk",
+            about: "Run a benchmark as `wrk` or `wrk2` would: their flags, their scripts, their output",
+            usage: "OPTIONS> <URL",
+            takes: "What wrk takes; see docs/wrk.md",
+            links: &["wrk", "wrk2"],
+            takes_any_bytes: true,
+            lost_output: exit::PASS,
+            ..Card::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn Reader {
+        &Scripts
+    }
+
+    fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        let persona = match called {
+            "wrk2" => read::Persona::Wrk2,
+            _ => read::Persona::Wrk,
+        };
+        run::command(persona, arguments, voice)
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        format!("{}\n", print::WrkReport::of(run, None).replay())
+    }
+}

@@ -15,4 +15,3 @@ mod support;
 mod tell;
 mod trust;
 mod worlds;
-mod wrk;

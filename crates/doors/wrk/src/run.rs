@@ -1,12 +1,7 @@
 //! `loadline wrk`, or a link to us called `wrk` or `wrk2`: their flags, their standard output to the character, their exit codes.
 //! Loadline's own lines go to standard error; the record is kept as for any run.
 
-pub mod native;
-mod screen;
-mod test;
-
 use std::{
-    ffi::OsString,
     path::Path,
     sync::{
         Arc,
@@ -15,19 +10,22 @@ use std::{
 };
 
 use analysis::summary::Summary;
-use door_wrk::{Accumulator, Settings};
 use engine::{Options, RunError, StopHandle, run::DoorMaker};
-use formats::wrk::{Command, Persona};
 use plan::units::MILLISECOND;
 use record::{Run, units};
-use report::wrk::{Goodput, Latency, Spectrum, Statistics, WrkReport};
 use script::lua::{self, Figures, Trouble};
 
-use session::{Door, Ended, Job, NotRun, Observer, Outcome, exit, hosts, inputs, live};
+use session::{
+    Door, Ended, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs, live,
+};
 
-use crate::log;
-pub use screen::Screen;
-pub use test::{Strictness, Test};
+use crate::{
+    accumulator::{Accumulator, Settings},
+    print::{Goodput, Latency, Spectrum, Statistics, WrkReport},
+    read::{self, Command, Persona},
+    screen::Screen,
+    test::{Strictness, Test},
+};
 
 /// wrk's code for whatever keeps a test from running.
 const FAILED: u8 = 1;
@@ -36,34 +34,18 @@ const NO_THREAD: u8 = 2;
 /// What is under way at the end may take this long: about as long as wrk's own threads take to notice the end.
 const DRAIN_NS: u64 = 100 * MILLISECOND;
 
-/// Runs wrk's command line if this is one: `loadline wrk …`, or any name for us that ends in `wrk` or `wrk2`.
-pub fn command_line(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
-    let name = arguments.next()?;
-    let name = Path::new(&name).file_name()?.to_string_lossy().into_owned();
-    let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
-    let persona = match name.as_str() {
-        "wrk" => Persona::Wrk,
-        "wrk2" => Persona::Wrk2,
-        _ => {
-            return match arguments.next().as_deref() {
-                Some("wrk") => Some(door(Persona::Wrk, &arguments.collect::<Vec<_>>())),
-                _ => None,
-            };
-        }
-    };
-    Some(door(persona, &arguments.collect::<Vec<_>>()))
-}
-
 /// Runs wrk's command line, without the program's name.
-pub fn door(persona: Persona, arguments: &[String]) -> u8 {
-    let reading = formats::wrk::read(arguments, persona);
+pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u8 {
+    let reading = read::read(arguments, persona);
     // In this order also where both are the same terminal.
-    log::say_as_is(&reading.err);
-    log::out(&reading.out);
+    if let Some(lines) = reading.err.strip_suffix('\n') {
+        voice.say(&lines);
+    }
+    voice.out(&reading.out);
     let Some(command) = reading.command else {
         return FAILED;
     };
-    carry_out(&command).unwrap_or_else(last_line)
+    carry_out(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
 }
 
 /// A line for standard error, behind which nothing comes.
@@ -73,7 +55,7 @@ fn told(trouble: Trouble) -> Refusal {
     trouble.to_string()
 }
 
-fn carry_out(command: &Command) -> Result<u8, Refusal> {
+fn carry_out(command: &Command, voice: &SharedVoice) -> Result<u8, Refusal> {
     let stop = StopHandle::default();
     let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
@@ -84,12 +66,12 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
     let seed = inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
-    let test = Test::ready(command, Strictness::AsWrk, &stop).map_err(told)?;
+    let test = Test::ready(command, Strictness::AsWrk, &stop, voice).map_err(told)?;
     let options = Options {
         workers: usize::try_from(command.threads).ok(),
         seed,
         drain_ns: Some(DRAIN_NS),
-        door: Some(books(command)),
+        door: Some(accumulators(command)),
         doing: Some(test.doing()),
         stop,
         ..Options::default()
@@ -101,10 +83,11 @@ fn carry_out(command: &Command) -> Result<u8, Refusal> {
         driver,
         ..Job::new("wrk", plan, options)
     };
-    let ready = session::prepare(job, &log::voice()).map_err(|why| lines(&why.problems))?;
+    let ready = session::prepare(job, voice).map_err(|why| lines(&why.problems))?;
     Ok(ready.conduct(&mut Wrk {
-        screen: Screen::new(command),
+        screen: Screen::new(command, voice),
         command,
+        voice,
         test,
         report: None,
         trouble: None,
@@ -119,6 +102,7 @@ fn lines(problems: &[plan::Problem]) -> Refusal {
 /// wrk's door: its report behind the run, its codes.
 struct Wrk<'a> {
     command: &'a Command,
+    voice: &'a SharedVoice,
     screen: Screen<'a>,
     test: Test,
     /// What wrk prints; none where the script died or did not come back.
@@ -137,7 +121,7 @@ impl Door for Wrk<'_> {
             NotRun::Refused(refused) => lines(&refused.problems),
             NotRun::Before { why, .. } => format!("loadline: {why}"),
         };
-        last_line(line)
+        last_line(&line, self.voice)
     }
 
     fn ended(&mut self, ended: &Ended) {
@@ -153,7 +137,7 @@ impl Door for Wrk<'_> {
         let part = std::mem::take(&mut self.screen.part);
         let report = WrkReport::from_part(part, ended.runtime_ns(), &self.command.url);
         lua::flush_output();
-        log::out(&report.text());
+        self.voice.out(&report.text());
         self.trouble = self.test.done(&report).err().map(told);
         lua::flush_output();
         self.report = Some(report);
@@ -162,18 +146,18 @@ impl Door for Wrk<'_> {
     /// wrk knows no code for a file that cannot be written: a line has said so.
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
         if let Some(report) = &self.report {
-            own_lines(outcome.summary, report, outcome.run);
+            own_lines(outcome.summary, report, outcome.run, self.voice);
             if let Some(path) = &self.command.json {
-                write_json(path, outcome.summary, report);
+                write_json(path, outcome.summary, report, self.voice);
             }
         }
         if let Some(trouble) = self.trouble.take() {
-            return last_line(trouble);
+            return last_line(&trouble, self.voice);
         }
         match outcome.error {
             None => exit::PASS,
             Some(error) => {
-                log::error(error);
+                self.voice.error(error);
                 match error {
                     RunError::Setup(_) => NO_THREAD,
                     RunError::Worker(_) | RunError::Stuck(_) => FAILED,
@@ -184,14 +168,14 @@ impl Door for Wrk<'_> {
 }
 
 /// Behind this line nothing comes.
-fn last_line(line: Refusal) -> u8 {
+fn last_line(line: &Refusal, voice: &SharedVoice) -> u8 {
     lua::flush_output();
-    log::say(line);
+    voice.say(line);
     FAILED
 }
 
-/// wrk's books for each thread.
-pub fn books(command: &Command) -> DoorMaker {
+/// Counts wrk's own figures in each thread.
+pub fn accumulators(command: &Command) -> DoorMaker {
     let settings = Settings {
         paced: command.persona == Persona::Wrk2,
         threads: command.threads,
@@ -211,22 +195,22 @@ pub fn books(command: &Command) -> DoorMaker {
 }
 
 /// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.
-fn own_lines(summary: &Summary, report: &WrkReport, run: &Run) {
-    say_late(report);
+fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoice) {
+    say_late(report, voice);
     for row in &summary.errors {
         // What was under way at the end is nobody's error.
         if row.class != "unfinished" {
             let count = units::count(row.count);
-            log::say(format_args!("loadline: {count} × {}", row.reason));
+            voice.say(&format_args!("loadline: {count} × {}", row.reason));
         }
     }
     if let Some(goodput) = Goodput::of(run, report.runtime_us * 1000) {
         for line in goodput.lines() {
-            log::say(format_args!("loadline: {line}"));
+            voice.say(&format_args!("loadline: {line}"));
         }
     }
     if let Some((measured, shown)) = report.moved_p99() {
-        log::warning(format_args!(
+        voice.warning(&format_args!(
             "wrk's correction moved the p99 of latency from {} as measured to {} as shown: it makes up values for requests that were \
              never sent",
             units::time(measured * 1000),
@@ -234,39 +218,39 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run) {
         ));
     }
     for note in &summary.notes {
-        log::warning(note.strip_prefix("warning: ").unwrap_or(note));
+        voice.warning(&note.strip_prefix("warning: ").unwrap_or(note));
     }
     if let Some(measurement) = &summary.measurement {
-        log::say(format_args!("loadline: {}", measurement.line()));
+        voice.say(&format_args!("loadline: {}", measurement.line()));
     }
     if let Some(dir) = &run.dir {
-        log::say(format_args!("loadline: record {}", dir.display()));
+        voice.say(&format_args!("loadline: record {}", dir.display()));
     }
 }
 
 /// wrk counts answers that come late as time-outs; the record has them as the answers that they are.
-fn say_late(report: &WrkReport) {
+fn say_late(report: &WrkReport, voice: &SharedVoice) {
     let late = report.late;
     if late > 0 {
-        log::say(format_args!(
+        voice.say(&format_args!(
             "loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
             units::count(late)
         ));
     }
 }
 
-fn write_json(path: &Path, summary: &Summary, report: &WrkReport) {
+fn write_json(path: &Path, summary: &Summary, report: &WrkReport, voice: &SharedVoice) {
     let Ok(mut json) = serde_json::to_value(summary) else {
         return;
     };
     json["wrk"] = report.json();
     if let Err(error) = std::fs::write(path, format!("{json:#}\n")) {
-        log::warning(format_args!("cannot write {}: {error}", path.display()));
+        voice.warning(&format_args!("cannot write {}: {error}", path.display()));
     }
 }
 
 /// What a script's `done` sees of latency and of rates.
-fn figures(report: &WrkReport) -> (Figures, Figures) {
+pub(crate) fn figures(report: &WrkReport) -> (Figures, Figures) {
     let latency = match &report.latency {
         Latency::Wrk { shown, .. } => of_statistics(shown),
         Latency::Wrk2 { corrected, .. } => of_spectrum(corrected),

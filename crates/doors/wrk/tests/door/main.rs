@@ -1,12 +1,15 @@
-//! wrk's and wrk2's report, to the character.
+//! The door from outside: figures in, wrk's and wrk2's reports out, to the character.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+use door_wrk::print::{Spectrum, WrkReport};
 use measure::accumulator::{Counts, Tally};
-use report::wrk::{Spectrum, WrkReport};
 
-const RATE_LATENCY: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-latency.txt");
+const RATE_LATENCY: &str =
+    include_str!("../../../../audit/tests/audit/golden/wrk2-rate-latency.txt");
 const SHORT: &str =
-    include_str!("../../../audit/tests/audit/golden/wrk2-short-10s-no-calibration.txt");
-const UNCORRECTED: &str = include_str!("../../../audit/tests/audit/golden/wrk2-rate-u-latency.txt");
+    include_str!("../../../../audit/tests/audit/golden/wrk2-short-10s-no-calibration.txt");
+const UNCORRECTED: &str =
+    include_str!("../../../../audit/tests/audit/golden/wrk2-rate-u-latency.txt");
 
 fn part(paced: bool, latency: &[(u64, u64)], rate: &[(u64, u64)]) -> Tally {
     let mut part = Tally::default();

@@ -12,15 +12,13 @@ use engine::{
     run::DriverMaker,
     watchdog::Doing,
 };
-use formats::wrk::Command;
 use measure::{Labels, label::Group};
 use plan::{Arrivals, Load, Plan, Schedule, Shape};
-use report::wrk::WrkReport;
 use script::lua::{Given, Script, Summary, Trouble};
 
-use session::ForLabels;
+use session::{ForLabels, SharedVoice};
 
-use crate::log;
+use crate::{print::WrkReport, read::Command, run};
 
 /// Whose manners a test has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +47,19 @@ impl Test {
         command: &Command,
         strictness: Strictness,
         stop: &StopHandle,
+        voice: &SharedVoice,
     ) -> Result<Test, Trouble> {
-        let mut test = Test::load(command, strictness, stop)?;
+        let mut test = Test::load(command, (strictness, stop), voice)?;
         test.script.resolve()?;
-        test.script.prepare(&mut |line| log::say(line))?;
+        test.script.prepare(&mut |line| voice.say(&line))?;
         Ok(test)
     }
 
-    fn load(command: &Command, strictness: Strictness, stop: &StopHandle) -> Result<Test, Trouble> {
+    fn load(
+        command: &Command,
+        (strictness, stop): (Strictness, &StopHandle),
+        voice: &SharedVoice,
+    ) -> Result<Test, Trouble> {
         let parts = &command.parts;
         let threads = usize::try_from(command.threads).unwrap_or(usize::MAX);
         let given = Given {
@@ -71,7 +74,7 @@ impl Test {
             threads,
         };
         Ok(Test {
-            script: Script::load(given, stop.clone(), &mut |line| log::say(line))?,
+            script: Script::load(given, stop.clone(), &mut |line| voice.say(&line))?,
             origin: Origin {
                 tls: parts.tls(),
                 host: parts.host.clone(),
@@ -148,7 +151,7 @@ impl Test {
             status: errors.status,
             timeout: errors.timeout,
         };
-        let (latency, requests) = super::figures(report);
+        let (latency, requests) = run::figures(report);
         self.script.done(&summary, latency, requests)
     }
 }

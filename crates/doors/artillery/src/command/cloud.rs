@@ -1,7 +1,9 @@
 //! The flags of `artillery run` that are about other people's machines: where the load runs, and where results are sent. Loads
 //! run here; results stay here.
 
-use crate::{args::ArtilleryRun, log};
+use session::SharedVoice;
+
+use super::flags::RunFlags;
 
 /// Artillery's code for a preparation that failed.
 const FAILED: u8 = 1;
@@ -14,30 +16,34 @@ const MOST_TAGS: usize = 10;
 ///
 /// # Errors
 /// The exit code, if the run cannot be what they ask for; why has been said.
-pub fn check(args: &ArtilleryRun, environment: &[(String, String)]) -> Result<(), u8> {
+pub fn check(
+    args: &RunFlags,
+    environment: &[(String, String)],
+    voice: &SharedVoice,
+) -> Result<(), u8> {
     if let Some(tags) = &args.tags {
-        check_tags(tags)?;
+        check_tags(tags, voice)?;
     }
     match args.platform.as_str() {
         "local" => {}
         platform => {
-            log::error(format_args!(
+            voice.error(&format_args!(
                 "--platform {platform} is not supported: Loadline runs the load on this machine; leave the flag out"
             ));
             return Err(FAILED);
         }
     }
     if !args.platform_opt.is_empty() {
-        log::warning("--platform-opt has no effect: the load runs on this machine");
+        voice.warning(&"--platform-opt has no effect: the load runs on this machine");
     }
     if args.count > 1 {
-        log::warning("--count has no effect: one engine carries the load, whatever it is");
+        voice.warning(&"--count has no effect: one engine carries the load, whatever it is");
     }
-    check_record(args, environment)
+    check_record(args, environment, voice)
 }
 
 /// `NAME:VALUE,…`: what is neither is passed over with a warning.
-fn check_tags(tags: &str) -> Result<(), u8> {
+fn check_tags(tags: &str, voice: &SharedVoice) -> Result<(), u8> {
     let tags: Vec<&str> = tags.split(',').map(str::trim).collect();
     let is_tag = |tag: &&str| {
         tag.split_once(':')
@@ -45,11 +51,11 @@ fn check_tags(tags: &str) -> Result<(), u8> {
     };
     let (good, bad): (Vec<&str>, Vec<&str>) = tags.into_iter().partition(is_tag);
     if good.len() > MOST_TAGS {
-        log::out(&format!("A maximum of {MOST_TAGS} tags is supported\n"));
+        voice.out(&format!("A maximum of {MOST_TAGS} tags is supported\n"));
         return Err(FAILED);
     }
     if !bad.is_empty() {
-        log::out(&format!(
+        voice.out(&format!(
             "WARNING: could not parse some tags: {}\n",
             bad.join(", ")
         ));
@@ -58,7 +64,11 @@ fn check_tags(tags: &str) -> Result<(), u8> {
 }
 
 /// Results are not sent anywhere; a key that is missing is an error all the same, because it is one in pipelines.
-fn check_record(args: &ArtilleryRun, environment: &[(String, String)]) -> Result<(), u8> {
+fn check_record(
+    args: &RunFlags,
+    environment: &[(String, String)],
+    voice: &SharedVoice,
+) -> Result<(), u8> {
     if !args.record {
         return Ok(());
     }
@@ -66,14 +76,14 @@ fn check_record(args: &ArtilleryRun, environment: &[(String, String)]) -> Result
         .iter()
         .any(|(name, value)| name == "ARTILLERY_CLOUD_API_KEY" && !value.is_empty());
     if args.key.as_deref().unwrap_or_default().is_empty() && !in_environment {
-        log::say("Error: API key is required to record test results to Artillery Cloud");
-        log::error(
-            "--record needs --key, and has no effect here: results stay in Loadline's record",
+        voice.say(&"Error: API key is required to record test results to Artillery Cloud");
+        voice.error(
+            &"--record needs --key, and has no effect here: results stay in Loadline's record",
         );
         return Err(NO_KEY);
     }
-    log::warning(
-        "--record has no effect: results are not sent anywhere, they stay in Loadline's record",
+    voice.warning(
+        &"--record has no effect: results are not sent anywhere, they stay in Loadline's record",
     );
     Ok(())
 }

@@ -6,10 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use door_artillery::{
-    Accumulator,
-    print::{self, Console, Zone, error_text, judged_text, test_run_id},
-};
 use engine::{Line, Options, Prepared};
 use formats::{Inputs, LoadErrors};
 use measure::{Interval, accumulator};
@@ -25,54 +21,34 @@ use session::{
     trust,
 };
 
+use super::{
+    cloud, environment,
+    flags::{Quick, RunFlags},
+    quick, terminal,
+};
 use crate::{
-    args::{self, ArtilleryQuick, ArtilleryRun},
-    log, terminal,
+    Accumulator,
+    print::{self, Console, Zone, error_text, judged_text, test_run_id},
+    refusal::{FAILED, WORKER_DIED},
 };
 
-mod about;
-mod cloud;
-mod environment;
-mod quick;
-mod tell;
-
-/// Artillery's code for a preparation that failed.
-const FAILED: u8 = 1;
 /// Artillery's code for answers that were not as expected.
 const UNEXPECTED: u8 = 21;
-/// Artillery's code for a worker that died.
-const WORKER_DIED: u8 = 11;
 
-/// Runs `loadline artillery …`.
-pub fn command(door: args::ArtilleryDoor) -> u8 {
-    match door.command {
-        _ if door.version => about::version(),
-        Some(args::Artillery::Run(args)) => run(&args),
-        Some(args::Artillery::Quick(args)) => run_quick(&args),
-        Some(args::Artillery::Report { file, output }) => tell::command(&file, output),
-        Some(args::Artillery::Dino { message }) => about::dino(&message),
-        Some(args::Artillery::Version) | None => about::version(),
-    }
-}
-
-/// What a run behind this door printed, from its record.
-#[must_use]
-pub fn again(run: &Run) -> String {
-    Console::replay(run, Zone::of_machine(), print::Options::default()).1
-}
-
-fn run(args: &ArtilleryRun) -> u8 {
-    let environment = environment::with(args.dotenv.as_deref());
-    if let Err(code) = cloud::check(args, &environment) {
+/// Runs a script.
+pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
+    let environment = environment::with(args.dotenv.as_deref(), voice);
+    if let Err(code) = cloud::check(args, &environment, voice) {
         return code;
     }
     let manner = Manner {
         output: args.output.as_deref(),
         quiet: args.quiet,
+        voice,
     };
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
-        let mut plan = door_artillery::load(&inputs(args, environment, test_id))?;
+        let mut plan = crate::load(&inputs(args, environment, test_id))?;
         // What Artillery would show in its service, the record shows.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
@@ -85,14 +61,16 @@ fn run(args: &ArtilleryRun) -> u8 {
     })
 }
 
-fn run_quick(args: &ArtilleryQuick) -> u8 {
-    let script = match quick::script(args) {
+/// Runs a script of one line, made of flags.
+pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
+    let script = match quick::script(args, voice) {
         Ok(script) => script,
         Err(code) => return code,
     };
     let manner = Manner {
         output: args.output.as_deref(),
         quiet: args.quiet,
+        voice,
     };
     let environment = inputs::environment();
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
@@ -103,7 +81,7 @@ fn run_quick(args: &ArtilleryQuick) -> u8 {
             test_id: test_id.to_owned(),
             ..Inputs::default()
         };
-        door_artillery::load_text(&inputs, "quick.json", &script)
+        crate::load_text(&inputs, "quick.json", &script)
     })
 }
 
@@ -112,6 +90,7 @@ fn run_quick(args: &ArtilleryQuick) -> u8 {
 struct Manner<'a> {
     output: Option<&'a Path>,
     quiet: bool,
+    voice: &'a SharedVoice,
 }
 
 impl Manner<'_> {
@@ -120,11 +99,12 @@ impl Manner<'_> {
         test_id: Option<String>,
         load: impl FnOnce(&str) -> Result<Plan, LoadErrors>,
     ) -> u8 {
+        let voice = self.voice;
         let seed = match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
             Err(_) => inputs::random_seed(),
             Ok(Ok(seed)) => seed,
             Ok(Err(_)) => {
-                log::error("LOADLINE_SEED is not a whole number");
+                voice.error(&"LOADLINE_SEED is not a whole number");
                 return FAILED;
             }
         };
@@ -135,39 +115,38 @@ impl Manner<'_> {
         let output = match self.output.map(output_path).transpose() {
             Ok(output) => output,
             Err(line) => {
-                log::say(line);
+                voice.say(&line);
                 return FAILED;
             }
         };
         // The original finds out when the figures are there to be lost; its code is the same.
         let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
         if let Err(line) = tried {
-            log::error(line);
+            voice.error(&line);
             return FAILED;
         }
-        log::out(&format!("Test run id: {test_id}\n"));
+        voice.out(&format!("Test run id: {test_id}\n"));
         let mut plan = match load(&test_id) {
             Ok(plan) => plan,
-            Err(errors) => return refused(&errors),
+            Err(errors) => return refused(&errors, voice),
         };
-        let voice = log::voice();
-        plan.notes.iter().for_each(tell_note);
-        trust::as_node(&mut plan, &voice);
-        trust::can_be_read(&plan, &voice);
-        carry_out(plan, (self.quiet, output), seed, &voice)
+        plan.notes.iter().for_each(|note| tell_note(note, voice));
+        trust::as_node(&mut plan, voice);
+        trust::can_be_read(&plan, voice);
+        carry_out(plan, (self.quiet, output), seed, voice)
     }
 }
 
 /// Artillery's own warnings go where Artillery prints them, and ours to standard error.
-fn tell_note(note: &Note) {
+fn tell_note(note: &Note, voice: &SharedVoice) {
     match &note.at {
-        None if note.text.starts_with("WARNING") => log::out(&format!("{}\n", note.text)),
-        None => log::say(&note.text),
-        Some(at) => log::say(format_args!("{at}: {}", note.text)),
+        None if note.text.starts_with("WARNING") => voice.out(&format!("{}\n", note.text)),
+        None => voice.say(&&note.text),
+        Some(at) => voice.say(&format_args!("{at}: {}", note.text)),
     }
 }
 
-fn inputs(args: &ArtilleryRun, environment: Vec<(String, String)>, test_id: &str) -> Inputs {
+fn inputs(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> Inputs {
     Inputs {
         secrets: Vec::new(),
         files: args.script.iter().chain(&args.input).cloned().collect(),
@@ -188,22 +167,28 @@ fn inputs(args: &ArtilleryRun, environment: Vec<(String, String)>, test_id: &str
 }
 
 /// Says why nothing was loaded, in the original's words where it has some.
-fn refused(errors: &LoadErrors) -> u8 {
+fn refused(errors: &LoadErrors, voice: &SharedVoice) -> u8 {
     // Artillery's own warnings come before whatever it then dies of; ours would only distract from the refusal.
     let warnings = errors.notes.iter();
     warnings
         .filter(|note| note.text.starts_with("WARNING"))
-        .for_each(tell_note);
+        .for_each(|note| tell_note(note, voice));
     let Some(original) = &errors.original else {
-        errors.problems.iter().for_each(log::error);
+        errors
+            .problems
+            .iter()
+            .for_each(|problem| voice.error(problem));
         return FAILED;
     };
-    log::out(&original.out);
+    voice.out(&original.out);
     if !original.err.is_empty() {
-        log::say(&original.err);
+        voice.say(&&original.err);
     }
     if original.explained {
-        errors.problems.iter().for_each(log::error);
+        errors
+            .problems
+            .iter()
+            .for_each(|problem| voice.error(problem));
     }
     original.code
 }
@@ -217,14 +202,14 @@ fn carry_out(
     let (exports, live) = match live::beside_a_door() {
         Ok(beside) => beside,
         Err(line) => {
-            log::error(line);
+            voice.error(&line);
             return FAILED;
         }
     };
-    let door = match books(&plan, seed) {
+    let door = match accumulators(&plan, seed) {
         Ok(door) => door,
         Err(problems) => {
-            problems.iter().for_each(log::error);
+            problems.iter().for_each(|problem| voice.error(problem));
             return FAILED;
         }
     };
@@ -237,6 +222,7 @@ fn carry_out(
         ..Options::default()
     };
     let screen = Screen {
+        voice: voice.clone(),
         quiet,
         expect: plan.plugins.expect.and_then(|expect| expect.print),
         console: None,
@@ -253,7 +239,10 @@ fn carry_out(
             code: exit::PASS,
         }),
         Err(refused) => {
-            refused.problems.iter().for_each(log::error);
+            refused
+                .problems
+                .iter()
+                .for_each(|problem| voice.error(problem));
             FAILED
         }
     }
@@ -274,40 +263,45 @@ impl Door for Behind {
     }
 
     fn not_run(&mut self, why: &NotRun) -> u8 {
+        let voice = self.screen.voice.clone();
         match why {
             NotRun::Refused(refused) => {
-                refused.problems.iter().for_each(log::error);
+                refused
+                    .problems
+                    .iter()
+                    .for_each(|problem| voice.error(problem));
                 FAILED
             }
             NotRun::Before { why, signal } => {
-                log::error(why);
+                voice.error(&why);
                 signal.map_or(FAILED, exit::of_signal)
             }
         }
     }
 
     fn ended(&mut self, ended: &Ended) {
+        let voice = self.screen.voice.clone();
         let quiet = self.screen.quiet;
         let console = self.screen.console.take();
         let mut console = console.unwrap_or_else(|| new_console(&ended.run));
         let text = console.finish(engine::clock::wall_ns());
         if !quiet {
-            log::out(&text);
+            voice.out(&text);
         }
         self.code = ended.signal.map_or(exit::PASS, exit::of_signal);
         if let Some(path) = &self.output {
             match std::fs::write(path, console.json()) {
                 Ok(()) if quiet => {}
-                Ok(()) => log::out(&console.log_file(&shown(path))),
+                Ok(()) => voice.out(&console.log_file(&shown(path))),
                 Err(error) => {
-                    log::error(format_args!("cannot write {}: {error}", path.display()));
+                    voice.error(&format_args!("cannot write {}: {error}", path.display()));
                     self.code = FAILED;
                 }
             }
         }
         let outcome = console.outcome();
         if !quiet {
-            log::out(&outcome.text);
+            voice.out(&outcome.text);
         }
         if self.code == exit::PASS {
             self.code = match &outcome {
@@ -320,18 +314,19 @@ impl Door for Behind {
 
     /// What Artillery does not say, on standard error, and the code.
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        let voice = self.screen.voice.clone();
         if !outcome.files_written && self.code == exit::PASS {
             self.code = FAILED;
         }
         if let Some(measurement) = &outcome.summary.measurement {
-            log::say(format_args!("loadline: {}", measurement.line()));
+            voice.say(&format_args!("loadline: {}", measurement.line()));
         }
         if let Some(error) = outcome.error {
-            log::error(error);
+            voice.error(&error);
             return WORKER_DIED;
         }
         if let Some(dir) = &outcome.run.dir {
-            log::say(format_args!("loadline: record {}", dir.display()));
+            voice.say(&format_args!("loadline: record {}", dir.display()));
         }
         self.code
     }
@@ -376,8 +371,8 @@ fn new_console(run: &Run) -> Console {
     )
 }
 
-/// Makes Artillery's own books for each worker: which scenario and which endpoint each figure belongs to.
-fn books(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
+/// Makes the accumulator of each worker: which scenario and which endpoint each figure belongs to.
+fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
     let prepared = Prepared::new(
         plan,
         Options {
@@ -410,6 +405,7 @@ fn books(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<plan::Pro
 
 /// Prints what Artillery prints while the test runs.
 struct Screen {
+    voice: SharedVoice,
     quiet: bool,
     /// How expectations are printed.
     expect: Option<Print>,
@@ -420,7 +416,7 @@ impl Observer for Screen {
     fn started(&mut self, run: &Run) {
         let console = self.console.insert(new_console(run));
         if !self.quiet {
-            log::out(&console.begin());
+            self.voice.out(&console.begin());
         }
     }
 
@@ -428,24 +424,24 @@ impl Observer for Screen {
         if let Some(console) = &mut self.console {
             let text = console.interval(interval);
             if !self.quiet {
-                log::out(&text);
+                self.voice.out(&text);
             }
         }
     }
 
     fn line(&mut self, line: &Line) {
         match line {
-            Line::Log { text, .. } => log::out(&format!("{text}\n")),
-            Line::Trace(text) => log::out(text),
+            Line::Log { text, .. } => self.voice.out(&format!("{text}\n")),
+            Line::Trace(text) => self.voice.out(text),
             // What a script prints itself is no part of the console that `--quiet` silences.
             Line::Expectation(judged) => {
                 if let Some(print) = self.expect {
-                    log::out(&judged_text(judged, print));
+                    self.voice.out(&judged_text(judged, print));
                 }
             }
             Line::Error(error) => {
                 if let Some(print) = self.expect {
-                    log::out(&error_text(error, print));
+                    self.voice.out(&error_text(error, print));
                 }
             }
             Line::Secret(_) | Line::Remark(_) => {}

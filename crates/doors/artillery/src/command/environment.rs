@@ -6,10 +6,10 @@ use formats::dotenv;
 
 use session::inputs;
 
-use crate::log;
+use session::SharedVoice;
 
 /// The environment, with the variables of a file that it does not have yet. A file that cannot be read is only told.
-pub fn with(file: Option<&Path>) -> Vec<(String, String)> {
+pub fn with(file: Option<&Path>, voice: &SharedVoice) -> Vec<(String, String)> {
     let mut environment = inputs::environment();
     let Some(file) = file else {
         return environment;
@@ -22,7 +22,7 @@ pub fn with(file: Option<&Path>) -> Vec<(String, String)> {
                 }
             }
         }
-        Err(_) => log::out(&format!(
+        Err(_) => voice.out(&format!(
             "WARNING: could not read dotenv file: {}\n",
             file.display()
         )),

@@ -2,27 +2,28 @@
 //! them too, but a record that could not be written must not cost anyone the report.
 
 use engine::Line;
-use formats::wrk::Command;
 use measure::{Interval, accumulator::Tally};
 use record::Run;
 use script::lua;
 
-use session::Observer;
+use session::{Observer, SharedVoice};
 
-use crate::log;
+use crate::{print, read::Command};
 
 /// Prints what wrk prints while the test runs.
 pub struct Screen<'a> {
     command: &'a Command,
+    voice: &'a SharedVoice,
     /// wrk's figures so far.
     pub part: Tally,
 }
 
 impl<'a> Screen<'a> {
     /// For a command.
-    pub fn new(command: &'a Command) -> Screen<'a> {
+    pub fn new(command: &'a Command, voice: &'a SharedVoice) -> Screen<'a> {
         Screen {
             command,
+            voice,
             part: Tally::default(),
         }
     }
@@ -32,7 +33,7 @@ impl Observer for Screen<'_> {
     fn started(&mut self, _: &Run) {
         lua::flush_output();
         let command = self.command;
-        log::out(&report::wrk::heading(
+        self.voice.out(&print::heading(
             &command.url,
             command.duration_ns,
             command.threads,
@@ -41,10 +42,10 @@ impl Observer for Screen<'_> {
     }
 
     fn interval(&mut self, interval: &Interval, _: &Run) {
-        let lines = report::wrk::calibrations(&interval.door);
+        let lines = print::calibrations(&interval.door);
         if !lines.is_empty() {
             lua::flush_output();
-            log::out(&lines);
+            self.voice.out(&lines);
         }
         self.part.merge(interval.door.clone());
     }

@@ -1,14 +1,13 @@
 //! `loadline run SCRIPT.lua --target URL`: a script of wrk's with Loadline's own flags, report and exit codes.
 
-use std::{path::Path, path::PathBuf};
+use std::path::Path;
 
-use formats::wrk::{Command, Persona, parts};
 use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
 use script::lua::Trouble;
 
 use session::exit;
 
-use crate::{args, headers};
+use crate::read::{Command, Persona, parts};
 
 /// Whether a test file is a script of wrk's.
 pub fn is_script(what: &str) -> bool {
@@ -19,26 +18,44 @@ pub fn is_script(what: &str) -> bool {
 /// Connections of a run that says nothing of them: as many as wrk has.
 const CONNECTIONS: u32 = 10;
 
-/// The command that the flags come to.
+/// What Loadline's own flags say of such a run.
+#[derive(Debug)]
+pub struct Flags<'a> {
+    /// The script.
+    pub script: &'a Path,
+    /// The URL.
+    pub target: Option<&'a str>,
+    /// How long, in nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// Threads.
+    pub workers: Option<usize>,
+    /// Connections.
+    pub connections: Option<u32>,
+    /// Requests come at a rate.
+    pub paced: bool,
+    /// They come at random moments.
+    pub at_random: bool,
+    /// For the script's `init`.
+    pub arguments: &'a [String],
+    /// A flag that asks for what a script cannot give.
+    pub unfit: Option<&'a str>,
+}
+
+/// The command that the flags come to, without headers.
 ///
 /// # Errors
 /// One line of what is wrong with them.
-pub fn command(
-    args: &args::Run,
-    duration_ns: Option<u64>,
-    target: Option<&str>,
-) -> Result<Command, String> {
-    let script = PathBuf::from(&args.what);
+pub fn command(flags: &Flags<'_>) -> Result<Command, String> {
+    let script = flags.script.to_owned();
     std::fs::File::open(&script).map_err(|why| format!("{}: {why}", script.display()))?;
-    let Some(url) = target else {
+    let Some(url) = flags.target else {
         return Err(format!(
             "{}: a script of wrk's names no target: add --target URL",
             script.display()
         ));
     };
-    let not_here = |flag| Err(format!("{flag} does not go with a script of wrk's"));
-    if args.once || args.trace {
-        return not_here(if args.once { "--once" } else { "--trace" });
+    if let Some(flag) = flags.unfit {
+        return Err(format!("{flag} does not go with a script of wrk's"));
     }
     let Some(parts) =
         parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
@@ -47,21 +64,17 @@ pub fn command(
             "`{url}` is no URL that begins with http:// or https://"
         ));
     };
-    let threads = args.workers.unwrap_or(1) as u64;
-    let connections = u64::from(args.connections.unwrap_or(CONNECTIONS));
+    let threads = flags.workers.unwrap_or(1) as u64;
+    let connections = u64::from(flags.connections.unwrap_or(CONNECTIONS));
     if connections % threads != 0 {
         return Err(format!(
             "{connections} connections cannot be shared equally by {threads} workers: make --connections a multiple of --workers"
         ));
     }
-    let mut headers = Vec::new();
-    for text in &args.header {
-        headers.push(headers::read(text)?);
-    }
     let mut arguments = vec![url.to_owned()];
-    arguments.extend_from_slice(&args.arguments);
+    arguments.extend_from_slice(flags.arguments);
     Ok(Command {
-        persona: if args.rate.is_some() {
+        persona: if flags.paced {
             Persona::Wrk2
         } else {
             Persona::Wrk
@@ -70,15 +83,15 @@ pub fn command(
         parts,
         threads,
         connections,
-        duration_ns: duration_ns.unwrap_or(10 * SECOND),
+        duration_ns: flags.duration_ns.unwrap_or(10 * SECOND),
         script: Some(script),
-        headers,
+        headers: Vec::new(),
         latency: true,
         uncorrected: false,
         batch_latency: false,
         timeout_ns: 10 * SECOND,
-        rate: args.rate.is_some().then_some(1),
-        at_random: args.arrivals.as_deref() == Some("poisson"),
+        rate: flags.paced.then_some(1),
+        at_random: flags.at_random,
         json: None,
         arguments,
     })

@@ -4,16 +4,18 @@ use serde_json::json;
 
 use session::exit;
 
-use crate::{args::ArtilleryQuick, log};
+use session::SharedVoice;
+
+use super::flags::Quick;
 
 /// The script, as JSON.
 ///
 /// # Errors
 /// The exit code, if there is no such load; why has been said.
-pub fn script(args: &ArtilleryQuick) -> Result<String, u8> {
+pub fn script(args: &Quick, voice: &SharedVoice) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {
-            log::error(format_args!(
+            voice.error(&format_args!(
                 "{flag} was a flag of Artillery 1: write `phases` with `duration` and `arrivalRate` in a script, or use -c and -n"
             ));
             return Err(exit::FAIL);
@@ -26,13 +28,13 @@ pub fn script(args: &ArtilleryQuick) -> Result<String, u8> {
     match protocol.as_deref() {
         Some("http" | "https") => {}
         Some("ws" | "wss") => {
-            log::error(format_args!(
+            voice.error(&format_args!(
                 "{target}: the engine ws is not supported yet, only http is"
             ));
             return Err(1);
         }
         _ => {
-            log::say(format_args!(
+            voice.say(&format_args!(
                 "Unknown protocol in target: {target}\nSupported protocols: HTTP(S) and WS(S)"
             ));
             return Err(1);

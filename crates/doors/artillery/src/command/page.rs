@@ -3,24 +3,26 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::print::{Zone, rerendered};
 use audit::{as_run, import};
-use door_artillery::print::{Zone, rerendered};
 use report::derived;
 
-use crate::{log, terminal};
+use session::SharedVoice;
+
+use super::terminal;
 
 /// Writes the page of a report file; beside it, unless a place is named.
-pub fn command(file: &Path, output: Option<PathBuf>) -> u8 {
-    match page(file, output) {
+pub fn command(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> u8 {
+    match page(file, output, voice) {
         Ok(()) => 0,
         Err(line) => {
-            log::error(line);
+            voice.error(&line);
             1
         }
     }
 }
 
-fn page(file: &Path, output: Option<PathBuf>) -> Result<(), String> {
+fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(), String> {
     let name = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|error| format!("{name}: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
@@ -45,7 +47,9 @@ fn page(file: &Path, output: Option<PathBuf>) -> Result<(), String> {
         ));
     }
     derived::write_page(&output, &page).map_err(|error| error.to_string())?;
-    log::say_as_is(&told);
-    log::out(&format!("Report generated: {}\n", output.display()));
+    if let Some(lines) = told.strip_suffix('\n') {
+        voice.say(&lines);
+    }
+    voice.out(&format!("Report generated: {}\n", output.display()));
     Ok(())
 }

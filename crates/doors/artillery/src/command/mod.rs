@@ -1,0 +1,89 @@
+//! `loadline artillery …`: Artillery's command line, and what becomes of it.
+
+mod about;
+mod cloud;
+mod environment;
+mod flags;
+mod page;
+mod quick;
+mod run;
+mod terminal;
+
+use clap::Parser;
+use formats::Reader;
+use record::Run;
+use session::{Card, FrontDoor, SharedVoice, exit};
+
+use crate::{
+    print::{Console, Options, Zone},
+    read::{Scripts, differences::DIFFERENCES},
+    refusal::FAILED,
+};
+use flags::{Command, Flags};
+
+/// The door, for whoever lists the front doors.
+#[derive(Debug)]
+pub struct Artillery;
+
+impl FrontDoor for Artillery {
+    fn card(&self) -> Card {
+        Card {
+            name: "artillery",
+            about: "Run an Artillery script as `artillery` would: its flags, its output, its exit codes",
+            takes: "What Artillery takes; see docs/artillery.md",
+            explains_itself: true,
+            wrong_usage: FAILED,
+            ..Card::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn Reader {
+        &Scripts
+    }
+
+    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        let own = std::iter::once("artillery");
+        let arguments = own.chain(arguments.iter().map(String::as_str));
+        match Flags::try_parse_from(arguments) {
+            Ok(flags) => command(flags, voice),
+            Err(error) => {
+                // What cannot be said to a closed terminal cannot be said.
+                let _ = error.print();
+                // Help goes to standard output and is no failure.
+                if error.use_stderr() {
+                    FAILED
+                } else {
+                    exit::PASS
+                }
+            }
+        }
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        Console::replay(run, Zone::of_machine(), Options::default()).1
+    }
+
+    /// Where the run differs on purpose from what Artillery would have done.
+    fn remarks(&self) -> String {
+        let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
+        for difference in DIFFERENCES {
+            let line = format!(
+                "  {}: {} there, {} here\n",
+                difference.topic, difference.original, difference.ours
+            );
+            out.push_str(&line.replace('`', ""));
+        }
+        out
+    }
+}
+
+fn command(flags: Flags, voice: &SharedVoice) -> u8 {
+    match flags.command {
+        _ if flags.version => about::version(voice),
+        Some(Command::Run(flags)) => run::run(&flags, voice),
+        Some(Command::Quick(flags)) => run::run_quick(&flags, voice),
+        Some(Command::Report { file, output }) => page::command(&file, output, voice),
+        Some(Command::Dino { message }) => about::dino(&message, voice),
+        Some(Command::Version) | None => about::version(voice),
+    }
+}
