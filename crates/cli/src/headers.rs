@@ -62,7 +62,7 @@ pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
         }
     }
     let around = plan.before.iter_mut().chain(&mut plan.after);
-    for scenario in plan.scenarios.iter_mut().chain(around) {
+    for scenario in plan.work.scenarios_mut().iter_mut().chain(around) {
         steps(&mut scenario.steps, &headers);
     }
     Ok(())

@@ -419,6 +419,7 @@ fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHan
         drain_ns: Some(wanted.drain_ns),
         stop,
         memory: Some(wanted.memory),
+        driver: test.map(|test| test.driver(&wanted.plan, wanted.seed)),
         doing: test.map(wrk::Test::doing),
         door: wanted.script.as_ref().map(wrk::accumulators),
         ..Options::default()
@@ -433,7 +434,6 @@ fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHan
         },
         exports: wanted.exports,
         json: args.json.clone(),
-        driver: test.map(|test| test.driver(&wanted.plan, wanted.seed)),
         ..Job::new("run", wanted.plan, options)
     }
 }

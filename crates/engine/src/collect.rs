@@ -11,7 +11,11 @@ use std::{
     time::Duration,
 };
 
-use measure::{Interval, LabelId, Labels, interval::Snapshot, label::Group};
+use measure::{
+    Interval, Label, LabelId,
+    interval::Snapshot,
+    label::{Registry, Role},
+};
 
 use crate::{
     clock::Clock,
@@ -37,8 +41,11 @@ pub struct Collector {
     /// By worker: from when on no more arrivals were wanted of it.
     arrivals_end: Vec<Option<u64>>,
     workers: usize,
-    /// By label: whether its samples belong to "all requests".
+    /// The labels of the run.
+    labels: Registry,
+    /// By label: whether its samples belong to "all requests". As many as are known so far.
     requests: Vec<bool>,
+
     waiting: BTreeMap<u64, Vec<Snapshot>>,
     /// The index of each worker's last snapshot, once it is known.
     last: Vec<Option<u64>>,
@@ -50,22 +57,29 @@ pub struct Collector {
 impl Collector {
     /// A collector for so many workers and these labels.
     #[must_use]
-    pub fn new(workers: usize, labels: &Labels, due: Due) -> Collector {
-        let requests = labels
-            .all()
-            .iter()
-            .map(|label| label.group == Group::Request)
-            .collect();
-        Collector {
+    pub fn new(workers: usize, labels: Registry, due: Due) -> Collector {
+        let mut collector = Collector {
             due,
+            labels,
+
             arrivals_end: vec![None; workers],
             workers,
-            requests,
+            requests: Vec::new(),
             waiting: BTreeMap::new(),
             last: vec![None; workers],
             given_up: vec![false; workers],
             next: 0,
-        }
+        };
+        collector.new_labels();
+        collector
+    }
+
+    /// Labels that have come up since the last time.
+    fn new_labels(&mut self) -> Vec<Label> {
+        let new = self.labels.since(self.requests.len());
+        let are_requests = new.iter().map(|label| label.group.role() == Role::Request);
+        self.requests.extend(are_requests);
+        new
     }
 
     /// Works until every worker has sent its last snapshot, or is gone or given up; answers those that were given up.
@@ -151,8 +165,11 @@ impl Collector {
         for snapshot in &snapshots {
             self.arrivals_end[snapshot.worker] = snapshot.arrivals_end_ns;
         }
+        // Whatever is counted in these was named before they were closed.
+        let labels = self.new_labels();
         let is_request = |id: LabelId| self.requests.get(usize::from(id)).copied().unwrap_or(true);
         let mut interval = Interval::merge(snapshots, self.workers, is_request);
+        interval.labels = labels;
         let (from, to) = interval.span;
         for (worker, end) in self.arrivals_end.iter().enumerate() {
             let until = |at: u64| (self.due)(worker, end.map_or(at, |end| at.min(end)));
@@ -179,7 +196,7 @@ mod tests {
     #[test]
     fn what_is_planned_is_told_by_the_schedule_alone() {
         // One arrival per nanosecond and worker; the second worker never says a word.
-        let mut collector = Collector::new(2, &Labels::default(), Box::new(|_, until| until));
+        let mut collector = Collector::new(2, Registry::default(), Box::new(|_, until| until));
         let mut silent = snapshot(0, 1, false);
         silent.arrivals_end_ns = Some(14);
         let first = collector.merge(vec![snapshot(0, 0, false)]);
@@ -189,7 +206,7 @@ mod tests {
 
     #[test]
     fn intervals_come_in_order_when_all_have_sent_theirs() {
-        let mut collector = Collector::new(2, &Labels::default(), Box::new(|_, _| 0));
+        let mut collector = Collector::new(2, Registry::default(), Box::new(|_, _| 0));
         let mut indices = |s| {
             collector
                 .take(s)
@@ -205,7 +222,7 @@ mod tests {
 
     #[test]
     fn who_is_given_up_holds_nobody_up() {
-        let mut collector = Collector::new(2, &Labels::default(), Box::new(|_, _| 0));
+        let mut collector = Collector::new(2, Registry::default(), Box::new(|_, _| 0));
         let indices =
             |intervals: Vec<Interval>| intervals.iter().map(|i| i.index).collect::<Vec<_>>();
         assert!(indices(collector.take(snapshot(0, 0, false))).is_empty());

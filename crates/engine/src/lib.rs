@@ -7,6 +7,7 @@ mod calendar;
 pub mod client;
 pub mod clock;
 pub mod collect;
+mod compiled;
 pub mod deadlines;
 pub mod driver;
 pub mod http;

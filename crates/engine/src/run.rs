@@ -10,8 +10,8 @@ use std::{
     },
 };
 
-use measure::{Labels, Recorder, cuts::Cuts, door::Door};
-use plan::{Load, Plan, Pool, Problem, Schedule};
+use measure::{Labels, Recorder, cuts::Cuts, door::Door, label::Registry};
+use plan::{Load, Plan, Problem, Schedule};
 
 use crate::{
     client::{
@@ -20,6 +20,7 @@ use crate::{
     },
     clock::{Clock, Zero},
     collect::{Collector, Sink},
+    compiled::Compiled,
     driver::{
         Driver,
         scenario::ScenarioDriver,
@@ -27,20 +28,28 @@ use crate::{
     },
     memory::Memory,
     pacer::Pacer,
-    program::Program,
+    program::{Program, RequestStep},
     stop::StopHandle,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
     worker::{Common, Worker},
 };
 
-/// Requests per second that one worker is trusted with before a second one is started.
-const PER_WORKER: f64 = 15_000.0;
-
 /// Makes a front door's accumulator for each worker.
 pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Door> + Send + Sync>;
 
-/// Makes the driver of a worker, on its own thread: (worker's number, what a client of its needs).
-pub type DriverMaker = Arc<dyn Fn(usize, Settings) -> Box<dyn Driver> + Send + Sync>;
+/// Makes the driver of a worker, on that worker's thread.
+pub type DriverMaker = Arc<dyn Fn(Given) -> Box<dyn Driver> + Send + Sync>;
+
+/// What a driver is made of.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// Its worker's number.
+    pub worker: usize,
+    /// What a client needs, should it have one.
+    pub client: Settings,
+    /// The labels that are known before the run.
+    pub labels: Labels,
+}
 
 /// How to run, beside what the plan says.
 #[derive(Clone, Default)]
@@ -63,13 +72,15 @@ pub struct Options {
     pub hosts: Allow,
     /// A front door's own books.
     pub door: Option<DoorMaker>,
+    /// Who does work that the plan does not spell out: raw requests, or whatever drives itself. It may do a plan's scenarios too.
+    pub driver: Option<DriverMaker>,
     /// Says what a worker is in the middle of, should it not come back.
     pub doing: Option<Doing>,
 }
 
 /// A compiled run that can be started.
 pub struct Prepared {
-    program: Program,
+    work: Compiled,
     hosts: Hosts,
     options: Options,
     workers: usize,
@@ -112,72 +123,59 @@ impl RunError {
 }
 
 impl Prepared {
-    /// Compiles a plan for the scenario driver.
+    /// Compiles a plan.
     ///
     /// # Errors
     /// Everything that keeps the plan from running.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
-        let program = Program::compile(plan, options.seed)?;
-        let workers = options
-            .workers
-            .unwrap_or_else(|| usual_workers(program.peak_requests(plan)))
-            .max(1);
-        let workers = match (&program.http.pool, &program.load) {
-            // A worker without a connection or a user would have nothing to do.
-            (Pool::Shared(n), _) => workers.min(*n as usize),
-            (_, Load::Closed { users, .. }) => workers.min(*users as usize),
-            (_, Load::Once) => 1,
-            _ => workers,
+        let work = Compiled::of(plan, options.seed)?;
+        let driver = match (&options.driver, &work.program) {
+            (Some(driver), _) => Arc::clone(driver),
+            (None, Some(program)) => scenario_driver(program),
+            (None, None) => {
+                let by_itself = "the plan does not say what is sent: nothing here drives it";
+                return Err(vec![Problem::anywhere(by_itself)]);
+            }
         };
-        // Each worker has a copy of its own: nothing on the hot path is shared between cores.
-        let test = Copied::new(&program);
-        let driver: DriverMaker = Arc::new(move |_, settings| {
-            Box::new(ScenarioDriver {
-                program: test.copy(),
-                settings,
-            })
-        });
         Ok(Prepared {
             hosts: Hosts::of(plan, &options.hosts),
-            program,
+            workers: work.workers(options.workers),
+            work,
             options,
-            workers: workers.max(1),
             driver,
         })
-    }
-
-    /// Has another driver do the work.
-    #[must_use]
-    pub fn with_driver(mut self, driver: DriverMaker) -> Prepared {
-        self.driver = driver;
-        self
     }
 
     /// Has the first scenario carried out once instead, outside all books.
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
-        let (test, told) = (Copied::new(&self.program), result.clone());
-        self.driver = Arc::new(move |_, settings| {
-            Box::new(SetupDriver {
-                program: test.copy(),
-                settings,
-                result: told.clone(),
-            })
-        });
+        if let Some(program) = &self.work.program {
+            let (test, told) = (Copied::new(program), result.clone());
+            self.driver = Arc::new(move |given| {
+                Box::new(SetupDriver {
+                    program: test.copy(),
+                    settings: given.client,
+                    result: told.clone(),
+                })
+            });
+        }
         (self, result)
     }
 
-    /// The labels of the run.
+    /// The labels that are known before the run.
     #[must_use]
     pub fn labels(&self) -> &Labels {
-        &self.program.labels
+        &self.work.labels
     }
 
-    /// The compiled test.
+    /// The request steps of all scenarios, in the order of their numbers.
     #[must_use]
-    pub fn program(&self) -> &Program {
-        &self.program
+    pub fn requests(&self) -> &[RequestStep] {
+        self.work
+            .program
+            .as_ref()
+            .map_or(&[], |program| &program.requests)
     }
 
     /// How many workers there will be.
@@ -189,7 +187,7 @@ impl Prepared {
     /// The number of planned arrivals; none for a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
-        (!matches!(self.program.load, Load::Closed { .. })).then(|| self.program.schedule.total())
+        (!matches!(self.work.load, Load::Closed { .. })).then(|| self.work.schedule.total())
     }
 
     /// Runs the test from its zero on; the sink hears of every interval, and has heard of all when this returns.
@@ -199,12 +197,13 @@ impl Prepared {
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
         let mut settings = Settings::new(
-            &self.program.http,
+            &self.work.http,
             self.hosts.clone(),
             self.options.sources.clone(),
         )
         .map_err(setup)?;
-        settings.origins.clone_from(&self.program.origins);
+        settings.origins.clone_from(&self.work.origins);
+        let registry = Registry::of(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
         let common = Common {
             zero,
@@ -214,6 +213,7 @@ impl Prepared {
             users: Arc::new(AtomicU64::new(0)),
             trace: self.options.trace,
             drain_ns: self.options.drain_ns,
+            labels: registry.clone(),
             pulse: Arc::default(),
         };
         let pulses: Vec<Arc<Pulse>> = (0..self.workers).map(|_| Arc::default()).collect();
@@ -222,14 +222,17 @@ impl Prepared {
             let seed = WorkerSeed {
                 index,
                 workers: self.workers,
-                schedule: self.program.schedule.clone(),
-                labels: self.program.labels.all().len(),
+                schedule: self.work.schedule.clone(),
+                given: Given {
+                    worker: index,
+                    client: settings.clone(),
+                    labels: self.work.labels.clone(),
+                },
                 options: self.options.clone(),
                 common: Common {
                     pulse: Arc::clone(pulse),
                     ..common.clone()
                 },
-                settings: settings.clone(),
                 driver: Arc::clone(&self.driver),
             };
             let thread = std::thread::Builder::new()
@@ -239,10 +242,10 @@ impl Prepared {
         }
         let lines = Arc::clone(&common.lines);
         drop(common);
-        let schedule = self.program.schedule.clone();
+        let schedule = self.work.schedule.clone();
         let of = self.workers as u64;
         let due = move |worker: usize, until| schedule.due_of_shard(worker as u64, of, until);
-        let collector = Collector::new(self.workers, &self.program.labels, Box::new(due));
+        let collector = Collector::new(self.workers, registry, Box::new(due));
         let watchdog = Watchdog::new(
             pulses,
             self.options.stop.clone(),
@@ -275,6 +278,17 @@ impl Prepared {
     }
 }
 
+/// Virtual users carry out the scenarios. Each worker has a copy of its own: nothing on the hot path is shared between cores.
+fn scenario_driver(program: &Program) -> DriverMaker {
+    let test = Copied::new(program);
+    Arc::new(move |given| {
+        Box::new(ScenarioDriver {
+            program: test.copy(),
+            settings: given.client,
+        })
+    })
+}
+
 /// A compiled test of which each worker takes its copy before anything is sent.
 struct Copied(Mutex<Program>);
 
@@ -289,12 +303,6 @@ impl Copied {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
-}
-
-/// One per core once the planned peak asks for more than one.
-fn usual_workers(peak: f64) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if peak > PER_WORKER { cores } else { 1 }
 }
 
 /// Encoding a record must never delay a request: on a busy machine the collector waits.
@@ -315,10 +323,9 @@ struct WorkerSeed {
     index: usize,
     workers: usize,
     schedule: Schedule,
-    labels: usize,
+    given: Given,
     options: Options,
     common: Common,
-    settings: Settings,
     driver: DriverMaker,
 }
 
@@ -338,7 +345,7 @@ impl WorkerSeed {
         let cuts = Cuts::new(zero.wall_ns, schedule.phase_ends())
             .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
         let door = self.options.door.as_ref().map(|make| make());
-        let recorder = Recorder::new(self.index, cuts, self.labels, door);
+        let recorder = Recorder::new(self.index, cuts, self.given.labels.all().len(), door);
         let share = self.options.memory.map(|all| all / self.workers as u64);
         let worker = Rc::new(Worker::new(
             (self.index, self.workers),
@@ -348,7 +355,7 @@ impl WorkerSeed {
             Memory::of(share.unwrap_or(u64::MAX)),
             self.common,
         ));
-        let driver = (self.driver)(self.index, self.settings);
+        let driver = (self.driver)(self.given);
         let result = runtime.block_on(async {
             let pacer = Pacer::new()?;
             pacer.start(&worker).await?;

@@ -10,7 +10,12 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use measure::{Interval, Kind, Outcome, Recorder, Slot, cuts::Cuts, label, summary::Times};
+use measure::{
+    Interval, Kind, Outcome, Recorder, Slot,
+    cuts::Cuts,
+    label::{self, Registry},
+    summary::Times,
+};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step, Template,
     scenario::{Think, ThinkTime},
@@ -183,6 +188,7 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
         users: std::sync::Arc::default(),
         trace: false,
         drain_ns: Some(30 * SECOND),
+        labels: Registry::of(labels.clone()),
     };
     let lines = std::sync::Arc::clone(&common.lines);
     let schedule = program.schedule.clone();
@@ -229,7 +235,8 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
     let mut kept = Kept(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), crate::StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
-    Collector::new(1, &labels, Box::new(due)).run(&receiver, &lines, &clock, watchdog, &mut kept);
+    Collector::new(1, Registry::of(labels), Box::new(due))
+        .run(&receiver, &lines, &clock, watchdog, &mut kept);
     kept.0
 }
 
@@ -374,7 +381,7 @@ fn a_time_out_ends_requests_and_not_the_pauses_between_them() {
         time: ThinkTime::Fixed(5 * SECOND),
         jitter: None,
     });
-    let steps = &mut plan.scenarios[0].steps;
+    let steps = &mut plan.work.scenarios_mut()[0].steps;
     let request = steps[0].clone();
     steps.extend([think, request]);
     let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));

@@ -11,7 +11,12 @@ use std::{
     task::{Context, Waker},
 };
 
-use measure::{Recorder, expectation::ExpectedAnswer, interval::Snapshot};
+use measure::{
+    LabelId, Recorder,
+    expectation::ExpectedAnswer,
+    interval::Snapshot,
+    label::{Group, Registry, Seen},
+};
 use plan::{
     mutant::{self, Mutant},
     rng::{Purpose, Rng},
@@ -79,6 +84,8 @@ pub struct Common {
     pub trace: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
     pub drain_ns: Option<u64>,
+    /// The labels of the run.
+    pub labels: Registry,
     /// This worker's sign of life.
     pub pulse: Arc<Pulse>,
 }
@@ -98,6 +105,8 @@ pub struct Worker {
     pub clock: Clock,
     /// Its books.
     pub recorder: RefCell<Recorder>,
+    /// The labels that it knows.
+    labels: RefCell<Seen>,
     /// Its deadlines.
     pub deadlines: RefCell<Deadlines>,
     /// One receive buffer for all its connections.
@@ -147,6 +156,7 @@ impl Worker {
             seed,
             clock,
             recorder: RefCell::new(recorder),
+            labels: RefCell::new(Seen::of(common.labels.clone())),
             deadlines: RefCell::default(),
             buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
             common,
@@ -165,6 +175,15 @@ impl Worker {
             waiting_seen: Cell::new(0),
             next_sample: Cell::new(look_in(seed, 0, index)),
         }
+    }
+
+    /// The number of a name that comes up while the test runs; (other) when there are too many of them.
+    pub fn label(&self, group: Group, method: &str, name: &str) -> LabelId {
+        let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
+        if is_new {
+            self.recorder.borrow_mut().has_label(id);
+        }
+        id
     }
 
     /// Everything that is due now: deadlines, the wheel, closed intervals. Cheap when nothing is; called after every

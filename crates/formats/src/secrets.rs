@@ -52,7 +52,12 @@ pub fn collect(plan: &mut Plan, known: Known<'_>) {
             }
         }
     }
-    for scenario in plan.scenarios.iter().chain(&plan.before).chain(&plan.after) {
+    for scenario in plan
+        .scenarios()
+        .iter()
+        .chain(&plan.before)
+        .chain(&plan.after)
+    {
         secrets.steps(&scenario.steps);
     }
     for (name, variable) in &plan.variables {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
+use crate::{Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
 
 /// What one worker counted in one interval.
 #[derive(Debug, Default)]
@@ -142,6 +142,8 @@ pub struct Interval {
     pub door: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
+    /// Labels that have come up since the interval before.
+    pub labels: Vec<Label>,
 }
 
 impl Interval {

@@ -1,5 +1,10 @@
 //! Labels: the names under which samples are counted. 0 is all requests, 1 takes what comes after the 200th name.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
 use serde::{Deserialize, Serialize};
 
 /// The number of a label.
@@ -39,6 +44,29 @@ pub enum Group {
     Mqtt,
     /// What a script counts.
     Custom,
+}
+
+/// What part a label's samples have in the figures of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// They are asked and answered: the row of all requests is their sum, whatever protocol they speak.
+    Request,
+    /// They span requests, from an intended arrival on.
+    Iteration,
+    /// They are times beside requests, and add up to nothing.
+    Aside,
+}
+
+impl Group {
+    /// The part that its labels have.
+    #[must_use]
+    pub fn role(self) -> Role {
+        match self {
+            Group::Request | Group::Mqtt => Role::Request,
+            Group::Iteration => Role::Iteration,
+            Group::Custom => Role::Aside,
+        }
+    }
 }
 
 /// The labels of a run, in the order of their numbers.
@@ -107,9 +135,105 @@ impl Labels {
     }
 }
 
+/// The labels of a run while it goes on: names come up, and whoever brings one up first gives it its number for all workers. Asked
+/// at the first mention of a name, never per request.
+#[derive(Debug, Clone, Default)]
+pub struct Registry(Arc<Mutex<Labels>>);
+
+impl Registry {
+    /// With the labels that are known before the run.
+    #[must_use]
+    pub fn of(labels: Labels) -> Registry {
+        Registry(Arc::new(Mutex::new(labels)))
+    }
+
+    /// The number of a name; as [`Labels::id`].
+    #[must_use]
+    pub fn id(&self, group: Group, method: &str, name: &str) -> LabelId {
+        self.labels().id(group, method, name)
+    }
+
+    /// The labels behind the first so many.
+    #[must_use]
+    pub fn since(&self, known: usize) -> Vec<Label> {
+        self.labels().all().iter().skip(known).cloned().collect()
+    }
+
+    fn labels(&self) -> MutexGuard<'_, Labels> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The numbers that one worker knows already: names are looked up in it without asking anybody.
+#[derive(Debug, Default)]
+pub struct Seen {
+    registry: Registry,
+    /// By group and method, of which there are few.
+    names: Vec<(Group, String, HashMap<String, LabelId>)>,
+    /// Whether a name has been turned away: then new ones are not asked for any more.
+    full: bool,
+}
+
+impl Seen {
+    /// Of a run.
+    #[must_use]
+    pub fn of(registry: Registry) -> Seen {
+        Seen {
+            registry,
+            ..Seen::default()
+        }
+    }
+
+    /// The number of a name, and whether this worker hears of it for the first time.
+    pub fn id(&mut self, group: Group, method: &str, name: &str) -> (LabelId, bool) {
+        let known = self
+            .names
+            .iter()
+            .position(|(g, m, _)| *g == group && m == method);
+        let at = known.unwrap_or_else(|| {
+            self.names.push((group, method.to_owned(), HashMap::new()));
+            self.names.len() - 1
+        });
+        if let Some(id) = self.names[at].2.get(name) {
+            return (*id, false);
+        }
+        if self.full && group != Group::Iteration {
+            return (OTHER, false);
+        }
+        let id = self.registry.id(group, method, name);
+        if id == OTHER {
+            self.full = true;
+        } else {
+            self.names[at].2.insert(name.to_owned(), id);
+        }
+        (id, true)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_come_up_have_one_number_for_all_workers() {
+        let mut known = Labels::default();
+        known.id(Group::Request, "GET", "/");
+        let registry = Registry::of(known);
+        let mut workers = [Seen::of(registry.clone()), Seen::of(registry.clone())];
+        let mut ask = |worker: usize, name: &str| workers[worker].id(Group::Mqtt, "publish", name);
+        assert_eq!(ask(0, "a"), (3, true));
+        assert_eq!((ask(1, "b"), ask(1, "a")), ((4, true), (3, true)));
+        assert_eq!((ask(0, "b"), ask(0, "a")), ((4, true), (3, false)));
+        let came: Vec<String> = registry.since(3).into_iter().map(|l| l.text).collect();
+        assert_eq!(came, ["publish a", "publish b"]);
+        for n in 0..MAX_LABELS {
+            ask(0, &n.to_string());
+        }
+        assert_eq!(
+            (ask(0, "late"), ask(0, "b").0, ask(1, "late").0),
+            ((OTHER, false), 4, OTHER)
+        );
+    }
 
     #[test]
     fn names_get_numbers_once_and_the_rest_is_other() {

@@ -68,6 +68,14 @@ impl Recorder {
         self.next_cut
     }
 
+    /// A label has come up while the test runs.
+    pub fn has_label(&mut self, label: LabelId) {
+        let needed = usize::from(label) + 1;
+        if self.slots.len() < needed {
+            self.slots.resize_with(needed, Slot::default);
+        }
+    }
+
     /// Closes every interval that ends at or before this moment.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {

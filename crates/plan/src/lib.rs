@@ -21,6 +21,7 @@ pub mod secret;
 pub mod template;
 pub mod units;
 mod validate;
+pub mod work;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub use secret::is_secret_name;
 pub use template::Template;
 pub use units::Rate;
 pub use validate::Problem;
+pub use work::Work;
 
 /// Everything a run needs to know, whatever file, URL or command line it was read from.
 #[derive(Debug, Clone, Serialize)]
@@ -48,8 +50,9 @@ pub struct Plan {
     pub target: String,
     /// When virtual users arrive, or how many there are.
     pub load: Load,
-    /// What virtual users do; each arrival is given one, in proportion to the weights.
-    pub scenarios: Vec<Scenario>,
+    /// What kind of work it is, and what is done.
+    #[serde(flatten)]
+    pub work: Work,
     /// Steps that are carried out once before the load, and are not measured.
     pub before: Option<Scenario>,
     /// Steps that are carried out once behind everything else, and are not measured.
@@ -92,6 +95,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What virtual users do, if that is what does the work.
+    #[must_use]
+    pub fn scenarios(&self) -> &[Scenario] {
+        self.work.scenarios()
+    }
+
     /// A plan with everything else as it is natively when nobody says anything.
     #[must_use]
     pub fn new(
@@ -99,14 +108,14 @@ impl Plan {
         format: Format,
         target: String,
         load: Load,
-        scenarios: Vec<Scenario>,
+        work: impl Into<Work>,
     ) -> Plan {
         Plan {
             name,
             format,
             target,
             load,
-            scenarios,
+            work: work.into(),
             before: None,
             after: None,
             inherited: serde_json::Map::new(),

@@ -2,7 +2,7 @@
 //!
 //! Readers place problems in their files; this module only says what cannot run.
 
-use crate::{At, Draw, Load, Plan, Pool, Shape, schedule::Schedule, units};
+use crate::{At, Draw, Load, Plan, Pool, Shape, Work, schedule::Schedule, units};
 
 /// One problem of a test file: where, what, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,18 +46,25 @@ impl Plan {
                 "no target: name one in the file or with --target URL",
             ));
         }
-        if self.scenarios.is_empty() {
-            problems.push(Problem::anywhere("no scenarios: there is nothing to send"));
-        } else if self.scenarios.iter().all(|scenario| scenario.weight == 0) {
-            problems.push(Problem::anywhere(
-                "every scenario has weight 0: none would ever run",
-            ));
-        }
+        self.work_problems(&mut problems);
         if self.http.pool == Pool::Shared(0) {
             problems.push(Problem::anywhere("0 connections: at least 1 is needed"));
         }
         self.load_problems(&mut problems);
         problems
+    }
+
+    fn work_problems(&self, problems: &mut Vec<Problem>) {
+        let Work::Scenarios(scenarios) = &self.work else {
+            return;
+        };
+        if scenarios.is_empty() {
+            problems.push(Problem::anywhere("no scenarios: there is nothing to send"));
+        } else if scenarios.iter().all(|scenario| scenario.weight == 0) {
+            problems.push(Problem::anywhere(
+                "every scenario has weight 0: none would ever run",
+            ));
+        }
     }
 
     fn load_problems(&self, problems: &mut Vec<Problem>) {
@@ -97,7 +104,10 @@ impl Plan {
     /// Which scenario each arrival gets.
     #[must_use]
     pub fn draw(&self, seed: u64) -> Draw {
-        Draw::new(seed, self.scenarios.iter().map(|scenario| scenario.weight))
+        Draw::new(
+            seed,
+            self.scenarios().iter().map(|scenario| scenario.weight),
+        )
     }
 
     /// The highest planned arrival rate per second; none for a closed model.

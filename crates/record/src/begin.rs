@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use measure::histogram::MAX_VALUE;
-use plan::{Load, Plan, Schedule};
+use plan::{Load, Plan, Schedule, Work, work::EACH_REQUEST};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -139,7 +139,14 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
         name: scenario.shown(i),
         weight: scenario.weight,
     };
-    plan.scenarios.iter().enumerate().map(facts).collect()
+    match &plan.work {
+        Work::Scenarios(scenarios) => scenarios.iter().enumerate().map(facts).collect(),
+        Work::Batch(_) => vec![ScenarioFacts {
+            name: EACH_REQUEST.to_owned(),
+            weight: 1,
+        }],
+        Work::External(_) => Vec::new(),
+    }
 }
 
 impl FileFacts {

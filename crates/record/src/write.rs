@@ -113,6 +113,7 @@ impl Writer {
 
     /// Adds an interval. Returns a warning at most once in a run: from then on nothing more is written.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
+        self.add_labels(&interval.labels);
         let frame = Frame::of(interval, host);
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);

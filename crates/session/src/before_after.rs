@@ -80,7 +80,7 @@ impl Own<'_> {
     fn carry_out(&self, scenario: Scenario) -> SetupOutcome {
         let name = scenario.name.clone().unwrap_or_default();
         let mut alone = self.plan.clone();
-        alone.scenarios = vec![scenario];
+        alone.work = vec![scenario].into();
         alone.load = Load::Once;
         // Artillery's plugins look at the scenarios under load alone.
         alone.plugins = plan::plugins::Plugins::default();

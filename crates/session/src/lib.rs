@@ -30,7 +30,7 @@ mod window;
 pub use door::{Door, Observer, Outcome};
 pub use front::{Card, FrontDoor};
 pub use hosts::Hosts;
-pub use prepare::{ForLabels, Job, Ready, Refused, descriptors_for, prepare};
+pub use prepare::{Job, Ready, Refused, descriptors_for, prepare};
 pub use run::{Ended, NotRun};
 pub use voice::{Mute, SharedVoice, Voice};
 pub use window::{Percentile, Trailing, Window};

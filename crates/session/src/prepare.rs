@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use engine::{Options, Prepared, Zero, run::DriverMaker};
-use measure::Labels;
+use engine::{Options, Prepared, Zero};
 use plan::{Plan, Problem};
 use record::{Manifest, Started};
 
@@ -36,8 +35,6 @@ pub struct Job {
     pub exports: Exports,
     /// Where the summary goes as JSON.
     pub json: Option<PathBuf>,
-    /// Another driver than the plan's own.
-    pub driver: Option<ForLabels>,
 }
 
 impl Job {
@@ -54,13 +51,9 @@ impl Job {
             live: live::Wanted::default(),
             exports: Exports::default(),
             json: None,
-            driver: None,
         }
     }
 }
-
-/// Makes the driver's maker once the labels of the run are known.
-pub type ForLabels = Box<dyn FnOnce(&Labels) -> DriverMaker>;
 
 /// Why a run did not begin.
 #[derive(Debug)]

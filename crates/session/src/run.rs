@@ -118,10 +118,6 @@ impl Ready {
     fn load(mut self, observer: &mut dyn Observer, window: &Window) -> Ended {
         let (job, voice) = (self.job, self.voice);
         let stop = job.options.stop.clone();
-        if let Some(driver) = job.driver {
-            let driver = driver(self.prepared.labels());
-            self.prepared = self.prepared.with_driver(driver);
-        }
         let salt = salt();
         let redactor = || Redactor::new(&job.plan, &job.secrets, salt);
         let labels = self.prepared.labels().all().to_vec();

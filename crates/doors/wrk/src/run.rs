@@ -72,15 +72,14 @@ fn carry_out(command: &Command, voice: &SharedVoice) -> Result<u8, Refusal> {
         seed,
         drain_ns: Some(DRAIN_NS),
         door: Some(accumulators(command)),
+        driver: Some(test.driver(&plan, seed)),
         doing: Some(test.doing()),
         stop,
         ..Options::default()
     };
-    let driver = Some(test.driver(&plan, seed));
     let job = Job {
         live,
         exports,
-        driver,
         ..Job::new("wrk", plan, options)
     };
     let ready = session::prepare(job, voice).map_err(|why| lines(&why.problems))?;

@@ -12,11 +12,11 @@ use engine::{
     run::DriverMaker,
     watchdog::Doing,
 };
-use measure::{Labels, label::Group};
+use measure::label::Group;
 use plan::{Arrivals, Load, Plan, Schedule, Shape};
 use script::lua::{Given, Script, Summary, Trouble};
 
-use session::{ForLabels, SharedVoice};
+use session::SharedVoice;
 
 use crate::{print::WrkReport, read::Command, run};
 
@@ -93,33 +93,32 @@ impl Test {
     }
 
     /// The driver of each thread.
-    pub fn driver(&self, plan: &Plan, seed: u64) -> ForLabels {
+    pub fn driver(&self, plan: &Plan, seed: u64) -> DriverMaker {
         let (sources, origin) = (self.script.sources(), self.origin.clone());
         let (connections, until_ns, threads) = (self.connections, self.until_ns, self.threads);
         let (turns, patient) = (turns_of(plan, seed), self.as_wrk);
-        Box::new(move |labels: &Labels| -> DriverMaker {
+        Arc::new(move |given| -> Box<dyn Driver> {
+            let thread = given.worker;
             let of = |group| {
-                let label = labels.all().iter().skip(2).find(|l| l.group == group);
+                let label = given.labels.all().iter().skip(2).find(|l| l.group == group);
                 label.map_or(measure::label::OTHER, |label| label.id)
             };
             let (label, iteration) = (of(Group::Request), of(Group::Iteration));
-            Arc::new(move |thread, settings| -> Box<dyn Driver> {
-                let pace = turns.as_ref().map(|turns| Pace {
-                    turns: turns(),
-                    connections: (connections * threads) as u64,
-                    first: thread as u64,
-                    stride: threads as u64,
-                });
-                Box::new(BatchDriver {
-                    settings,
-                    origin: origin.clone(),
-                    connections,
-                    until_ns,
-                    patient,
-                    label,
-                    pace: pace.map(|pace| (pace, iteration)),
-                    source: Rc::new(RefCell::new(sources.of(thread))),
-                })
+            let pace = turns.as_ref().map(|turns| Pace {
+                turns: turns(),
+                connections: (connections * threads) as u64,
+                first: thread as u64,
+                stride: threads as u64,
+            });
+            Box::new(BatchDriver {
+                settings: given.client,
+                origin: origin.clone(),
+                connections,
+                until_ns,
+                patient,
+                label,
+                pace: pace.map(|pace| (pace, iteration)),
+                source: Rc::new(RefCell::new(sources.of(thread))),
             })
         })
     }

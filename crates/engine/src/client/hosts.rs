@@ -170,7 +170,7 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     if let Some(target) = url::parse(&plan.target) {
         hosts.push((target.origin.host, None));
     }
-    let scenarios = plan.scenarios.iter();
+    let scenarios = plan.scenarios().iter();
     let scenarios = scenarios.chain(&plan.before).chain(&plan.after);
     for scenario in scenarios {
         visit(&scenario.steps, &mut |request| {

@@ -167,7 +167,8 @@ impl Program {
             target: plan.target.clone(),
             // Wherever a name can stand, it stands in the scenarios' own words; expectations show all variables.
             uses_uuid: plan.plugins.expect.is_some_and(|e| e.prints_exchange())
-                || serde_json::to_string(&plan.scenarios).is_ok_and(|text| text.contains("$uuid")),
+                || serde_json::to_string(&plan.scenarios())
+                    .is_ok_and(|text| text.contains("$uuid")),
             secret_variables: plan.secret_variables.clone(),
             made_endpoints: plan
                 .plugins
@@ -283,13 +284,13 @@ impl Compiler<'_> {
     fn scenarios(&mut self) -> Vec<CompiledScenario> {
         let plan = self.plan;
         let mut scenarios = Vec::new();
-        for scenario in &plan.scenarios {
+        for scenario in plan.scenarios() {
             let mut ops = Vec::new();
             self.steps(&scenario.steps, &mut ops);
             scenarios.push(CompiledScenario { ops, label: 0 });
         }
         // Requests first: their numbers are the ones that people see in the record.
-        for (index, scenario) in plan.scenarios.iter().enumerate() {
+        for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.shown(index);
             scenarios[index].label = self.labels.id(Group::Iteration, "", &name);
         }

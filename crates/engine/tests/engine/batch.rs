@@ -78,14 +78,12 @@ fn drive_until(
     let load = given
         .rate
         .map_or(Load::Once, |per_second| rate(per_second, given.until_ns));
-    let mut plan = plan(to, load, vec![request(get("/"))]);
+    let mut plan = super::plan(to, load, Vec::new());
+    plan.work = plan::Work::Batch(plan::work::Batch {
+        method: "GET".into(),
+        name: "/".into(),
+    });
     plan.http.timeouts.total_ns = Some(500 * MILLISECOND);
-    let options = Options {
-        drain_ns: Some(SECOND),
-        stop: stop.clone(),
-        ..Options::default()
-    };
-    let prepared = Prepared::new(&plan, options).expect("compiles");
     let (connections, until_ns, left) = (given.connections, given.until_ns, given.times);
     let pace = given.rate;
     let pace = move || {
@@ -97,22 +95,31 @@ fn drive_until(
         })
     };
     let batch = batch.clone();
-    let prepared = prepared.with_driver(Arc::new(move |_, settings| {
-        Box::new(BatchDriver {
-            settings,
-            origin: origin.clone(),
-            patient: false,
-            connections,
-            until_ns,
-            label: 2,
-            pace: pace().map(|pace| (pace, 3)),
-            source: Rc::new(RefCell::new(Fixed {
-                batch: batch.clone(),
-                left,
-                seen: Arc::clone(&heard),
-            })),
-        })
-    }));
+    let driver = Arc::new(
+        move |given: engine::run::Given| -> Box<dyn engine::driver::Driver> {
+            Box::new(BatchDriver {
+                settings: given.client,
+                origin: origin.clone(),
+                patient: false,
+                connections,
+                until_ns,
+                label: 2,
+                pace: pace().map(|pace| (pace, 3)),
+                source: Rc::new(RefCell::new(Fixed {
+                    batch: batch.clone(),
+                    left,
+                    seen: Arc::clone(&heard),
+                })),
+            })
+        },
+    );
+    let options = Options {
+        drain_ns: Some(SECOND),
+        stop: stop.clone(),
+        driver: Some(driver),
+        ..Options::default()
+    };
+    let prepared = Prepared::new(&plan, options).expect("compiles");
     let mut kept = Kept::default();
     prepared
         .run(Zero::in_ns(MILLISECOND), &mut kept)

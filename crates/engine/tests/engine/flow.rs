@@ -359,9 +359,11 @@ fn a_run_does_not_wait_for_a_resolver_that_does_not_answer() {
     let (answer, waiting) = std::sync::mpsc::channel();
     let waiting = Arc::new(Mutex::new(waiting));
     let plan = plan("http://127.0.0.1:1", Load::Once, vec![request(get("/"))]);
-    let prepared = Prepared::new(&plan, Options::default())
-        .expect("compiles")
-        .with_driver(Arc::new(move |_, _| Box::new(Lookup(Arc::clone(&waiting)))));
+    let options = Options {
+        driver: Some(Arc::new(move |_| Box::new(Lookup(Arc::clone(&waiting))))),
+        ..Options::default()
+    };
+    let prepared = Prepared::new(&plan, options).expect("compiles");
     // Would not come back: the answer is given behind it.
     prepared
         .run(Zero::in_ns(0), &mut Kept::default())

@@ -56,7 +56,7 @@ fn the_example_of_the_page() {
     let plan = load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(phases(&plan).len(), 4);
     assert_eq!(
-        (plan.criteria.len(), plan.stop.len(), plan.scenarios.len()),
+        (plan.criteria.len(), plan.stop.len(), plan.scenarios().len()),
         (3, 1, 2)
     );
     assert!(plan.secrets.contains(&"t0ken".to_owned()));
@@ -233,7 +233,7 @@ fn other_steps() {
     let plan = plan(&steps(
         "- think: 500ms\n- think: { time: 1s, jitter: 20% }\n- think: '{{ s }}'\n- loop: { count: 3, steps: [ { get: '/{{ $loopCount }}' } ] }\n- loop: { over: v, element: e, index: i, steps: [ { log: '{{ e }} {{ i }} {{ $uuid }}' } ] }\n- loop: { over: [ a, '{{ s }}' ], steps: [ { get: / } ] }\n- loop: { count: '{{ s }}', steps: [ { get: / } ] }",
     ));
-    let steps = &plan.scenarios[0].steps;
+    let steps = &plan.scenarios()[0].steps;
     assert!(
         matches!(&steps[0], Step::Think(think) if matches!(think.time, ThinkTime::Fixed(ns) if ns == 500 * MILLISECOND))
     );

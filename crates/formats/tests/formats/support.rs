@@ -23,7 +23,7 @@ pub fn requests(plan: &Plan) -> Vec<&Request> {
         }
     }
     let mut requests = Vec::new();
-    walk(&plan.scenarios[0].steps, &mut requests);
+    walk(&plan.scenarios()[0].steps, &mut requests);
     requests
 }
 

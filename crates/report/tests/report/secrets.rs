@@ -64,11 +64,11 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
     request.body = Body::Json(Template::Literal(body));
     request.basic_auth = Some((Template::from("ada"), Template::from(secret)));
     let steps = vec![Step::Request(Box::new(request))];
-    plan.scenarios = vec![Scenario {
+    plan.work = plan::Work::Scenarios(vec![Scenario {
         name: Some(format!("checkout with {secret}")),
         weight: 1,
         steps,
-    }];
+    }]);
     let values = vec![json!(secret), json!({ "nested": secret })];
     plan.variables = vec![("api_key".into(), Variable::OneOf(values))];
     let note = |text: &String| Note {

@@ -381,7 +381,7 @@ fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<pl
         },
     )?;
     let scenarios: Vec<String> = plan
-        .scenarios
+        .scenarios()
         .iter()
         .enumerate()
         .map(|(i, scenario)| scenario.shown(i))
@@ -391,7 +391,7 @@ fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<pl
         let name = step.spec.name.as_deref();
         naming.name(&plan.target, &step.spec.url_text, name)
     };
-    let steps = prepared.program().requests.iter();
+    let steps = prepared.requests().iter();
     let endpoints: Vec<String> = steps
         .map(|step| endpoint(step).unwrap_or_default())
         .collect();

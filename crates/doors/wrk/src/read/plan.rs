@@ -1,9 +1,9 @@
-//! A wrk command as a plan: what the record keeps and the engine compiles. The bytes that are sent come from elsewhere - from the
-//! script, or from the command's URL and headers - so the plan's one request only gives them a name.
+//! A wrk command as a plan: what the record keeps and the engine prepares. The bytes that are sent come from elsewhere: from the
+//! script, or from the command's URL and headers.
 
 use plan::{
-    Arrivals, FirstArrival, Format, Load, Note, Phase, Plan, Pool, Rate, Request, Scenario, Shape,
-    Step, Template, Timeouts,
+    Arrivals, FirstArrival, Format, Load, Note, Phase, Plan, Pool, Rate, Shape, Timeouts, Work,
+    work::Batch,
 };
 
 use super::{Command, Persona};
@@ -48,14 +48,12 @@ impl Command {
             Some(script) => ("", format!("requests of {script}")),
             None => ("GET", self.parts.path.clone()),
         };
-        let request = Request::new(method, Template::from(self.parts.path.as_str()), &name);
-        let scenario = Scenario {
-            name: None,
-            weight: 1,
-            steps: vec![Step::Request(Box::new(request))],
-        };
+        let batch = Work::Batch(Batch {
+            method: method.to_owned(),
+            name,
+        });
         let title = script.unwrap_or_else(|| self.url.clone());
-        let mut plan = Plan::new(title, Format::Wrk, self.url.clone(), load, vec![scenario]);
+        let mut plan = Plan::new(title, Format::Wrk, self.url.clone(), load, batch);
         plan.http.timeouts = Timeouts {
             // No time at all cannot be enforced: everything would be late, nothing could be answered.
             total_ns: Some(self.timeout_ns).filter(|ns| *ns > 0),

@@ -30,7 +30,7 @@ fn healthcheck() {
             }
         )
     );
-    let [Step::Loop(inner)] = plan.scenarios[0].steps.as_slice() else {
+    let [Step::Loop(inner)] = plan.scenarios()[0].steps.as_slice() else {
         panic!()
     };
     assert!(matches!(
@@ -64,7 +64,7 @@ fn fhir_and_stress() {
         )]
     );
     assert_eq!(plan.secrets, ["Bearer MY_ACCESS_TOKEN", "MY_ACCESS_TOKEN"]);
-    let [Step::Loop(inner)] = plan.scenarios[0].steps.as_slice() else {
+    let [Step::Loop(inner)] = plan.scenarios()[0].steps.as_slice() else {
         panic!()
     };
     let [
@@ -127,13 +127,13 @@ fn transcripts() {
     );
     assert_eq!(
         capped
-            .scenarios
+            .scenarios()
             .iter()
             .map(|s| s.weight)
             .collect::<Vec<_>>(),
         [3, 1]
     );
-    let [_, Step::Think(think), Step::Log(log)] = capped.scenarios[0].steps.as_slice() else {
+    let [_, Step::Think(think), Step::Log(log)] = capped.scenarios()[0].steps.as_slice() else {
         panic!()
     };
     assert!(matches!(think.time, ThinkTime::Fixed(SECOND)));
@@ -145,7 +145,7 @@ fn transcripts() {
     );
 
     let looped = plan(include_str!("../../golden/loop-capture.yml"));
-    let [Step::Loop(inner)] = looped.scenarios[0].steps.as_slice() else {
+    let [Step::Loop(inner)] = looped.scenarios()[0].steps.as_slice() else {
         panic!()
     };
     let [.., Step::Request(search)] = inner.steps.as_slice() else {

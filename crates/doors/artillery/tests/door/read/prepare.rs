@@ -219,7 +219,7 @@ fn flags() {
     assert_eq!(
         chosen("two")
             .unwrap()
-            .scenarios
+            .scenarios()
             .iter()
             .map(|s| s.weight)
             .collect::<Vec<_>>(),
@@ -228,7 +228,7 @@ fn flags() {
     assert_eq!(
         chosen("^tw")
             .unwrap()
-            .scenarios
+            .scenarios()
             .iter()
             .map(|s| s.weight)
             .collect::<Vec<_>>(),

@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn near_scripts_are_plans_or_problems_with_places(text in nearly_a_script()) {
         match translate_text("x.yml", &text) {
-            Ok(plan) => prop_assert!(!plan.scenarios.is_empty()),
+            Ok(plan) => prop_assert!(!plan.scenarios().is_empty()),
             Err(errors) => prop_assert!(errors.problems.iter().all(|problem| !problem.message.contains('\n'))),
         }
     }

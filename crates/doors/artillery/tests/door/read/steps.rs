@@ -11,7 +11,7 @@ use crate::support::lines;
 
 fn step(text: &str) -> (Step, Vec<String>) {
     let plan = plan(&flow(text));
-    (plan.scenarios[0].steps[0].clone(), notes(&plan))
+    (plan.scenarios()[0].steps[0].clone(), notes(&plan))
 }
 
 fn repeat(text: &str) -> (Loop, Vec<String>) {
@@ -115,7 +115,7 @@ fn thinks() {
 #[test]
 fn shared_steps_are_flattened() {
     let text = "x-login: &login\n  - get: { url: /a }\n  - get: { url: /b }\nconfig: { target: 'http://x' }\nscenarios:\n  - flow:\n      - *login\n      - get: { url: /c }\n";
-    assert_eq!(plan(text).scenarios[0].steps.len(), 3);
+    assert_eq!(plan(text).scenarios()[0].steps.len(), 3);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn weights() {
         let text = format!(
             "config: {{ target: 'http://x', variables: {{ {variables} }} }}\nscenarios:\n  - flow: [ {{ get: {{ url: / }} }} ]\n  - {{ weight: {weight}, flow: [ {{ get: {{ url: / }} }} ] }}\n"
         );
-        plan(&text).scenarios[1].weight
+        plan(&text).scenarios()[1].weight
     };
     assert_eq!(weight("3", ""), 3);
     assert_eq!(weight("'4'", ""), 4);

@@ -1,0 +1,82 @@
+//! The work of a plan, compiled, whatever kind it is: what it counts under, when it is due, how it travels, and how many workers it
+//! takes. Scenarios are compiled to a program; other work is done by drivers that bring their own.
+
+use measure::{Labels, label::Group};
+use plan::{Load, Plan, Pool, Problem, Schedule, Work, work::EACH_REQUEST};
+
+use crate::{http::Origin, program::Program};
+
+/// Requests per second that one worker is trusted with before a second one is started.
+const PER_WORKER: f64 = 15_000.0;
+
+/// The work of a run.
+pub(crate) struct Compiled {
+    /// The scenarios, if they do the work.
+    pub program: Option<Program>,
+    /// The labels that are known before the run.
+    pub labels: Labels,
+    /// Origins known before the run.
+    pub origins: Vec<Origin>,
+    /// When arrivals are intended.
+    pub schedule: Schedule,
+    /// The load.
+    pub load: Load,
+    /// How requests travel.
+    pub http: plan::Http,
+    /// The highest planned rate of requests per second.
+    peak: f64,
+}
+
+impl Compiled {
+    /// Of a plan.
+    pub fn of(plan: &Plan, seed: u64) -> Result<Compiled, Vec<Problem>> {
+        let problems = plan.problems();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let mut compiled = Compiled {
+            program: None,
+            labels: Labels::default(),
+            origins: Vec::new(),
+            schedule: plan.schedule(seed),
+            load: plan.load.clone(),
+            http: plan.http.clone(),
+            peak: plan.peak_rate().unwrap_or(0.0),
+        };
+        match &plan.work {
+            Work::Scenarios(_) => {
+                let program = Program::compile(plan, seed)?;
+                compiled.labels = program.labels.clone();
+                compiled.origins.clone_from(&program.origins);
+                compiled.peak = program.peak_requests(plan);
+                compiled.program = Some(program);
+            }
+            Work::Batch(batch) => {
+                let labels = &mut compiled.labels;
+                labels.id(Group::Request, &batch.method, &batch.name);
+                labels.id(Group::Iteration, "", EACH_REQUEST);
+            }
+            // What it counts under comes up while it runs.
+            Work::External(_) => {}
+        }
+        Ok(compiled)
+    }
+
+    /// How many workers do it, where so many were asked for or nobody has said: one per core once the planned peak asks for more
+    /// than one.
+    pub fn workers(&self, asked: Option<usize>) -> usize {
+        let usual = || {
+            let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            if self.peak > PER_WORKER { cores } else { 1 }
+        };
+        let workers = asked.unwrap_or_else(usual).max(1);
+        let useful = match (&self.http.pool, &self.load) {
+            // A worker without a connection or a user would have nothing to do.
+            (Pool::Shared(n), _) => workers.min(*n as usize),
+            (_, Load::Closed { users, .. }) => workers.min(*users as usize),
+            (_, Load::Once) => 1,
+            _ => workers,
+        };
+        useful.max(1)
+    }
+}

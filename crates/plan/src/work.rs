@@ -1,0 +1,62 @@
+//! What kind of work a plan is: who decides what is sent next. Each kind has a driver in the engine; load, limits, criteria and
+//! everything behind the record are the same for all of them.
+
+use serde::Serialize;
+
+use crate::Scenario;
+
+/// A kind of work.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Virtual users carry out scenarios, step by step; each arrival is given one, in proportion to the weights.
+    Scenarios(Vec<Scenario>),
+    /// Connections carry raw requests, one after the other, that a source makes.
+    Batch(Batch),
+    /// Something beside the engine decides while the run goes on; what it counts under is named when it first comes up.
+    External(External),
+}
+
+/// Raw requests over connections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Batch {
+    /// Their method; empty where the source alone knows it.
+    pub method: String,
+    /// What they are counted under.
+    pub name: String,
+}
+
+/// Work that drives itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct External {
+    /// Who decides: a tool's or a protocol's name.
+    pub by: String,
+}
+
+/// What the iterations of work without scenarios are counted under: each request is one.
+pub const EACH_REQUEST: &str = "0";
+
+impl From<Vec<Scenario>> for Work {
+    fn from(scenarios: Vec<Scenario>) -> Work {
+        Work::Scenarios(scenarios)
+    }
+}
+
+impl Work {
+    /// The scenarios; none of other work.
+    #[must_use]
+    pub fn scenarios(&self) -> &[Scenario] {
+        match self {
+            Work::Scenarios(scenarios) => scenarios,
+            Work::Batch(_) | Work::External(_) => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn scenarios_mut(&mut self) -> &mut [Scenario] {
+        match self {
+            Work::Scenarios(scenarios) => scenarios,
+            Work::Batch(_) | Work::External(_) => &mut [],
+        }
+    }
+}
