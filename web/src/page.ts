@@ -9,7 +9,7 @@ import { concurrency, offeredLoad } from "./sections/concurrency";
 import { criteria } from "./sections/criteria";
 import { definitions } from "./sections/definitions";
 import { Endpoints } from "./sections/endpoints";
-import { generator, server } from "./sections/generator";
+import { generator, machines } from "./sections/generator";
 import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
 import { plan } from "./sections/plan";
@@ -34,10 +34,10 @@ export function view(env: Env, header: Header): View {
     latency(env),
     distribution(env),
     throughput(env),
+    machines(env),
     concurrency(env),
     offeredLoad(env),
     generator(env),
-    server(env),
     recovery(),
     conclusions(),
     provenance(),

@@ -381,7 +381,7 @@ export interface Series {
   }[];
   /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
   lanes: (boolean | null)[][];
-  /** Present where something was measured of the server: a column per series, in the order of points. */
+  /** Present where something was measured beside the load: a column per series, in the order of points. */
   server?: { name: string; unit: string; limit: number | null; values: Column }[];
 }
 

@@ -149,6 +149,9 @@ describe("sorting", () => {
 
 describe("merging a second", () => {
   /** The whole page's points from `from` on, as a tick has them. */
+  const panels = (whole: Page, from: number, to?: number) =>
+    (whole.series.server ?? []).map((panel) => ({ ...panel, values: panel.values.slice(from, to) }));
+
   function tick(whole: Page, from: number): Tick {
     const cut = (value: unknown): unknown => {
       if (Array.isArray(value)) return Array.isArray(value[0]) ? value.map(cut) : value.slice(from);
@@ -158,6 +161,7 @@ describe("merging a second", () => {
       ...whole.series,
       points: cut(whole.series.points) as Series["points"],
       lanes: whole.series.lanes.map((lane) => lane.slice(from)),
+      server: panels(whole, from),
     };
     return { summary: whole.summary, series, from };
   }
@@ -174,9 +178,18 @@ describe("merging a second", () => {
       ...early.series,
       points: half(points) as Series["points"],
       lanes: early.series.lanes.map((lane) => lane.slice(0, 60)),
+      server: panels(whole, 0, 60),
     };
     for (const from of [0, 59, 60]) expect(merge(early, tick(whole, from))).toEqual(whole);
     expect(merge(early, tick(whole, 61))).toBeNull();
+  });
+
+  test("a panel that comes later has nothing before", () => {
+    const one = page("healthy");
+    const next = tick(page("healthy"), 100);
+    next.series.server = [{ name: "host.cpu", unit: "%", limit: null, values: new Array(20).fill(5) }];
+    const merged = merge({ ...one, series: { ...one.series, server: [] } }, next);
+    expect(merged?.series.server?.[0]?.values.slice(98, 102)).toEqual([null, null, 5, 5]);
   });
 
   test("a worker that comes later has nothing before", () => {

@@ -29,7 +29,7 @@ pub struct Page {
 pub struct Tick<'a> {
     /// Every figure.
     pub summary: &'a Summary,
-    /// The series; `points` and `lanes` hold only what comes from index `from` on.
+    /// The series; `points`, `lanes` and the values of `server` hold only what comes from index `from` on.
     pub series: Value,
     /// The index of the first point in it.
     pub from: usize,
@@ -64,6 +64,12 @@ pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     for columns in ["points", "lanes"] {
         if let Some(columns) = series.get_mut(columns) {
             cut(columns, from);
+        }
+    }
+    let panels = series.get_mut("server").and_then(Value::as_array_mut);
+    for panel in panels.into_iter().flatten() {
+        if let Some(values) = panel.get_mut("values") {
+            cut(values, from);
         }
     }
     Ok(Tick {

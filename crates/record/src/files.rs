@@ -10,7 +10,7 @@ use std::{
 use measure::Label;
 use serde::Serialize;
 
-use super::{Event, Frame, counters, door::DoorLine, hlog};
+use super::{Event, Frame, counters, door::DoorLine, hlog, server::ServerLine};
 
 /// The files of a record.
 pub(super) struct Files {
@@ -20,6 +20,7 @@ pub(super) struct Files {
     counters: Sheet,
     events: Sheet,
     door: Sheet,
+    server: Sheet,
     encoder: hlog::Encoder,
 }
 
@@ -80,6 +81,7 @@ impl Files {
             counters: sheet("counters.jsonl")?,
             events: sheet("events.jsonl")?,
             door,
+            server: sheet("server.jsonl")?,
             encoder,
         };
         files.intervals.append(&hlog::header(wall_start_ns))?;
@@ -89,6 +91,11 @@ impl Files {
     /// Appends events that belong to no interval.
     pub(super) fn events(&mut self, events: &[Event]) -> io::Result<()> {
         self.events.append(&json_lines(events))
+    }
+
+    /// Appends what was measured beside the load.
+    pub(super) fn server(&mut self, lines: &[ServerLine]) -> io::Result<()> {
+        self.server.append(&json_lines(lines))
     }
 
     /// Appends an interval.

@@ -23,6 +23,7 @@ mod place;
 mod read;
 pub mod redact;
 mod run;
+pub mod server;
 pub mod units;
 mod write;
 

@@ -21,6 +21,7 @@ use super::{
     door::DoorLine,
     place,
     read::{things, unreadable_things},
+    server::{Server, ServerLine},
 };
 
 /// No run has as many names as this: what a record says beyond them goes under `(other)`.
@@ -43,6 +44,8 @@ pub struct Run {
     pub cut: Option<Cut>,
     /// What else of the record cannot be read, in words.
     pub damage: Vec<String>,
+    /// What was measured beside the load.
+    pub server: Server,
     /// Whether it is being written still; of a record that is read nobody knows.
     pub live: bool,
 }
@@ -177,6 +180,7 @@ impl Run {
             events: Vec::new(),
             cut: None,
             damage: Vec::new(),
+            server: Server::default(),
             live: false,
         }
     }
@@ -310,6 +314,7 @@ impl Run {
         self.tell_damage("events.jsonl", "lines", unreadable);
         let unreadable = unreadable_things::<DoorLine>(&dir.join("door.jsonl"));
         self.tell_damage("door.jsonl", "lines", unreadable);
+        self.take_server(dir, until_ns);
         for mut event in events {
             if let Some(error) = &mut event.error {
                 error.label = ids.get(&error.label).copied().unwrap_or(error.label);
@@ -318,6 +323,22 @@ impl Run {
                 self.events.push(event);
             }
         }
+    }
+
+    fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) {
+        let (lines, unreadable) = things::<ServerLine>(&dir.join("server.jsonl"));
+        // Each process has a machine of its own, and all call it `host`.
+        let part = dir
+            .file_name()
+            .filter(|_| Some(dir) != self.dir.as_deref())
+            .map(|name| format!("-{}", name.to_string_lossy()));
+        for mut line in lines {
+            if until_ns.is_none_or(|end| line.t <= end) {
+                line.source.extend(part.as_deref());
+                self.server.take(&line);
+            }
+        }
+        self.tell_damage("server.jsonl", "lines", unreadable);
     }
 
     fn tell_damage(&mut self, file: &str, what: &str, lost: usize) {

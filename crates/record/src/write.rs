@@ -11,6 +11,7 @@ use super::{
     door::DoorLine,
     files::{Files, replace},
     run::Totals,
+    server::{Look, Server},
 };
 use crate::redact::Redactor;
 
@@ -70,6 +71,7 @@ impl Writer {
             events,
             cut: None,
             damage: Vec::new(),
+            server: Server::default(),
             live: true,
         };
         let mut writer = Writer {
@@ -139,6 +141,21 @@ impl Writer {
         };
         let at = event.at_ns;
         self.run.events.push(event);
+        written.err().map(|source| self.failed(source, at))
+    }
+
+    /// Adds what samplers read. Returns a warning as [`Writer::interval`] does.
+    pub fn server(&mut self, looks: &[Look]) -> Option<RecordError> {
+        let server = &mut self.run.server;
+        let lines = looks
+            .iter()
+            .filter_map(|look| server.add(look, &self.redactor));
+        let lines: Vec<_> = lines.collect();
+        let written = match &mut self.files {
+            Some(files) => files.server(&lines),
+            None => Ok(()),
+        };
+        let at = self.run.totals.last_end_ns();
         written.err().map(|source| self.failed(source, at))
     }
 

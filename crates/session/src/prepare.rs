@@ -12,6 +12,7 @@ use crate::{
     hosts::Hosts,
     live::{self, Bound},
     memory,
+    sampling::{self, Sampler},
     voice::SharedVoice,
 };
 
@@ -35,10 +36,12 @@ pub struct Job {
     pub exports: Exports,
     /// Where the summary goes as JSON.
     pub json: Option<PathBuf>,
+    /// What is measured beside the load.
+    pub samplers: Vec<Box<dyn Sampler>>,
 }
 
 impl Job {
-    /// A plan behind a door, with nothing beside it.
+    /// A plan behind a door, with nothing beside it but what is always measured.
     #[must_use]
     pub fn new(door: &'static str, plan: Plan, options: Options) -> Job {
         Job {
@@ -51,6 +54,7 @@ impl Job {
             live: live::Wanted::default(),
             exports: Exports::default(),
             json: None,
+            samplers: sampling::usual(),
         }
     }
 }
@@ -112,7 +116,11 @@ pub fn prepare(mut job: Job, voice: &SharedVoice) -> Result<Ready, Refused> {
     let prepared = Prepared::new(plan, job.options.clone())?;
     descriptors(plan).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared);
-    let undecidable = analysis::verdict::without_subject(&manifest, prepared.labels().all());
+    let undecidable = analysis::verdict::without_subject(
+        &manifest,
+        prepared.labels().all(),
+        sampling::declared(&job.samplers),
+    );
     if !undecidable.is_empty() {
         let problems = undecidable.into_iter().map(Problem::anywhere).collect();
         return Err(Refused::bad_input(problems));

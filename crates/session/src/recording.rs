@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use engine::{Line, Sink};
 use measure::Interval;
-use record::{Event, EventKind, Writer, redact::Redactor};
+use record::{Event, EventKind, Writer, redact::Redactor, server::Look};
 
-use crate::{door::Observer, live::Live, voice::SharedVoice, watch::Watch, window::Window};
+use crate::{
+    door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::Watch,
+    window::Window,
+};
 
 /// Writes the record, then tells the observer.
 pub(crate) struct Recording<'a> {
@@ -15,6 +18,7 @@ pub(crate) struct Recording<'a> {
     pub live: &'a Live,
     pub redactor: Redactor,
     pub watch: Watch,
+    pub sampling: Sampling,
     pub window: &'a Window,
     pub voice: SharedVoice,
 }
@@ -25,10 +29,30 @@ impl Recording<'_> {
             self.voice.warning(&warning);
         }
     }
+
+    /// What was measured beside the load up to its end.
+    pub fn last_samples(&mut self) {
+        let looks = self.sampling.end();
+        self.samples(&looks);
+    }
+
+    fn samples(&mut self, looks: &[Look]) {
+        for look in looks {
+            if let Some(text) = self.sampling.warning(look) {
+                let event = Event::new(look.at_ns, EventKind::Warning, text);
+                let warning = self.writer.event(&event);
+                self.tell(warning);
+            }
+        }
+        let warning = self.writer.server(looks);
+        self.tell(warning);
+    }
 }
 
 impl Sink for Recording<'_> {
     fn interval(&mut self, interval: Interval) {
+        let looks = self.sampling.take();
+        self.samples(&looks);
         let host = self.watch.look(interval.run.cpu_ns.len());
         let warning = self.writer.interval(&interval, &host);
         self.tell(warning);

@@ -16,6 +16,7 @@ use crate::{
     exports::Exports,
     prepare::{Ready, Refused},
     recording::Recording,
+    sampling::Sampling,
     signals::{self, Heard},
     voice::SharedVoice,
     watch::Watch,
@@ -143,10 +144,12 @@ impl Ready {
             live: &live,
             redactor: redactor(),
             watch: Watch::begin(),
+            sampling: Sampling::begin(job.samplers, zero),
             window,
             voice: voice.clone(),
         };
         let error = self.prepared.run(zero, &mut recording).err();
+        recording.last_samples();
         let run = close(recording.writer, &stop, error.as_ref(), &voice);
         live.end(&run);
         Ended {

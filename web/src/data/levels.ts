@@ -1,4 +1,4 @@
-// What is under way, and how the generator fares: concurrency against Little's law, lateness, CPU, stalls, the server's own
+// What is under way, and how the generator fares: concurrency against Little's law, lateness, CPU, stalls, what was measured beside the load
 // measurements.
 
 import type { Colour, Drawing, Line } from "../charts/drawing";
@@ -83,7 +83,7 @@ function perWorker(name: string, columns: Column[], style: "line" | "dotted"): L
   ];
 }
 
-/** One of the server's own measurements. */
+/** One of the things measured beside the load. Where nothing was known there is a gap. */
 export function serverPanel(page: Page, index: number): Drawing | null {
   const panel = page.series.server?.[index];
   if (!panel || !some(panel.values)) return null;

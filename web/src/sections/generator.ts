@@ -1,4 +1,4 @@
-// Whether the generator kept up: its lateness, its CPU, what kept it from running; and what was measured of the server.
+// Whether the generator kept up: its lateness, its CPU, what kept it from running; and what was measured of machines beside the load.
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
@@ -38,15 +38,19 @@ function health(page: Page): Child {
   return h("div", {}, facts(items, "facts wide"), closed);
 }
 
+/** The machine that generates the load, as samplers call it. */
+const OWN = "host.";
+
 /** Panels come and go with the record: as many as it has. */
-export function server(env: Env): Section {
+export function machines(env: Env): Section {
   const place = h("div", { class: "panels" });
   const charts: TimeChart[] = [];
-  const heading = h("h2", { id: "server-title" }, "Server");
-  const el = h("section", { id: "server", "aria-labelledby": "server-title", hidden: true }, heading, place);
+  const own = muted("“host” is the machine that generated the load.");
+  const heading = h("h2", { id: "server-title" }, "Machines");
+  const el = h("section", { id: "server", "aria-labelledby": "server-title", hidden: true }, heading, own, place);
   return {
     id: "server",
-    title: "Server",
+    title: "Machines",
     el,
     update(page) {
       page.series.server?.forEach((panel, i) => {
@@ -55,6 +59,7 @@ export function server(env: Env): Section {
         charts[i] ??= new TimeChart(env, { id: `server-${i}`, title, draw, height: 180 });
         place.append(charts[i].el);
       });
+      own.hidden = !page.series.server?.some((panel) => panel.name.startsWith(OWN));
       el.hidden = !charts.map((chart) => chart.update(page)).includes(true);
     },
   };

@@ -12,10 +12,21 @@ export function merge(page: Page, tick: Tick): Page | null {
   const had = page.series.points.from_ns.length;
   if (tick.from > had) return null;
   const lanes = tick.series.lanes.map((lane, i) => [...(page.series.lanes[i] ?? []).slice(0, tick.from), ...lane]);
+  const panels = tick.series.server?.map((panel) => {
+    const known = page.series.server?.find((other) => other.name === panel.name)?.values;
+    // What is measured for the first time was not measured before.
+    const before = known?.slice(0, tick.from) ?? new Array<null>(tick.from).fill(null);
+    return { ...panel, values: [...before, ...panel.values] };
+  });
   return {
     manifest: page.manifest,
     summary: tick.summary,
-    series: { ...tick.series, points: points(page.series.points, tick.series.points, tick.from), lanes },
+    series: {
+      ...tick.series,
+      points: points(page.series.points, tick.series.points, tick.from),
+      lanes,
+      ...(panels ? { server: panels } : {}),
+    },
   };
 }
 

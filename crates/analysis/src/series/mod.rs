@@ -4,6 +4,7 @@
 
 mod columns;
 mod heat;
+mod server;
 mod shape;
 mod sparks;
 
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 pub use columns::{Columns, Times};
 pub use heat::Heat;
+pub use server::Panel;
 pub use shape::Distribution;
 pub use sparks::Spark;
 
@@ -41,6 +43,9 @@ pub struct Series {
     pub labels: Vec<Spark>,
     /// By criterion: for each point whether it held for that point alone.
     pub lanes: Vec<Vec<Option<bool>>>,
+    /// What was measured beside the load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<Panel>,
 }
 
 /// The series of a run, with the summary that says which time is its headline.
@@ -60,5 +65,6 @@ pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Ser
         distribution: shape::of(run, headline),
         labels: sparks::of(run),
         lanes: timeline.criteria.clone(),
+        server: server::of(run, &timeline.moments),
     }
 }

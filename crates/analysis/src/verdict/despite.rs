@@ -116,7 +116,7 @@ pub(super) fn stands(
             Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
         }
         Metric::Unsent | Metric::LatenessP99 => None,
-        Metric::InFlight | Metric::Server(_) => Some(false),
+        Metric::InFlight | Metric::Server(..) => Some(false),
     }
 }
 

@@ -20,6 +20,7 @@ use record::{
     units,
 };
 
+use super::server;
 use crate::figures::{self, Sampled, per_second};
 
 /// A figure with the bound that it is compared with, both in the metric's own unit.
@@ -45,6 +46,9 @@ pub(super) struct Scope<'a> {
 
 /// The figure of a criterion, or why there is none.
 pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Measured, String> {
+    if let Metric::Server(name, stat) = &criterion.metric {
+        return server::of(run, (name, *stat), criterion, elapsed_ns);
+    }
     let scope = Scope::of(run, criterion, elapsed_ns)?;
     match &criterion.metric {
         Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
@@ -53,14 +57,14 @@ pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Me
         Metric::InFlight => Ok(scope.in_flight(criterion)),
         Metric::Unsent => scope.unsent(criterion),
         Metric::LatenessP99 => scope.lateness(criterion),
-        Metric::Server(_) => Err("no server metrics recorded".into()),
+        Metric::Server(..) => Err("measured beside the load".into()),
     }
 }
 
 /// Why there is nothing that a criterion could be of, if so; known before the run as well as behind it.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
-    if matches!(criterion.metric, Metric::Server(_)) {
-        return Some("Loadline records no metrics of servers yet".into());
+    if let Metric::Server(name, _) = &criterion.metric {
+        return server::subject_missing(run, name, criterion);
     }
     let why = Scope::of(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {

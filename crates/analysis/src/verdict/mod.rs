@@ -4,6 +4,7 @@
 mod despite;
 mod measured;
 pub mod measurement;
+pub(crate) mod server;
 pub mod timeline;
 
 use measure::Label;
@@ -14,7 +15,7 @@ use plan::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use record::{Manifest, Run, units};
+use record::{Manifest, Run, server::Server, units};
 
 use crate::figures::{Arrivals, Requests};
 use measured::Measured;
@@ -114,8 +115,11 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
 /// Criteria that ask for a label or a phase which this run does not have, each with what it does: to be told before anything is
 /// sent, because no measurement could ever decide them. `labels` are all that may come.
 #[must_use]
-pub fn without_subject(manifest: &Manifest, labels: &[Label]) -> Vec<String> {
-    let run = Run::planned(manifest.clone(), labels.to_vec());
+pub fn without_subject(manifest: &Manifest, labels: &[Label], server: Server) -> Vec<String> {
+    let run = Run {
+        server,
+        ..Run::planned(manifest.clone(), labels.to_vec())
+    };
     let told = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
         let why = measured::subject_missing(&run, &criterion)?;

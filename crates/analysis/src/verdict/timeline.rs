@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::label;
-use plan::criteria::parse_criterion;
+use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
 use crate::moments::{self, Moment};
@@ -52,12 +52,21 @@ fn line(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
     let mut alone = Run::planned(run.manifest.clone(), run.labels.clone());
     // What is planned is known for the whole run only.
     alone.manifest.load.planned = None;
+    let is_of_server = matches!(criterion.metric, Metric::Server(..));
     let held = |moment: &Moment<'_>| {
         alone.totals = Totals::default();
+        if is_of_server {
+            alone.server = run.server.within(moment.span);
+        }
         let phase = moment.rows.first().map_or(0, |row| row.phase);
         let rows = moment.rows.iter().map(|row| (row.index, (*row).clone()));
         alone.totals.rows = rows.collect();
-        let mut length_ns = moment.length_ns();
+        let mut length_ns = if is_of_server {
+            // Cut to the point already.
+            u64::MAX
+        } else {
+            moment.length_ns()
+        };
         if by_label {
             for (id, points) in &parts {
                 let middle = moment.span.0.midpoint(moment.span.1);

@@ -66,8 +66,8 @@ pub enum Metric {
     Unsent,
     /// 99th percentile of lateness.
     LatenessP99,
-    /// A metric of the server's.
-    Server(String),
+    /// A metric that was measured beside the load, by its source and name: its mean, or its largest sample.
+    Server(String, Stat),
 }
 
 /// Which time a statistic is of.

@@ -120,7 +120,14 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
                 .strip_prefix("server.")
                 .is_some_and(|name| !name.is_empty()) =>
         {
-            Metric::Server(name["server.".len()..].to_owned())
+            let stat = match scan.peek() {
+                "mean" | "max" => stat(scan.word()),
+                _ => None,
+            };
+            Metric::Server(
+                name["server.".len()..].to_owned(),
+                stat.unwrap_or(Stat::Mean),
+            )
         }
         (_, word) => {
             let what = if word.is_empty() {
@@ -177,7 +184,7 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
         | (Metric::Errors | Metric::Unsent, Quantity::Share(_) | Quantity::Number(_))
         | (Metric::Rate, Quantity::PerSecond(_))
         | (Metric::InFlight, Quantity::Number(_))
-        | (Metric::Server(_), _) => return Ok(value),
+        | (Metric::Server(..), _) => return Ok(value),
         (Metric::Time(..) | Metric::LatenessP99, _) => "a time, for example 250ms",
         (Metric::Errors | Metric::Unsent, _) => "a share or a number, for example 1% or 10",
         (Metric::Rate, _) => "a rate, for example 900/s",
@@ -213,6 +220,14 @@ impl<'a> Scan<'a> {
             .unwrap_or(rest.len());
         self.at += length;
         &rest[..length]
+    }
+
+    /// The next word, which stays the next.
+    fn peek(&mut self) -> &'a str {
+        let before = self.at;
+        let word = self.word();
+        self.at = before;
+        word
     }
 
     fn word_is(&mut self, wanted: &str) -> bool {
@@ -318,7 +333,18 @@ mod tests {
         assert_eq!(ok("in-flight < 100").metric, Metric::InFlight);
         assert_eq!(ok("unsent < 0.5%").metric, Metric::Unsent);
         assert_eq!(ok("lateness p99 < 1ms").metric, Metric::LatenessP99);
-        assert_eq!(ok("server.cpu < 80%").metric, Metric::Server("cpu".into()));
+        let server = |text| match ok(text).metric {
+            Metric::Server(name, stat) => (name, stat),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            server("server.host.cpu < 80%"),
+            ("host.cpu".into(), Stat::Mean)
+        );
+        assert_eq!(
+            server("server.a.b max in \"Peak\" < 8"),
+            ("a.b".into(), Stat::Max)
+        );
     }
 
     #[test]

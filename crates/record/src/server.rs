@@ -1,0 +1,410 @@
+//! `server.jsonl`: what was measured beside the load - of the generator's own machine, of a server - by samplers with clocks of their
+//! own. One line per look of a source. Stored is what was read; a counter becomes a rate here, when it is read back, and a look that
+//! failed is a gap.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::redact::Redactor;
+
+/// No run has as many series as this: of what a record says beyond them nothing is kept.
+const MOST_SERIES: usize = 1000;
+
+/// What a series is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Descriptor {
+    /// The metric's name, without its source.
+    pub metric: String,
+    /// Which of several: a disk, an interface, a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// `%` (0 to 100), `B`, or empty for a mere number; of a counter, what is counted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// Whether it is a level or only ever grows.
+    pub sort: Sort,
+}
+
+/// How a metric behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// A level; where the source says so, its mean since the look before.
+    Gauge,
+    /// A sum that only grows: what is told of it is its growth per second.
+    Counter,
+}
+
+impl Descriptor {
+    /// A level.
+    #[must_use]
+    pub fn gauge(metric: &str, unit: &str) -> Descriptor {
+        Descriptor {
+            metric: metric.to_owned(),
+            instance: None,
+            unit: unit.to_owned(),
+            sort: Sort::Gauge,
+        }
+    }
+
+    /// A sum that only grows.
+    #[must_use]
+    pub fn counter(metric: &str, unit: &str) -> Descriptor {
+        Descriptor {
+            sort: Sort::Counter,
+            ..Descriptor::gauge(metric, unit)
+        }
+    }
+
+    /// The same of one of several.
+    #[must_use]
+    pub fn of(self, instance: &str) -> Descriptor {
+        Descriptor {
+            instance: Some(instance.to_owned()),
+            ..self
+        }
+    }
+
+    /// The key of its values in a line.
+    fn key(&self) -> String {
+        match &self.instance {
+            None => self.metric.clone(),
+            Some(instance) => format!("{}{{{instance}}}", self.metric),
+        }
+    }
+
+    fn redacted(&self, redactor: &Redactor) -> Descriptor {
+        Descriptor {
+            metric: redactor.text(&self.metric),
+            instance: self.instance.as_deref().map(|name| redactor.text(name)),
+            ..self.clone()
+        }
+    }
+}
+
+/// One look of a source at everything that it measures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// When, in nanoseconds from the start of the test.
+    pub at_ns: u64,
+    /// Who looked.
+    pub source: String,
+    /// What it read; or why there is nothing.
+    pub readings: Result<Vec<Reading>, String>,
+}
+
+/// A value that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it is of.
+    pub of: Descriptor,
+    /// The level, or the sum so far; no number where it is not known at this look.
+    pub value: f64,
+}
+
+/// A look as it is written.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ServerLine {
+    pub t: u64,
+    pub source: String,
+    /// What the keys mean that come for the first time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    define: BTreeMap<String, Descriptor>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gap: Option<String>,
+}
+
+/// What was measured beside the load.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Server {
+    /// In the order in which they came.
+    pub series: Vec<Series>,
+    /// By source, when it last looked, in vain or not.
+    looked: BTreeMap<String, u64>,
+}
+
+/// One metric over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Who measured it.
+    pub source: String,
+    /// What it is of.
+    pub of: Descriptor,
+    /// In order. Where stretches do not join, there is a gap.
+    pub samples: Vec<Sample>,
+    /// Of a counter, the sum at the look before, unless there was a gap.
+    before: Option<(u64, f64)>,
+}
+
+/// What a metric was in a stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// The look before.
+    pub from_ns: u64,
+    /// The look.
+    pub at_ns: u64,
+    /// The level, or the growth per second.
+    pub value: f64,
+}
+
+impl Server {
+    /// What will be measured, before anything is.
+    pub fn declare(&mut self, source: &str, of: Descriptor) {
+        if self.place(source, &of.key()).is_none() && self.series.len() < MOST_SERIES {
+            self.series.push(Series {
+                source: source.to_owned(),
+                of,
+                samples: Vec::new(),
+                before: None,
+            });
+        }
+    }
+
+    /// Adds a look; answers the line that tells of it. None when it does not come behind the one before.
+    pub(super) fn add(&mut self, look: &Look, redactor: &Redactor) -> Option<ServerLine> {
+        let source = redactor.text(&look.source);
+        let mut line = ServerLine {
+            t: look.at_ns,
+            ..ServerLine::default()
+        };
+        match &look.readings {
+            Ok(readings) => {
+                for reading in readings {
+                    let of = reading.of.redacted(redactor);
+                    let key = of.key();
+                    if self.place(&source, &key).is_none() {
+                        line.define.insert(key.clone(), of);
+                    }
+                    // What is not known yet has a name all the same.
+                    if reading.value.is_finite() {
+                        line.metrics.insert(key, reading.value);
+                    }
+                }
+            }
+            Err(why) => line.gap = Some(redactor.text(why)),
+        }
+        line.source = source;
+        self.take(&line).then_some(line)
+    }
+
+    /// Takes in a line; false when it does not come behind the one before.
+    pub(super) fn take(&mut self, line: &ServerLine) -> bool {
+        let before = self.looked.get(&line.source).copied();
+        if before.is_some_and(|before| line.t <= before) {
+            return false;
+        }
+        self.looked.insert(line.source.clone(), line.t);
+        for of in line.define.values() {
+            self.declare(&line.source, of.clone());
+        }
+        for series in self.series.iter_mut().filter(|s| s.source == line.source) {
+            match line.metrics.get(&series.of.key()) {
+                Some(value) => series.take(before.unwrap_or(line.t), line.t, *value),
+                None => series.before = None,
+            }
+        }
+        true
+    }
+
+    /// The same with only what touches a stretch of time.
+    #[must_use]
+    pub fn within(&self, (from, to): (u64, u64)) -> Server {
+        let cut = |series: &Series| Series {
+            samples: series.within(from, to).collect(),
+            source: series.source.clone(),
+            of: series.of.clone(),
+            before: None,
+        };
+        Server {
+            series: self.series.iter().map(cut).collect(),
+            looked: BTreeMap::new(),
+        }
+    }
+
+    fn place(&self, source: &str, key: &str) -> Option<usize> {
+        let mut all = self.series.iter();
+        all.position(|series| series.source == source && series.of.key() == key)
+    }
+}
+
+impl Series {
+    fn take(&mut self, from_ns: u64, at_ns: u64, value: f64) {
+        let value = match self.of.sort {
+            Sort::Gauge => Some(value),
+            Sort::Counter => self.growth(at_ns, value),
+        };
+        if let Some(value) = value {
+            let sample = Sample {
+                from_ns,
+                at_ns,
+                value,
+            };
+            self.samples.push(sample);
+        }
+    }
+
+    /// Per second, since the look before; none where there was none, or where the counter began anew.
+    fn growth(&mut self, at_ns: u64, sum: f64) -> Option<f64> {
+        let (from_ns, before) = self.before.replace((at_ns, sum))?;
+        let grown = sum - before;
+        (grown >= 0.0).then(|| grown * 1e9 / (at_ns - from_ns) as f64)
+    }
+
+    /// What it is called: `host.cpu`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.source, self.of.metric)
+    }
+
+    /// The unit of its samples.
+    #[must_use]
+    pub fn unit(&self) -> String {
+        match self.of.sort {
+            Sort::Gauge => self.of.unit.clone(),
+            Sort::Counter => format!("{}/s", self.of.unit),
+        }
+    }
+
+    /// The samples of a stretch of time, cut to it. Looks never fall on its very ends: what only just touches it is of its neighbour.
+    pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Sample> + '_ {
+        let first = self.samples.partition_point(|sample| sample.at_ns < from);
+        let touching = self.samples[first..].iter();
+        touching
+            .take_while(move |sample| sample.from_ns < to)
+            .filter_map(move |sample| {
+                let cut = Sample {
+                    from_ns: sample.from_ns.max(from),
+                    at_ns: sample.at_ns.min(to),
+                    value: sample.value,
+                };
+                let least = sample.length_ns().min(to - from) / 4;
+                (cut.length_ns() >= least).then_some(cut)
+            })
+    }
+
+    /// The mean over a stretch of time, each sample for as long as it stood, and for how long something is known at all. None where
+    /// nothing is.
+    #[must_use]
+    pub fn mean(&self, from: u64, to: u64) -> Option<(f64, u64)> {
+        let (mut sum, mut known_ns) = (0.0, 0);
+        for sample in self.within(from, to) {
+            sum += sample.value * sample.length_ns() as f64;
+            known_ns += sample.length_ns();
+        }
+        (known_ns > 0).then(|| (sum / known_ns as f64, known_ns))
+    }
+}
+
+impl Sample {
+    fn length_ns(&self) -> u64 {
+        self.at_ns.saturating_sub(self.from_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::units::SECOND;
+
+    use super::*;
+    use crate::redact::Salt;
+
+    fn look(second: u64, readings: &[(Descriptor, f64)]) -> Look {
+        let reading = |(of, value): &(Descriptor, f64)| Reading {
+            of: of.clone(),
+            value: *value,
+        };
+        Look {
+            at_ns: second * SECOND,
+            source: "host".into(),
+            readings: Ok(readings.iter().map(reading).collect()),
+        }
+    }
+
+    fn gap(second: u64) -> Look {
+        Look {
+            readings: Err("cannot be read".into()),
+            ..look(second, &[])
+        }
+    }
+
+    /// Adds looks, and reads their lines back into another.
+    fn told(looks: &[Look]) -> Server {
+        let nothing = plan::Plan::new(
+            String::new(),
+            plan::Format::Native,
+            "http://x".into(),
+            plan::Load::Once,
+            Vec::new(),
+        );
+        let redactor = Redactor::new(&nothing, &[], Salt::new([0; 16]));
+        let (mut written, mut read) = (Server::default(), Server::default());
+        for look in looks {
+            if let Some(line) = written.add(look, &redactor) {
+                let text = serde_json::to_string(&line).unwrap();
+                assert!(read.take(&serde_json::from_str(&text).unwrap()));
+            }
+        }
+        assert_eq!(written, read);
+        read
+    }
+
+    fn values(server: &Server) -> Vec<(u64, u64, f64)> {
+        let second = |ns| ns / SECOND;
+        let samples = server.series[0].samples.iter();
+        samples
+            .map(|s| (second(s.from_ns), second(s.at_ns), s.value))
+            .collect()
+    }
+
+    #[test]
+    fn a_level_stands_for_the_time_since_the_look_before() {
+        let cpu = || Descriptor::gauge("cpu", "%");
+        let server = told(&[
+            look(0, &[]),
+            look(1, &[(cpu(), 50.0)]),
+            look(3, &[(cpu(), 80.0)]),
+            gap(4),
+            look(5, &[(cpu(), 10.0)]),
+            look(5, &[(cpu(), 99.0)]),
+        ]);
+        assert_eq!(values(&server), [(0, 1, 50.0), (1, 3, 80.0), (4, 5, 10.0)]);
+        let series = &server.series[0];
+        assert_eq!(
+            (series.name(), series.unit()),
+            ("host.cpu".into(), "%".into())
+        );
+        assert_eq!(series.mean(0, 3 * SECOND), Some((70.0, 3 * SECOND)));
+        assert_eq!(series.mean(3 * SECOND, 5 * SECOND), Some((10.0, SECOND)));
+        assert_eq!(series.mean(3 * SECOND, 4 * SECOND), None);
+        // A look a little late is no look at the next second.
+        assert_eq!(series.mean(3 * SECOND - 100, 4 * SECOND), None);
+        assert_eq!(server.within((0, SECOND)).series[0].samples.len(), 1);
+    }
+
+    #[test]
+    fn a_counter_is_told_as_a_rate_but_not_over_a_gap_or_a_restart() {
+        let sent = || Descriptor::counter("net-out", "B").of("lo");
+        let server = told(&[
+            look(1, &[(sent(), 1000.0)]),
+            look(3, &[(sent(), 5000.0)]),
+            gap(4),
+            look(5, &[(sent(), 9000.0)]),
+            look(6, &[(sent(), 9500.0)]),
+            look(7, &[(sent(), 10.0)]),
+            look(8, &[(sent(), 30.0), (Descriptor::gauge("x", ""), f64::NAN)]),
+        ]);
+        assert_eq!(
+            values(&server),
+            [(1, 3, 2000.0), (5, 6, 500.0), (7, 8, 20.0)]
+        );
+        assert_eq!(server.series[0].unit(), "B/s");
+        let unknown = &server.series[1];
+        assert_eq!(
+            (unknown.name(), unknown.samples.len()),
+            ("host.x".into(), 0)
+        );
+    }
+}

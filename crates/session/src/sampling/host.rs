@@ -1,0 +1,172 @@
+//! This machine, as Linux tells of it in /proc: CPU, memory, load, network, context switches. Of all its processes; what the generator
+//! itself takes is in the workers' figures.
+
+use std::fs;
+
+use record::server::{Descriptor, Reading};
+
+use super::Sampler;
+
+/// Interfaces of this machine with itself, and all others together.
+const INSTANCES: [&str; 2] = ["lo", "others"];
+
+/// Measures this machine.
+#[derive(Debug, Default)]
+pub struct Host {
+    /// Ticks of all CPUs so far: busy, and all.
+    before: Option<(u64, u64)>,
+}
+
+impl Sampler for Host {
+    fn source(&self) -> &str {
+        "host"
+    }
+
+    fn metrics(&self) -> Vec<Descriptor> {
+        let mut all = vec![cpu(), switches(), memory(), load()];
+        for instance in INSTANCES {
+            all.push(network("in", instance));
+            all.push(network("out", instance));
+        }
+        all
+    }
+
+    fn look(&mut self) -> Result<Vec<Reading>, String> {
+        let stat = read("/proc/stat")?;
+        let meminfo = read("/proc/meminfo")?;
+        let loadavg = read("/proc/loadavg")?;
+        let net = read("/proc/net/dev")?;
+        let mut all = Vec::new();
+        let mut add = |of, value: Option<f64>| {
+            let value = value.unwrap_or(f64::NAN);
+            all.push(Reading { of, value });
+        };
+        add(cpu(), self.busy(&stat));
+        add(switches(), number(&stat, "ctxt"));
+        add(memory(), used(&meminfo));
+        add(load(), first_number(&loadavg));
+        for (instance, received, sent) in traffic(&net) {
+            add(network("in", instance), Some(received));
+            add(network("out", instance), Some(sent));
+        }
+        Ok(all)
+    }
+}
+
+fn cpu() -> Descriptor {
+    Descriptor::gauge("cpu", "%")
+}
+
+fn memory() -> Descriptor {
+    Descriptor::gauge("memory", "%")
+}
+
+fn load() -> Descriptor {
+    Descriptor::gauge("load", "")
+}
+
+fn switches() -> Descriptor {
+    Descriptor::counter("context-switches", "")
+}
+
+fn network(way: &str, instance: &str) -> Descriptor {
+    Descriptor::counter(&format!("network-{way}"), "B").of(instance)
+}
+
+fn read(path: &str) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|why| format!("{path}: {why}"))
+}
+
+impl Host {
+    /// The share of all CPUs that was busy since the look before: neither idle nor waiting for a disk.
+    fn busy(&mut self, stat: &str) -> Option<f64> {
+        let line = stat.lines().find(|line| line.starts_with("cpu "))?;
+        // Time of guests is in that of their hosts already.
+        let ticks: Vec<u64> = line
+            .split_whitespace()
+            .skip(1)
+            .take(8)
+            .map(|text| text.parse().unwrap_or(0))
+            .collect();
+        let all: u64 = ticks.iter().sum();
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        let now = (all.saturating_sub(idle), all);
+        let before = self.before.replace(now)?;
+        let of = now.1.checked_sub(before.1).filter(|of| *of > 0)?;
+        let busy = now.0.checked_sub(before.0)?;
+        Some(busy as f64 * 100.0 / of as f64)
+    }
+}
+
+/// The number behind a word at the beginning of a line.
+fn number(text: &str, word: &str) -> Option<f64> {
+    let mut lines = text.lines();
+    let rest = lines.find_map(|line| line.strip_prefix(word)?.strip_prefix([' ', ':']))?;
+    first_number(rest)
+}
+
+fn first_number(text: &str) -> Option<f64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The share of the memory that is not there for whoever asks for some.
+fn used(meminfo: &str) -> Option<f64> {
+    let all = number(meminfo, "MemTotal").filter(|all| *all > 0.0)?;
+    let available = number(meminfo, "MemAvailable")?;
+    Some((all - available) * 100.0 / all)
+}
+
+/// Bytes received and sent so far, by instance.
+fn traffic(net: &str) -> [(&'static str, f64, f64); 2] {
+    let mut all = INSTANCES.map(|instance| (instance, 0.0, 0.0));
+    for line in net.lines() {
+        let Some((name, numbers)) = line.split_once(':') else {
+            continue;
+        };
+        let mut numbers = numbers.split_whitespace().map(str::parse::<f64>);
+        let (Some(Ok(received)), Some(Ok(sent))) = (numbers.next(), numbers.nth(7)) else {
+            continue;
+        };
+        let sum = &mut all[usize::from(name.trim() != "lo")];
+        sum.1 += received;
+        sum.2 += sent;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_writes_is_understood() {
+        let mut host = Host::default();
+        assert_eq!(
+            host.busy("cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3"),
+            None
+        );
+        let busy = host.busy("cpu  120 0 110 850 110 10 0 0 99 0\ncpu0 1 2 3");
+        assert_eq!(busy, Some(20.0));
+        assert_eq!(number("cpu 1\nctxt 4711\nbtime 1", "ctxt"), Some(4711.0));
+        let meminfo = "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    250 kB\n";
+        assert_eq!(used(meminfo), Some(75.0));
+        let net = "Inter-| Receive | Transmit\n face |bytes packets\n    lo: 10 1 0 0 0 0 0 0 20 1 0 0 0 0 0 0\n  eth0:300 1 0 0 0 0 0 0 400 1 0 0 0 0 0 0\n  eth1: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0\n";
+        assert_eq!(traffic(net), [("lo", 10.0, 20.0), ("others", 305.0, 406.0)]);
+    }
+
+    #[test]
+    fn a_look_costs_next_to_nothing_and_says_what_was_promised() {
+        let mut host = Host::default();
+        let before = engine::clock::thread_cpu_ns();
+        let mut said = Vec::new();
+        for _ in 0..20 {
+            said = host.look().unwrap();
+        }
+        let each = (engine::clock::thread_cpu_ns() - before) / 20;
+        // Once a second, that is half a percent of a core; it takes a fiftieth of that.
+        assert!(each < 5_000_000, "{each} ns");
+        let promised = host.metrics();
+        let said: Vec<_> = said.into_iter().map(|reading| reading.of).collect();
+        assert_eq!(said, promised);
+    }
+}

@@ -1,0 +1,149 @@
+//! Samplers: what measures something beside the load - this machine, later a server - on threads of its own and of low priority, with
+//! moments on the run's clock. What they read goes to the collector, which writes it; nobody ever waits for them.
+
+mod host;
+
+use std::{
+    collections::BTreeSet,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    time::Duration,
+};
+
+use engine::{Zero, clock::Clock};
+pub use host::Host;
+use plan::units::SECOND;
+use record::server::{Descriptor, Look, Reading, Server};
+
+/// Below everything else of ours.
+const NICENESS: i32 = 19;
+/// Behind so short a time a last look says nothing.
+const LEAST_NS: u64 = SECOND / 4;
+/// For so long the end of a run waits for its last looks.
+const LAST: Duration = Duration::from_millis(200);
+
+/// A source of measurements.
+pub trait Sampler: Send {
+    /// Its name: the first part of its metrics' names.
+    fn source(&self) -> &str;
+    /// What it will measure, as far as that is known before.
+    fn metrics(&self) -> Vec<Descriptor>;
+    /// Reads everything once: about once a second, and at the end. The first look may have less to say.
+    ///
+    /// # Errors
+    /// Why there is nothing: a gap, of which one warning tells, however often it happens.
+    fn look(&mut self) -> Result<Vec<Reading>, String>;
+}
+
+/// What is measured where nobody asks for more: the machine that generates the load.
+#[must_use]
+pub fn usual() -> Vec<Box<dyn Sampler>> {
+    vec![Box::new(Host::default())]
+}
+
+/// What samplers will measure.
+pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> Server {
+    let mut server = Server::default();
+    for sampler in samplers {
+        for of in sampler.metrics() {
+            server.declare(sampler.source(), of);
+        }
+    }
+    server
+}
+
+/// The samplers of a run at work.
+pub(crate) struct Sampling {
+    looks: Receiver<Look>,
+    /// The samplers work for as long as these are held.
+    go_on: Vec<Sender<()>>,
+    /// Sources whose failure has been told.
+    told: BTreeSet<String>,
+}
+
+impl Sampling {
+    /// Begins to look, on a thread for each source: one that hangs holds up no other.
+    pub fn begin(samplers: Vec<Box<dyn Sampler>>, zero: Zero) -> Sampling {
+        let (sender, looks) = channel();
+        let mut go_on = Vec::new();
+        for sampler in samplers {
+            let (held, stop) = channel();
+            let (looks, source) = (sender.clone(), sampler.source().to_owned());
+            let thread = std::thread::Builder::new().name(format!("samples-{source}"));
+            let begun = thread.spawn(move || work(sampler, &Clock::system(zero), &looks, &stop));
+            match begun {
+                Ok(_) => go_on.push(held),
+                Err(why) => {
+                    // Heard by the collector as any other failure.
+                    let _ = sender.send(Look {
+                        at_ns: 0,
+                        source,
+                        readings: Err(format!("no thread: {why}")),
+                    });
+                }
+            }
+        }
+        Sampling {
+            looks,
+            go_on,
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// What has been read since it was last asked.
+    pub fn take(&mut self) -> Vec<Look> {
+        self.looks.try_iter().collect()
+    }
+
+    /// Ends it, with what each source has to say at last.
+    pub fn end(&mut self) -> Vec<Look> {
+        self.go_on.clear();
+        let mut last = Vec::new();
+        while let Ok(look) = self.looks.recv_timeout(LAST) {
+            last.push(look);
+        }
+        last
+    }
+
+    /// The warning that a look deserves: the first failure of each source.
+    pub fn warning(&mut self, look: &Look) -> Option<String> {
+        let why = look.readings.as_ref().err()?;
+        let first = self.told.insert(look.source.clone());
+        first.then(|| {
+            format!(
+                "nothing could be measured of {} from {} on: {why}",
+                look.source,
+                record::units::moment(look.at_ns)
+            )
+        })
+    }
+}
+
+/// Looks at whole seconds of the wall clock, where intervals are cut, until nobody holds the other end.
+fn work(mut sampler: Box<dyn Sampler>, clock: &Clock, looks: &Sender<Look>, stop: &Receiver<()>) {
+    let thread = rustix::thread::gettid();
+    // Not being allowed to is no reason to stop.
+    let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
+    let mut look = |at_ns| {
+        let look = Look {
+            at_ns,
+            source: sampler.source().to_owned(),
+            readings: sampler.look(),
+        };
+        looks.send(look).is_ok()
+    };
+    let mut last_ns = clock.now();
+    if !look(last_ns) {
+        return;
+    }
+    loop {
+        let to_next = SECOND - engine::clock::wall_ns() % SECOND;
+        let over =
+            stop.recv_timeout(Duration::from_nanos(to_next)) == Err(RecvTimeoutError::Disconnected);
+        let now = clock.now();
+        let is_worth_it = !over || now.saturating_sub(last_ns) >= LEAST_NS;
+        if is_worth_it && !look(now) || over {
+            return;
+        }
+        last_ns = now;
+    }
+}
