@@ -34,6 +34,26 @@ def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline):
     assert run.returncode == 2
     assert "server.cpu < 80%" in run.stderr
     assert "can never be judged" in run.stderr
+    assert "server.host.cpu" in run.stderr, "what there is"
+
+
+@pytest.mark.alone
+def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
+    holds, fails = "server.host.memory max <= 100%", 'server.host.network-out of "lo" < 1/s'
+    url = f"{start_lab('sum').url}/api/sum"
+    run = loadline("run", url, "--rate", "50/s", "--duration", "3s", "--check", holds, "--check", fails)
+    assert exits(run, 1), run.stdout
+    record = loadline.folder / ".loadline/runs/last"
+    looks = [json.loads(line) for line in (record / "server.jsonl").read_text().splitlines()]
+    assert all(look["source"] == "host" and "gap" not in look for look in looks)
+    assert len(looks) >= 4 and [look["t"] for look in looks] == sorted(look["t"] for look in looks)
+    panels = {panel["name"]: panel for panel in json.loads((record / "series.json").read_text())["server"]}
+    assert panels["host.memory"]["limit"] == 100
+    known = [value for value in panels["host.network-out lo"]["values"] if value is not None]
+    # Every request and answer passes through the loopback: more than a hundred bytes each.
+    assert len(known) >= 2 and max(known) > 5_000
+    for rendering in (run.stdout, (record / "report.md").read_text()):
+        assert "server.host.network-out of" in rendering and "B/s" in rendering
 
 
 @pytest.mark.alone

@@ -9,7 +9,7 @@ use super::columns::Column;
 use crate::{moments::Moment, verdict};
 
 /// A point is told when at least this share of it is known.
-const KNOWN: f64 = 0.25;
+const KNOWN: f64 = 0.5;
 
 /// A chart of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]

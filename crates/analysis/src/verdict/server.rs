@@ -106,7 +106,7 @@ fn series_of<'a>(run: &'a Run, name: &str, criterion: &Criterion) -> Result<&'a 
 fn those<'a>(all: impl Iterator<Item = &'a Series>) -> String {
     let names: Vec<String> = all.map(shown).take(NAMES).collect();
     if names.is_empty() {
-        return ": nothing is measured".to_owned();
+        return ": nothing was measured beside the load".to_owned();
     }
     format!(" (there are {})", names.join(", "))
 }

@@ -62,8 +62,8 @@ fn line(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
         let rows = moment.rows.iter().map(|row| (row.index, (*row).clone()));
         alone.totals.rows = rows.collect();
         let mut length_ns = if is_of_server {
-            // Cut to the point already.
-            u64::MAX
+            // Cut to the point already, and judged as if the run ended with it.
+            moment.span.1
         } else {
             moment.length_ns()
         };

@@ -10,6 +10,7 @@ mod record;
 mod screen;
 mod secrets;
 mod series;
+mod server;
 mod story;
 mod support;
 mod tell;

@@ -1,0 +1,139 @@
+//! What was measured beside the load: written, torn, read back, judged and drawn.
+
+use std::{fs::OpenOptions, io::Write as _, path::Path};
+
+use analysis::{series, verdict::Judgement};
+use record::{
+    HostSample, Manifest, Place, Run, State, Writer,
+    redact::Redactor,
+    server::{Descriptor, Look, Reading},
+};
+
+use crate::support::{Folder, SECOND, end, intervals, labels, plan, started};
+
+/// A busy second, a gap of a second, an idle one; a disk that was read throughout.
+fn looks() -> Vec<Look> {
+    let look = |tenths: u64, cpu: f64| Look {
+        at_ns: tenths * SECOND / 10,
+        source: "host".into(),
+        readings: Ok(vec![
+            Reading {
+                of: Descriptor::gauge("cpu", "%"),
+                value: cpu,
+            },
+            Reading {
+                of: Descriptor::counter("read", "B").of("sda"),
+                value: tenths as f64 * 100.0,
+            },
+        ]),
+    };
+    let gap = Look {
+        at_ns: 2 * SECOND,
+        source: "host".into(),
+        readings: Err("token=s3cr3t-value cannot be read".into()),
+    };
+    vec![look(0, f64::NAN), look(10, 90.0), gap, look(30, 20.0)]
+}
+
+fn run(folder: &Path, criteria: &[&str]) -> Run {
+    let plan = plan(criteria);
+    let manifest = Manifest::new(&plan, started());
+    let place = Place::new(Some(folder.to_owned()), 1);
+    let redactor = Redactor::default();
+    let mut writer = Writer::create(&place, &manifest, &plan, labels().all(), redactor).unwrap();
+    assert!(writer.server(&looks()).is_none());
+    for interval in intervals() {
+        assert!(writer.interval(&interval, &HostSample::default()).is_none());
+    }
+    let (written, warning) = writer.finish(State::Complete, end());
+    assert!(warning.is_none());
+    let dir = written.dir.clone().unwrap();
+    // The process died in the middle of a line.
+    let file = OpenOptions::new()
+        .append(true)
+        .open(dir.join("server.jsonl"));
+    file.unwrap().write_all(b"{\"t\":4000").unwrap();
+    let read = Run::open(&dir).unwrap();
+    assert_eq!(read.server.series.len(), written.server.series.len());
+    assert!(read.damage.is_empty(), "{:?}", read.damage);
+    let text = std::fs::read_to_string(dir.join("server.jsonl")).unwrap();
+    assert!(
+        text.contains("gap") && !text.contains("s3cr3t-value"),
+        "{text}"
+    );
+    read
+}
+
+#[test]
+fn criteria_are_judged_by_the_time_for_which_something_is_known() {
+    let folder = Folder::new();
+    let criteria = [
+        "server.host.cpu < 60%",
+        "server.host.cpu max < 80%",
+        "server.host.cpu in \"peak\" < 25%",
+        "server.host.read of \"sd*\" >= 1000/s",
+        "server.host.disk < 1",
+    ];
+    let run = run(&folder.0, &criteria);
+    let summary = analysis::summarise(&run);
+    let told: Vec<_> = summary
+        .criteria
+        .iter()
+        .map(|judged| (judged.judgement, judged.measured.as_deref()))
+        .collect();
+    use Judgement::{Fail, Inconclusive, Pass};
+    assert_eq!(
+        told,
+        [
+            (Pass, Some("55 %")),
+            (Fail, Some("90 %")),
+            (Pass, Some("20 %")),
+            (Pass, Some("1000 B/s")),
+            (Inconclusive, None)
+        ]
+    );
+    let panels = series::of(&run, &summary).server;
+    let (cpu, read) = (&panels[0], &panels[1]);
+    assert_eq!((cpu.name.as_str(), cpu.unit.as_str()), ("host.cpu", "%"));
+    assert_eq!(
+        (cpu.limit, read.name.as_str()),
+        (Some(60.0), "host.read sda")
+    );
+    assert_eq!(&cpu.values[..3], [Some(90.0), None, Some(20.0)]);
+    // Over a gap nobody knows how fast a counter grew.
+    assert_eq!(&read.values[..3], [Some(1000.0), None, None]);
+}
+
+#[test]
+fn what_cannot_be_judged_is_known_before() {
+    let mut server = record::server::Server::default();
+    server.declare("host", Descriptor::gauge("cpu", "%"));
+    for name in ["lo", "others"] {
+        server.declare("host", Descriptor::counter("network-in", "B").of(name));
+    }
+    for (criterion, said) in [
+        ("server.host.cpu < 80%", None),
+        ("server.host.cpu in \"peak\" < 80%", None),
+        ("server.host.network-in of \"lo\" < 1000/s", None),
+        ("server.host.cpu < 80", Some("is a share")),
+        (
+            "server.cpu < 80%",
+            Some("there is no server.cpu (there are server.host.cpu, "),
+        ),
+        (
+            "server.host.network-in < 10/s",
+            Some("is several, name one with `of \"…\"`"),
+        ),
+        (
+            "server.host.cpu in \"cold\" < 80%",
+            Some("there is no phase \"cold\""),
+        ),
+    ] {
+        let manifest = Manifest::new(&plan(&[criterion]), started());
+        let refused = analysis::verdict::without_subject(&manifest, labels().all(), server.clone());
+        match said {
+            None => assert!(refused.is_empty(), "{refused:?}"),
+            Some(said) => assert!(refused[0].contains(said), "{refused:?}"),
+        }
+    }
+}
