@@ -37,7 +37,7 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
         assert_eq!(one.set_cookies(), two.set_cookies());
         assert_eq!(one.location(), two.location());
     }
-    for reader in [Reader::Plain, Reader::Artillery] {
+    for reader in [Reader::Strict, Reader::Lenient] {
         let _ = content::decoded(&one, MAX_BODY, reader);
     }
 });

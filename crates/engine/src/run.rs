@@ -49,6 +49,8 @@ pub struct Given {
     pub client: Settings,
     /// The labels that are known before the run.
     pub labels: Labels,
+    /// When arrivals are intended, of all workers; a worker's own are its shard.
+    pub schedule: Schedule,
 }
 
 /// How to run, beside what the plan says.
@@ -222,8 +224,8 @@ impl Prepared {
             let seed = WorkerSeed {
                 index,
                 workers: self.workers,
-                schedule: self.work.schedule.clone(),
                 given: Given {
+                    schedule: self.work.schedule.clone(),
                     worker: index,
                     client: settings.clone(),
                     labels: self.work.labels.clone(),
@@ -322,7 +324,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 struct WorkerSeed {
     index: usize,
     workers: usize,
-    schedule: Schedule,
     given: Given,
     options: Options,
     common: Common,
@@ -341,7 +342,7 @@ impl WorkerSeed {
             .map_err(|e| RunError::Setup(format!("no runtime for a worker: {e}")))?;
         let zero = self.common.zero;
         let clock = Clock::system(zero);
-        let schedule = &self.schedule;
+        let schedule = &self.given.schedule;
         let cuts = Cuts::new(zero.wall_ns, schedule.phase_ends())
             .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
         let door = self.options.door.as_ref().map(|make| make());

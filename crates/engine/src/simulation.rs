@@ -137,7 +137,7 @@ fn plan(load: Load, pool: Pool) -> Plan {
     let target = "http://127.0.0.1:1".to_owned();
     let mut plan = Plan::new(
         "simulated".into(),
-        Format::Native,
+        Format::NATIVE,
         target,
         load,
         vec![scenario],

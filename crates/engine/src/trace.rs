@@ -38,7 +38,7 @@ pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
         for (name, value) in &answer.headers {
             let _ = writeln!(out, "< {name}: {value}");
         }
-        let body = content::decoded(answer, crate::http::reply::MAX_BODY, Reader::Plain)
+        let body = content::decoded(answer, crate::http::reply::MAX_BODY, Reader::Strict)
             .unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
         push_body(&mut out, '<', &body);
     }

@@ -12,10 +12,11 @@ use std::{
 };
 
 use measure::{
-    LabelId, Recorder,
+    LabelId, Recorder, Sample,
     expectation::ExpectedAnswer,
     interval::Snapshot,
     label::{Group, Registry, Seen},
+    sample::Intended,
 };
 use plan::{
     mutant::{self, Mutant},
@@ -394,6 +395,25 @@ impl Worker {
     pub fn request_ended(&self, now_ns: u64) {
         self.look(now_ns);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
+    }
+
+    /// Takes up a request of a driver that keeps no books of its own; it is under way until [`Worker::record`].
+    pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
+        self.requests_began(now_ns, 1);
+        self.recorder.borrow_mut().issued(now_ns, label, intended);
+    }
+
+    /// Puts such a request into the books, and does what has become due meanwhile. What is known of the first of its kind that went
+    /// wrong is kept.
+    pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
+        self.request_ended(sample.done_ns);
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.sample(sample);
+        if recorder.is_first(sample.label, sample.ended) {
+            recorder.first(sample, detail());
+        }
+        drop(recorder);
+        self.turn(sample.done_ns);
     }
 
     /// Looks around: for every random moment that has come since the last look, samples the levels as they were then, and notes

@@ -63,7 +63,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     };
     let mut plan = Plan::new(
         format!("{origin}{path}"),
-        Format::Url,
+        Format::URL,
         origin,
         load(options),
         vec![scenario],

@@ -136,18 +136,16 @@ impl Plan {
     }
 }
 
-/// The reader that made a plan.
+/// The reader that made a plan, by its name; front doors have theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
+#[serde(transparent)]
+pub struct Format(pub &'static str);
+
+impl Format {
     /// A URL on the command line.
-    Url,
+    pub const URL: Format = Format("url");
     /// A native plan (`loadline: 1`).
-    Native,
-    /// An Artillery script.
-    Artillery,
-    /// wrk's or wrk2's command line, with or without a script.
-    Wrk,
+    pub const NATIVE: Format = Format("native");
 }
 
 /// One remark of the reader, with its place in the file where it has one.
@@ -243,6 +241,9 @@ pub struct Http {
     /// What the jar lets through.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
+    /// Whether a body in an encoding that is not known is taken as it comes, and few are known (Artillery); else who wants to read it
+    /// is told that it cannot be.
+    pub takes_any_encoding: bool,
     /// Whether header values go out as Latin-1, and values beyond it not at all (Artillery); else as UTF-8.
     pub latin1: bool,
 }
@@ -264,6 +265,7 @@ impl Default for Http {
             max_redirects: 10,
             cookie_jar: true,
             cookies: CookieRules::default(),
+            takes_any_encoding: false,
             latin1: false,
         }
     }

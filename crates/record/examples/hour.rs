@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         first: FirstArrival::AtStart,
     };
     let target = "http://127.0.0.1:8080".to_owned();
-    let plan = Plan::new("hour.yml".into(), Format::Native, target, load, Vec::new());
+    let plan = Plan::new("hour.yml".into(), Format::NATIVE, target, load, Vec::new());
     let mut labels = Labels::default();
     for endpoint in 0..ENDPOINTS {
         labels.id(Group::Request, "GET", &format!("/endpoint/{endpoint}"));

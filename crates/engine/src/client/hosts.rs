@@ -287,7 +287,7 @@ mod tests {
         let target = "http://Target.test:8080/base".to_owned();
         let mut plan = Plan::new(
             String::new(),
-            Format::Native,
+            Format::NATIVE,
             target,
             Load::Once,
             vec![scenario],

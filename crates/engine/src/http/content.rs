@@ -11,9 +11,9 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
     /// Somebody who wants to know what it says.
-    Plain,
+    Strict,
     /// Somebody who reads what Artillery's client reads: it unpacks three encodings and takes any other as it comes.
-    Artillery,
+    Lenient,
 }
 
 /// The body as its author meant it: unpacked from gzip, deflate, brotli or zstd where the head says so.
@@ -33,7 +33,7 @@ pub fn decoded(answer: &Answer, most: usize, reader: Reader) -> Result<Cow<'_, [
         return Ok(body);
     }
     let encodings = encodings.to_ascii_lowercase();
-    if reader == Reader::Artillery {
+    if reader == Reader::Lenient {
         return match encodings.as_str() {
             "gzip" | "deflate" | "br" => unpacked(body, &encodings, most),
             _ => Ok(body),
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn decoded(answer: &Answer) -> Result<Cow<'_, [u8]>, Unreadable> {
-        super::decoded(answer, 1 << 20, Reader::Plain)
+        super::decoded(answer, 1 << 20, Reader::Strict)
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -150,7 +150,7 @@ mod tests {
     fn what_artillery_does_not_unpack_it_takes_as_it_comes() {
         let read = |encoding: &str, body: Vec<u8>| {
             let answer = answer(encoding, body);
-            super::decoded(&answer, 1 << 20, Reader::Artillery).map(Cow::into_owned)
+            super::decoded(&answer, 1 << 20, Reader::Lenient).map(Cow::into_owned)
         };
         assert_eq!(read("zstd", b"x".to_vec()), Ok(b"x".to_vec()));
         assert_eq!(read("gzip, br", b"x".to_vec()), Ok(b"x".to_vec()));
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn a_bomb_is_not_unpacked() {
         let bomb = answer("gzip", gzip(&vec![0; 1 << 20]));
-        assert!(super::decoded(&bomb, 1 << 20, Reader::Plain).is_ok());
+        assert!(super::decoded(&bomb, 1 << 20, Reader::Strict).is_ok());
         assert_eq!(
-            super::decoded(&bomb, (1 << 20) - 1, Reader::Plain),
+            super::decoded(&bomb, (1 << 20) - 1, Reader::Strict),
             Err(Unreadable::TooLarge)
         );
     }

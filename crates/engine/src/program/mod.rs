@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use measure::{LabelId, Labels, label::Group};
 use plan::{
-    Draw, Format, Load, Plan, Rules, Schedule, Variable,
+    Draw, Load, Plan, Rules, Schedule, Variable,
     scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step, ThinkTime},
     template::Template,
 };
@@ -156,9 +156,10 @@ impl Program {
             choices,
             http: plan.http.clone(),
             rules: plan.rules,
-            reader: match plan.format {
-                Format::Artillery => Reader::Artillery,
-                _ => Reader::Plain,
+            reader: if plan.http.takes_any_encoding {
+                Reader::Lenient
+            } else {
+                Reader::Strict
             },
             load: plan.load.clone(),
             schedule: plan.schedule(seed),

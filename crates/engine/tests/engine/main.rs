@@ -69,7 +69,7 @@ fn plan(target: &str, load: Load, steps: Vec<Step>) -> Plan {
     };
     Plan::new(
         "test".into(),
-        Format::Native,
+        Format::NATIVE,
         target.into(),
         load,
         vec![scenario],

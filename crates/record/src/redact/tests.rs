@@ -9,7 +9,7 @@ fn plan(secrets: &[&str]) -> Plan {
         first: FirstArrival::AtStart,
     };
     let target = "http://user:in-the-url@host.test".into();
-    let mut plan = Plan::new(String::new(), Format::Native, target, load, Vec::new());
+    let mut plan = Plan::new(String::new(), Format::NATIVE, target, load, Vec::new());
     plan.payloads = vec![plan::Payload {
         source: "users.csv".into(),
         fields: vec!["name".into(), "password".into()],

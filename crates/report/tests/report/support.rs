@@ -57,7 +57,7 @@ pub fn plan(criteria: &[&str]) -> Plan {
         first: FirstArrival::AtStart,
     };
     let target = "http://shop.example.test:8080".into();
-    let mut plan = Plan::new("shop.yml".into(), Format::Native, target, load, Vec::new());
+    let mut plan = Plan::new("shop.yml".into(), Format::NATIVE, target, load, Vec::new());
     plan.criteria = criteria
         .iter()
         .map(|text| parse_criterion(text).unwrap())

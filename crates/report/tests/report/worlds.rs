@@ -113,7 +113,7 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
     };
     let mut plan = Plan::new(
         "shop.yml".into(),
-        Format::Native,
+        Format::NATIVE,
         target,
         load,
         vec![scenario],

@@ -1,5 +1,11 @@
 //! Runs conducted as a library does it: one after the other in one process, stopped by whoever conducts them, looked at meanwhile.
-#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests are tests"
+)]
+
+mod toy;
 
 use std::{path::PathBuf, sync::Arc};
 

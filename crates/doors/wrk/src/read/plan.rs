@@ -53,7 +53,7 @@ impl Command {
             name,
         });
         let title = script.unwrap_or_else(|| self.url.clone());
-        let mut plan = Plan::new(title, Format::Wrk, self.url.clone(), load, batch);
+        let mut plan = Plan::new(title, Format("wrk"), self.url.clone(), load, batch);
         plan.http.timeouts = Timeouts {
             // No time at all cannot be enforced: everything would be late, nothing could be answered.
             total_ns: Some(self.timeout_ns).filter(|ns| *ns > 0),

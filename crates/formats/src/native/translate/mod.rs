@@ -103,7 +103,7 @@ impl Translator<'_> {
         let variables = self.all_variables(constants, &payloads);
         let mut plan = Plan::new(
             name.unwrap_or(file_name),
-            Format::Native,
+            Format::NATIVE,
             target.unwrap_or_default(),
             load.unwrap_or(Load::Once),
             scenarios,

@@ -114,7 +114,7 @@ pub(super) fn translate(
         .path
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut plan = Plan::new(name, Format::Artillery, target, load, scenarios);
+    let mut plan = Plan::new(name, Format("artillery"), target, load, scenarios);
     plan.before = before;
     plan.after = after;
     plan.variables = variables;
@@ -247,6 +247,7 @@ fn artillery_http() -> Http {
         max_redirects: 10,
         cookies: http::cookie_rules(),
         latin1: true,
+        takes_any_encoding: true,
         cookie_jar: true,
     }
 }

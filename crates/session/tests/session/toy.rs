@@ -1,0 +1,297 @@
+//! A protocol and a front door that the house does not know, built outside of it: what docs/extending.md names, and nothing else. If
+//! this no longer compiles, that page is no longer true.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::PathBuf,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use engine::{
+    Line, Options, StopHandle, deadlines::Limit, driver::Driver, run::DriverMaker, worker::Worker,
+};
+use formats::{Inputs, LoadErrors, Reader};
+use measure::{
+    Fault, Interval, Sample,
+    label::Group,
+    sample::{Ended, Intended},
+};
+use plan::{
+    FirstArrival, Format, Load, Phase, Plan, Rate, Schedule, Shape, Work, units::SECOND,
+    work::External,
+};
+use record::Run;
+use session::{Card, Door, FrontDoor, Job, NotRun, Observer, Outcome, SharedVoice, exit, prepare};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+// ---- the protocol: one line out, one line in ------------------------------------------------------------------------------
+
+/// Sends `TOPIC\n` at each arrival over one connection, and waits for a line. One driver per worker.
+struct Ping {
+    schedule: Schedule,
+    to: SocketAddr,
+}
+
+impl Driver for Ping {
+    fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            let limit = Rc::new(Limit::default());
+            let place = worker.enter(&limit);
+            let mut stream = tokio::net::TcpStream::connect(self.to).await.ok();
+            let shard = (worker.index as u64, worker.workers as u64);
+            for arrival in self.schedule.shard(shard.0, shard.1) {
+                let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
+                if slept.await.is_err() {
+                    break;
+                }
+                // A name that nobody knew before the run.
+                let topic = format!("topic/{}", arrival.number % 2);
+                ping(&worker, &mut stream, &topic, arrival.intended_ns).await;
+            }
+            worker.leave(place);
+        })
+    }
+}
+
+async fn ping(
+    worker: &Worker,
+    stream: &mut Option<tokio::net::TcpStream>,
+    topic: &str,
+    intended_ns: u64,
+) {
+    let label = worker.label(Group::Mqtt, "ping", topic);
+    let intended = Intended::scheduled(intended_ns);
+    let taken_up_ns = worker.clock.now();
+    worker.recorder.borrow_mut().run.started += 1;
+    worker.issue(taken_up_ns, label, intended);
+    let mut sample = Sample {
+        label,
+        intended,
+        taken_up_ns,
+        first_write_ns: None,
+        first_read_ns: None,
+        done_ns: 0,
+        ended: Ended::None(Fault::Refused),
+        status: None,
+        bytes_out: 0,
+        bytes_in: 0,
+    };
+    if let Some(stream) = stream {
+        let line = format!("{topic}\n");
+        sample.first_write_ns = Some(worker.clock.now());
+        let mut answer = [0; 64];
+        let came = match stream.write_all(line.as_bytes()).await {
+            Ok(()) => stream.read(&mut answer).await.unwrap_or(0),
+            Err(_) => 0,
+        };
+        (sample.bytes_out, sample.bytes_in) = (line.len() as u64, came as u64);
+        sample.ended = if came > 0 {
+            Ended::Ok
+        } else {
+            Ended::None(Fault::ClosedEarly)
+        };
+    }
+    sample.done_ns = worker.clock.now();
+    sample.first_read_ns = (sample.ended == Ended::Ok).then_some(sample.done_ns);
+    worker.record(&sample, String::new);
+}
+
+// ---- the front door: a file, a command, a report of its own ---------------------------------------------------------------
+
+/// Reads `.ping` files: `ADDRESS RATE SECONDS`.
+struct Files;
+
+impl Reader for Files {
+    fn reads(&self) -> &'static str {
+        "a ping file ends in .ping"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &["ping"]
+    }
+
+    fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
+        let path = inputs.files.first().ok_or(LoadErrors::refused("no file"))?;
+        let text = std::fs::read_to_string(path).map_err(|e| LoadErrors::refused(e.to_string()))?;
+        let mut words = text.split_whitespace();
+        let (Some(to), Some(rate), Some(seconds)) = (words.next(), words.next(), words.next())
+        else {
+            return Err(LoadErrors::refused("ADDRESS RATE SECONDS"));
+        };
+        let number = |word: &str| {
+            word.parse::<u64>()
+                .map_err(|e| LoadErrors::refused(e.to_string()))
+        };
+        let shape = Shape::Rate(Rate::per_second(number(rate)?));
+        let load = Load::Open {
+            phases: vec![Phase::new(number(seconds)? * SECOND, shape)],
+            first: FirstArrival::AtStart,
+        };
+        let work = Work::External(External { by: "ping".into() });
+        Ok(Plan::new(
+            "toy".into(),
+            Format("ping"),
+            format!("tcp://{to}"),
+            load,
+            work,
+        ))
+    }
+}
+
+/// The command `ping FILE`.
+struct Toy {
+    runs: PathBuf,
+}
+
+impl FrontDoor for Toy {
+    fn card(&self) -> Card {
+        Card {
+            name: "ping",
+            about: "pings",
+            ..Card::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn Reader {
+        &Files
+    }
+
+    fn run(&self, _called: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        let inputs = Inputs {
+            files: arguments.iter().map(PathBuf::from).collect(),
+            ..Inputs::default()
+        };
+        let plan = match self.reader().load(&inputs) {
+            Ok(plan) => plan,
+            Err(errors) => {
+                voice.error(&errors);
+                return exit::BAD_INPUT;
+            }
+        };
+        let to = plan.target["tcp://".len()..].parse().expect("an address");
+        let driver: DriverMaker = Arc::new(move |given| {
+            Box::new(Ping {
+                schedule: given.schedule,
+                to,
+            })
+        });
+        let options = Options {
+            driver: Some(driver),
+            stop: StopHandle::default(),
+            drain_ns: Some(SECOND),
+            ..Options::default()
+        };
+        let job = Job {
+            runs: Some(self.runs.clone()),
+            ..Job::new("ping", plan, options)
+        };
+        match prepare(job, voice) {
+            Ok(ready) => ready.conduct(&mut Pinged::default()),
+            Err(refused) => exit::of_not_run(&refused.into()),
+        }
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        format!(
+            "{} pings\n",
+            run.totals.label(measure::label::ALL).slot.counters.ok
+        )
+    }
+}
+
+/// One run behind it.
+#[derive(Default)]
+struct Pinged {
+    intervals: usize,
+}
+
+impl Observer for Pinged {
+    fn started(&mut self, _: &Run) {}
+    fn interval(&mut self, _: &Interval, _: &Run) {
+        self.intervals += 1;
+    }
+    fn line(&mut self, _: &Line) {}
+}
+
+impl Door for Pinged {
+    fn observer(&mut self) -> &mut dyn Observer {
+        self
+    }
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        exit::of_not_run(why)
+    }
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        assert!(self.intervals > 0);
+        // Its tool has an idea of its own of what a success is.
+        if outcome.summary.requests.ok == outcome.summary.requests.issued {
+            exit::PASS
+        } else {
+            7
+        }
+    }
+}
+
+// ---- and a run through it ------------------------------------------------------------------------------------------------
+
+/// Answers each line of one connection; counts them.
+fn server() -> (SocketAddr, Arc<Mutex<u64>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let counted = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&counted);
+    thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a connection");
+        let mut out: TcpStream = stream.try_clone().expect("a copy");
+        for _ in BufReader::new(stream).lines().map_while(Result::ok) {
+            *count.lock().expect("no panic") += 1;
+            if out.write_all(b"pong\n").is_err() {
+                break;
+            }
+        }
+    });
+    (address, counted)
+}
+
+#[test]
+fn a_protocol_and_a_door_from_outside_come_to_a_report() {
+    let runs = super::Runs::new("toy");
+    let (address, counted) = server();
+    let folder = super::Runs::new("toy-file");
+    std::fs::create_dir_all(&folder.0).expect("a folder");
+    let file = folder.0.join("test.ping");
+    std::fs::write(&file, format!("{address} 50 1")).expect("a file");
+
+    // The line that the command line has for it.
+    let doors: [&dyn FrontDoor; 1] = [&Toy {
+        runs: runs.0.clone(),
+    }];
+    let readers: Vec<&dyn Reader> = doors.iter().map(|door| door.reader()).collect();
+    let inputs = Inputs {
+        files: vec![file.clone()],
+        ..Inputs::default()
+    };
+    assert!(matches!(
+        formats::load(&inputs, &readers).expect("a plan").work,
+        Work::External(_)
+    ));
+    let code = doors[0].run("ping", &[file.display().to_string()], &super::voice());
+    assert_eq!(code, exit::PASS);
+
+    let run = Run::find(&runs.0, "last").expect("a record");
+    let summary = analysis::summarise(&run);
+    assert_eq!((summary.requests.issued, summary.requests.ok), (50, 50));
+    assert_eq!(*counted.lock().expect("no panic"), 50);
+    // Names that came up while it ran have rows, and the row of all is their sum although none of them is HTTP.
+    let rows: Vec<(&str, u64)> = summary
+        .labels
+        .iter()
+        .map(|row| (row.text.as_str(), row.count))
+        .collect();
+    assert_eq!(rows, [("ping topic/0", 25), ("ping topic/1", 25)]);
+    assert_eq!(doors[0].printed(&run), "50 pings\n");
+    assert_eq!(summary.arrivals.expect("an open load").started, 50);
+}
