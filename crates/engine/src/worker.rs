@@ -17,6 +17,7 @@ use measure::{
     interval::Snapshot,
     label::{Group, Registry, Seen},
     sample::Intended,
+    under_way::UnderWay,
 };
 use plan::{
     mutant::{self, Mutant},
@@ -118,6 +119,8 @@ pub struct Worker {
     pub memory: Rc<Memory>,
     /// Requests under way.
     pub in_flight: Cell<u64>,
+    /// The same by label, and since when.
+    under_way: RefCell<UnderWay>,
     /// Of a driver that paces connections: how many requests are due at a moment and wait for theirs.
     pub backlog: RefCell<Option<Backlog>>,
     /// Virtual users under way.
@@ -163,6 +166,7 @@ impl Worker {
             common,
             memory: Rc::new(memory),
             in_flight: Cell::new(0),
+            under_way: RefCell::default(),
             backlog: RefCell::new(None),
             users: Cell::new(0),
             open: Rc::default(),
@@ -376,37 +380,46 @@ impl Worker {
         urgency
     }
 
-    /// Requests under way become so many more.
+    /// So many requests are under way from a moment on, behind which nobody has looked around yet.
     #[inline]
-    pub fn requests_began(&self, now_ns: u64, requests: u64) {
-        self.look(now_ns);
-        self.in_flight.set(self.in_flight.get() + requests);
+    pub fn requests_began(&self, since_ns: u64, label: LabelId, requests: u32) {
+        self.look(since_ns);
+        self.in_flight
+            .set(self.in_flight.get() + u64::from(requests));
+        let mut under_way = self.under_way.borrow_mut();
+        under_way.begin(label, since_ns, requests);
     }
 
     /// So many that were counted as under way are counted anew, as what they turned out to be.
-    pub fn requests_uncounted(&self, now_ns: u64, requests: u64) {
-        self.look(now_ns);
-        let left = self.in_flight.get().saturating_sub(requests);
-        self.in_flight.set(left);
+    pub fn requests_uncounted(
+        &self,
+        now_ns: u64,
+        (label, since_ns): (LabelId, u64),
+        requests: u32,
+    ) {
+        for _ in 0..requests {
+            self.request_ended(now_ns, (label, since_ns));
+        }
     }
 
-    /// A request is under way no longer.
+    /// A request is under way no longer that was so since a moment.
     #[inline]
-    pub fn request_ended(&self, now_ns: u64) {
+    pub fn request_ended(&self, now_ns: u64, (label, since_ns): (LabelId, u64)) {
         self.look(now_ns);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        self.under_way.borrow_mut().end(label, since_ns);
     }
 
     /// Takes up a request of a driver that keeps no books of its own; it is under way until [`Worker::record`].
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
-        self.requests_began(now_ns, 1);
+        self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
     }
 
     /// Puts such a request into the books, and does what has become due meanwhile. What is known of the first of its kind that went
     /// wrong is kept.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
-        self.request_ended(sample.done_ns);
+        self.request_ended(sample.done_ns, (sample.label, sample.taken_up_ns));
         let mut recorder = self.recorder.borrow_mut();
         recorder.sample(sample);
         if recorder.is_first(sample.label, sample.ended) {
@@ -457,6 +470,7 @@ impl Worker {
         };
         let cpu = clock::thread_cpu_ns();
         if let Some(last) = full.last_mut() {
+            last.under_way = self.under_way.borrow().ages(last.span.1);
             last.run.cpu_ns = vec![cpu.saturating_sub(self.cpu_seen.replace(cpu))];
             if let Some(ns) = clock::thread_waiting_ns() {
                 last.run.waiting_ns = vec![ns.saturating_sub(self.waiting_seen.replace(ns))];

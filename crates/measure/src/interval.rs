@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
+use crate::{Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
 
 /// What one worker counted in one interval.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Snapshot {
     pub firsts: Vec<FirstSeen>,
     /// From when on no more arrivals were wanted, if the run was told to end.
     pub arrivals_end_ns: Option<u64>,
+    /// How long requests have been under way that are so at its end, by label.
+    pub under_way: Vec<(LabelId, Histogram<u64>)>,
     /// Whether this is the worker's last.
     pub last: bool,
 }
@@ -144,6 +146,8 @@ pub struct Interval {
     pub firsts: Vec<FirstSeen>,
     /// Labels that have come up since the interval before.
     pub labels: Vec<Label>,
+    /// How long requests have been under way that are so at its end, by label; 0 holds those of all. Not recorded.
+    pub under_way: BTreeMap<LabelId, Histogram<u64>>,
 }
 
 impl Interval {
@@ -209,6 +213,12 @@ impl Interval {
             if let (Some(mine), Some(ns)) = (all.get_mut(snapshot.worker), part.first()) {
                 *mine += ns;
             }
+        }
+        for (id, ages) in snapshot.under_way {
+            if id != label::ALL && is_request(id) {
+                self.under_way.entry(label::ALL).or_default().add(&ages);
+            }
+            self.under_way.entry(id).or_default().add(&ages);
         }
         self.door.merge(snapshot.door);
         self.firsts.extend(snapshot.firsts);

@@ -21,6 +21,7 @@ pub mod sample;
 pub mod slot;
 pub mod summary;
 mod tls_fault;
+pub mod under_way;
 
 pub use histogram::Histogram;
 pub use interval::Interval;

@@ -277,6 +277,7 @@ impl Recorder {
                 .unwrap_or_default(),
             firsts: std::mem::take(&mut self.firsts),
             arrivals_end_ns: self.arrivals_end_ns,
+            under_way: Vec::new(),
             last,
         });
         self.index += 1;

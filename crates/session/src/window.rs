@@ -55,6 +55,11 @@ impl Window {
         let mut trailing = Trailing {
             span: (to_ns, to_ns),
             slot: Slot::default(),
+            under_way: newest
+                .intervals
+                .back()
+                .and_then(|interval| interval.under_way.get(&label).cloned())
+                .unwrap_or_default(),
         };
         for (number, interval) in newest.intervals.iter().rev().enumerate() {
             if number > 0 && interval.span.0 < from {
@@ -73,6 +78,7 @@ pub struct Trailing {
     /// From when to when, in nanoseconds from the start.
     pub span: (u64, u64),
     slot: Slot,
+    under_way: Histogram<u64>,
 }
 
 /// A percentile over answered and unanswered together.
@@ -89,6 +95,12 @@ impl Trailing {
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.slot.counters.ended()
+    }
+
+    /// So many were still under way at the end, and had been so for longer than this: whatever they will take, it is more.
+    #[must_use]
+    pub fn under_way_longer_than(&self, ns: u64) -> u64 {
+        self.under_way.above(ns)
     }
 
     /// A percentile of a kind of time; `q` is between 0 and 1. None where nothing ended. Who gives the figure looks at
@@ -142,8 +154,16 @@ mod tests {
             index: number,
             span: (number * SECOND, (number + 1) * SECOND),
             slots: [((label::ALL, 0), slot)].into(),
+            under_way: [(label::ALL, ages(number))].into(),
             ..Interval::default()
         })
+    }
+
+    /// One request is under way, for as many seconds as the second's number.
+    fn ages(number: u64) -> Histogram<u64> {
+        let mut ages = Histogram::default();
+        ages.record(number * SECOND);
+        ages
     }
 
     fn window() -> Window {
@@ -167,6 +187,9 @@ mod tests {
             _ => false,
         };
         assert!(within(0.5, 20) && within(0.9, 21));
+        // Of what is under way the newest interval alone knows.
+        let older = |seconds: u64| two.under_way_longer_than(seconds * SECOND);
+        assert_eq!((older(20), older(22)), (1, 0));
         // The unanswered rank above all others.
         assert_eq!(
             two.percentile(Kind::Service, 0.901),

@@ -25,7 +25,7 @@ impl User<'_> {
         }
         let intended = self.due;
         let taken_up = worker.clock.now();
-        worker.requests_began(taken_up, 1);
+        worker.requests_began(taken_up, step.label, 1);
         worker
             .recorder
             .borrow_mut()
@@ -51,7 +51,7 @@ impl User<'_> {
             moments.done = worker.clock.now();
         }
         let done = moments.done;
-        worker.request_ended(done);
+        worker.request_ended(done, (step.label, taken_up));
         self.due = Intended::after_previous(done, 0);
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result);

@@ -31,6 +31,8 @@ pub(super) struct Books {
 pub(super) struct Moments {
     pub intended: Intended,
     pub taken_up: u64,
+    /// From when on it is under way.
+    pub since: u64,
     pub first_write: Option<u64>,
     /// When the first byte of the answer under way was read.
     pub first_read: Option<u64>,
@@ -44,6 +46,7 @@ impl Moments {
         Moments {
             intended,
             taken_up,
+            since: taken_up,
             first_write: None,
             first_read: None,
             bytes_out: 0,
@@ -56,7 +59,7 @@ impl Books {
     #[inline]
     pub(super) fn begin(&self, intended: Intended, since: u64, now: u64, requests: u32) {
         let worker = &self.worker;
-        worker.requests_began(since, u64::from(requests));
+        worker.requests_began(since, self.label, requests);
         let mut recorder = worker.recorder.borrow_mut();
         for _ in 0..requests {
             recorder.issued(now, self.label, intended);
@@ -86,7 +89,7 @@ impl Books {
             bytes_out: moments.bytes_out,
             bytes_in: reply.bytes,
         };
-        self.sample(&sample);
+        self.sample(&sample, moments.since);
         let event = DoorEvent::Answer {
             status: reply.status,
             bytes: reply.bytes,
@@ -102,18 +105,21 @@ impl Books {
     pub(super) fn lost(&self, moments: &Moments, lost: Lost, left: u32, reply: &Reply, now: u64) {
         let Lost(fault, stage) = lost;
         for k in 0..left {
-            self.sample(&Sample {
-                label: self.label,
-                intended: moments.intended,
-                taken_up_ns: moments.taken_up,
-                first_write_ns: moments.first_write,
-                first_read_ns: moments.first_read.filter(|_| k == 0),
-                done_ns: now,
-                ended: Ended::None(fault),
-                status: Some(reply.status).filter(|status| k == 0 && *status > 0),
-                bytes_out: moments.bytes_out,
-                bytes_in: if k == 0 { reply.bytes } else { 0 },
-            });
+            self.sample(
+                &Sample {
+                    label: self.label,
+                    intended: moments.intended,
+                    taken_up_ns: moments.taken_up,
+                    first_write_ns: moments.first_write,
+                    first_read_ns: moments.first_read.filter(|_| k == 0),
+                    done_ns: now,
+                    ended: Ended::None(fault),
+                    status: Some(reply.status).filter(|status| k == 0 && *status > 0),
+                    bytes_out: moments.bytes_out,
+                    bytes_in: if k == 0 { reply.bytes } else { 0 },
+                },
+                moments.since,
+            );
         }
         let how = match (fault.class(), stage) {
             // Still under way when the test was over: no error of anybody's.
@@ -132,24 +138,27 @@ impl Books {
 
     /// A request that was due never came to be sent.
     pub(super) fn given_up(&self, intended: Intended, taken_up: u64, now: u64) {
-        self.sample(&Sample {
-            label: self.label,
-            intended,
-            taken_up_ns: taken_up,
-            first_write_ns: None,
-            first_read_ns: None,
-            done_ns: now,
-            ended: Ended::None(Fault::Unfinished),
-            status: None,
-            bytes_out: 0,
-            bytes_in: 0,
-        });
+        self.sample(
+            &Sample {
+                label: self.label,
+                intended,
+                taken_up_ns: taken_up,
+                first_write_ns: None,
+                first_read_ns: None,
+                done_ns: now,
+                ended: Ended::None(Fault::Unfinished),
+                status: None,
+                bytes_out: 0,
+                bytes_in: 0,
+            },
+            now,
+        );
     }
 
     #[inline]
-    fn sample(&self, sample: &Sample) {
+    fn sample(&self, sample: &Sample, since: u64) {
         let worker = &self.worker;
-        worker.request_ended(sample.done_ns);
+        worker.request_ended(sample.done_ns, (self.label, since));
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
         if let Some(label) = self.iteration {

@@ -57,7 +57,7 @@ impl Connection {
     /// Sends the next batch and reads its answers.
     pub(super) async fn batch(&mut self, shared: &Shared, due: Due, limit: &Rc<Limit>) -> Ended {
         let worker = &shared.worker;
-        let moments = Moments::of(due.intended, due.taken_up);
+        let mut moments = Moments::of(due.intended, due.taken_up);
         let kept = self.conn.take();
         let is_kept = kept.is_some();
         // From when on it is under way: what waits for its source, or for its connection, has been taken up.
@@ -68,11 +68,13 @@ impl Connection {
                 shared.arm(worker.clock.now(), limit);
                 self.wait_begins(shared, since);
                 let connected = self.connect(shared, limit).await;
-                since = worker.clock.now();
-                self.wait_ends(shared, since);
+                let now = worker.clock.now();
+                self.wait_ends(shared, since, now);
+                since = now;
                 connected
             }
         };
+        moments.since = since;
         let mut conn = match connected {
             Ok(conn) => conn,
             Err(fault) => {
@@ -146,17 +148,17 @@ impl Connection {
             // It is due, so it is in the backlog of whoever is busy.
             shared.turns.borrow_mut()[self.number].busy = true;
         } else {
-            let requests = u64::from(self.expected);
-            shared.worker.requests_began(since, requests);
+            let label = shared.driver.label;
+            shared.worker.requests_began(since, label, self.expected);
         }
     }
 
     /// It waits no longer: the books count what it really is.
     #[cold]
-    fn wait_ends(&self, shared: &Shared, now: u64) {
+    fn wait_ends(&self, shared: &Shared, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
-            let requests = u64::from(self.expected);
-            shared.worker.requests_uncounted(now, requests);
+            let of = (shared.driver.label, since);
+            shared.worker.requests_uncounted(now, of, self.expected);
         } else {
             shared.worker.look(now);
         }

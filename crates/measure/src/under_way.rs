@@ -1,0 +1,142 @@
+//! What is under way, by how long it has been: counts by the slot of time in which each began. For whoever has to judge while a run
+//! goes on, when what matters most has no sample yet. It reads no clock, and nothing of it is recorded.
+
+use std::collections::VecDeque;
+
+use crate::{Histogram, LabelId};
+
+/// Width of a slot: an age is known to within it.
+const SLOT_NS: u64 = 10_000_000;
+
+/// Requests under way on one worker.
+#[derive(Debug, Default)]
+pub struct UnderWay {
+    by_label: Vec<Slots>,
+}
+
+/// How many began in which slot; the first and the last one hold something.
+#[derive(Debug, Default)]
+struct Slots {
+    first: u64,
+    counts: VecDeque<u32>,
+}
+
+impl UnderWay {
+    /// So many began at a moment.
+    #[inline]
+    pub fn begin(&mut self, label: LabelId, since_ns: u64, requests: u32) {
+        let at = usize::from(label);
+        if self.by_label.len() <= at {
+            self.by_label.resize_with(at + 1, Slots::default);
+        }
+        self.by_label[at].add(since_ns / SLOT_NS, requests);
+    }
+
+    /// One that began at that moment has ended.
+    #[inline]
+    pub fn end(&mut self, label: LabelId, since_ns: u64) {
+        if let Some(slots) = self.by_label.get_mut(usize::from(label)) {
+            slots.take(since_ns / SLOT_NS);
+        }
+    }
+
+    /// How long those under way have been so, by label; labels without any are left out.
+    #[must_use]
+    pub fn ages(&self, now_ns: u64) -> Vec<(LabelId, Histogram<u64>)> {
+        let labels = self.by_label.iter().enumerate();
+        let under_way = labels.filter(|(_, slots)| !slots.counts.is_empty());
+        under_way
+            .map(|(label, slots)| (label as LabelId, slots.ages(now_ns)))
+            .collect()
+    }
+}
+
+impl Slots {
+    #[inline]
+    fn add(&mut self, slot: u64, requests: u32) {
+        if self.counts.is_empty() {
+            self.first = slot;
+        }
+        while slot < self.first {
+            self.counts.push_front(0);
+            self.first -= 1;
+        }
+        let at = (slot - self.first) as usize;
+        if self.counts.len() <= at {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += requests;
+    }
+
+    #[inline]
+    fn take(&mut self, slot: u64) {
+        let at = slot.checked_sub(self.first).map(|at| at as usize);
+        let Some(count) = at.and_then(|at| self.counts.get_mut(at)) else {
+            debug_assert!(false, "what ends has begun");
+            return;
+        };
+        *count = count.saturating_sub(1);
+        while self.counts.front() == Some(&0) {
+            self.counts.pop_front();
+            self.first += 1;
+        }
+        while self.counts.back() == Some(&0) {
+            self.counts.pop_back();
+        }
+    }
+
+    fn ages(&self, now_ns: u64) -> Histogram<u64> {
+        let mut ages = Histogram::default();
+        let filled = (self.first..).zip(&self.counts).filter(|(_, n)| **n > 0);
+        for (slot, count) in filled {
+            ages.record_n(now_ns.saturating_sub(slot * SLOT_NS), u64::from(*count));
+        }
+        ages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn what_has_not_ended_grows_older() {
+        let mut under_way = UnderWay::default();
+        under_way.begin(2, 100 * MS, 2);
+        under_way.begin(2, 5_000 * MS, 1);
+        under_way.begin(3, 5_000 * MS, 1);
+        under_way.end(3, 5_000 * MS);
+        under_way.end(2, 100 * MS);
+        let ages = under_way.ages(6_100 * MS);
+        assert_eq!(ages.len(), 1);
+        let (label, ages) = &ages[0];
+        assert_eq!((*label, ages.count(), ages.above(2_000 * MS)), (2, 2, 1));
+        // Not all of them begin in order: what waited for a connection began when it was due.
+        under_way.begin(2, 20 * MS, 1);
+        under_way.end(2, 100 * MS);
+        under_way.end(2, 5_000 * MS);
+        assert_eq!(under_way.ages(30 * MS)[0].1.count(), 1);
+        under_way.end(2, 20 * MS);
+        assert!(under_way.ages(30 * MS).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_are_left_as_have_not_ended(begun in prop::collection::vec(0..2_000u64, 1..60), ended in 0..60usize) {
+            let mut under_way = UnderWay::default();
+            for ms in &begun {
+                under_way.begin(5, ms * MS, 1);
+            }
+            let ended = ended.min(begun.len());
+            for ms in &begun[..ended] {
+                under_way.end(5, ms * MS);
+            }
+            let left = under_way.ages(2_000 * MS).pop().map_or(0, |(_, ages)| ages.count());
+            prop_assert_eq!(left, (begun.len() - ended) as u64);
+        }
+    }
+}
