@@ -334,7 +334,7 @@ mod tests {
     fn told(looks: &[Look]) -> Server {
         let nothing = plan::Plan::new(
             String::new(),
-            plan::Format::Native,
+            plan::Format::NATIVE,
             "http://x".into(),
             plan::Load::Once,
             Vec::new(),
