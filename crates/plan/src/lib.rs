@@ -73,7 +73,11 @@ pub struct Plan {
     pub criteria: Vec<Criterion>,
     /// Watched during the run.
     pub stop: Vec<StopRule>,
-    /// What an Artillery script asks of its plugins: for that door alone.
+    /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
+    #[serde(skip_serializing_if = "serde_json::Value::is_null")]
+    pub door_settings: serde_json::Value,
+    /// What an Artillery script asks of plugins that look at requests.
+    #[serde(skip)]
     pub plugins: plugins::Plugins,
     /// What the reader had to tell the user: kept in the record and shown in every rendering.
     pub notes: Vec<Note>,
@@ -125,6 +129,7 @@ impl Plan {
             rules: Rules::default(),
             criteria: Vec::new(),
             stop: Vec::new(),
+            door_settings: serde_json::Value::Null,
             plugins: plugins::Plugins::default(),
             notes: Vec::new(),
             files: Vec::new(),

@@ -1,27 +1,16 @@
-//! What an Artillery script asks of the plugins that judge or show a run's figures. Plain data, kept with the run's record;
-//! the figures are Artillery's own, so only that door's accumulator and renderer look at it.
+//! What an Artillery script asks of the plugins that look at requests while the test runs. Plain data; what the others judge and
+//! show is that door's own business.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::endpoints::Endpoints;
 
-/// The plugins of a script.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Those plugins of a script that look at requests while the test runs.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plugins {
-    /// Checks on the figures of the whole run.
-    pub ensure: Option<Ensure>,
-    /// The Apdex threshold, in milliseconds.
-    pub apdex_ms: Option<f64>,
-    /// Whether the parts of each request's time are counted: `http.extendedMetrics`, or the environment says so.
-    pub extended_metrics: bool,
     /// How figures by endpoint are named; none where nobody counts them.
-    #[serde(default)]
     pub endpoints: Option<Endpoints>,
-    /// Plugins whose figures only files show, in their figures' spelling: `plugins.NAME`.
-    #[serde(default)]
-    pub hidden: Vec<String>,
     /// What becomes of expectations; none without the plugin.
-    #[serde(default)]
     pub expect: Option<Expect>,
 }
 
@@ -79,26 +68,4 @@ impl Expect {
     pub fn prints_exchange(&self) -> bool {
         matches!(self.print, Some(Print::Pretty | Print::PrettyError))
     }
-}
-
-/// What `ensure` checks. Every figure is Artillery's of that name.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ensure {
-    /// The highest percentage of virtual users that may not complete.
-    pub max_error_rate: Option<f64>,
-    /// The older spelling: aggregations of `http.response_time` that must stay below a whole number.
-    pub response_time: Vec<(String, f64)>,
-    /// Expressions over figures that must be true.
-    pub conditions: Vec<Condition>,
-    /// Figures that must stay below a number.
-    pub thresholds: Vec<(String, f64)>,
-}
-
-/// An expression that must be true.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Condition {
-    /// In filtrex's language.
-    pub expression: String,
-    /// Whether its failure fails the run.
-    pub strict: bool,
 }

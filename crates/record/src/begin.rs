@@ -69,7 +69,7 @@ impl Manifest {
                         .map_or_else(|| note.text.clone(), |at| format!("{at}: {}", note.text))
                 })
                 .collect(),
-            plugins: plan.plugins.clone(),
+            door_settings: plan.door_settings.clone(),
             workers: started.workers,
             seed: started.seed,
             start: Start::at(started.wall_ns, started.monotonic_ns),

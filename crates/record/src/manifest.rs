@@ -39,9 +39,13 @@ pub struct Manifest {
     pub stop: Vec<String>,
     /// What the plan's reader had to say.
     pub notes: Vec<String>,
-    /// What an Artillery script asks of its plugins, for that door's rendering.
-    #[serde(default)]
-    pub plugins: plan::plugins::Plugins,
+    /// What the front door keeps for showing the run again, in its own shape.
+    #[serde(
+        default,
+        alias = "plugins",
+        skip_serializing_if = "serde_json::Value::is_null"
+    )]
+    pub door_settings: serde_json::Value,
     /// Worker threads.
     pub workers: usize,
     /// The seed of everything random.

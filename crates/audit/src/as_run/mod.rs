@@ -393,7 +393,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         criteria: Vec::new(),
         stop: Vec::new(),
         notes: Vec::new(),
-        plugins: plan::plugins::Plugins::default(),
+        door_settings: serde_json::Value::Null,
         workers: 0,
         seed: 0,
         start: Start {

@@ -5,6 +5,7 @@
 
 mod accumulator;
 mod command;
+pub mod plugins;
 pub mod print;
 pub mod read;
 pub mod refusal;

@@ -60,7 +60,10 @@ impl FrontDoor for Artillery {
     }
 
     fn printed(&self, run: &Run) -> String {
-        Console::replay(run, Zone::of_machine(), Options::default()).1
+        match Console::replay(run, Zone::of_machine(), Options::default()) {
+            Ok((_, text)) => text,
+            Err(why) => format!("{why}\n"),
+        }
     }
 
     /// Where the run differs on purpose from what Artillery would have done.

@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     Accumulator,
+    plugins::Plugins,
     print::{self, Console, Zone, error_text, judged_text, test_run_id},
     refusal::{FAILED, WORKER_DIED},
 };
@@ -206,7 +207,14 @@ fn carry_out(
             return FAILED;
         }
     };
-    let door = match accumulators(&plan, seed) {
+    let plugins = match Plugins::of(&plan.door_settings) {
+        Ok(plugins) => plugins,
+        Err(line) => {
+            voice.error(&line);
+            return FAILED;
+        }
+    };
+    let door = match accumulators(&plan, &plugins, seed) {
         Ok(door) => door,
         Err(problems) => {
             problems.iter().for_each(|problem| voice.error(problem));
@@ -224,7 +232,7 @@ fn carry_out(
     let screen = Screen {
         voice: voice.clone(),
         quiet,
-        expect: plan.plugins.expect.and_then(|expect| expect.print),
+        plugins,
         console: None,
     };
     let job = Job {
@@ -283,7 +291,7 @@ impl Door for Behind {
         let voice = self.screen.voice.clone();
         let quiet = self.screen.quiet;
         let console = self.screen.console.take();
-        let mut console = console.unwrap_or_else(|| new_console(&ended.run));
+        let mut console = console.unwrap_or_else(|| new_console(&ended.run, &self.screen.plugins));
         let text = console.finish(engine::clock::wall_ns());
         if !quiet {
             voice.out(&text);
@@ -360,9 +368,10 @@ fn output_path(named: &Path) -> Result<PathBuf, String> {
     }
 }
 
-fn new_console(run: &Run) -> Console {
+fn new_console(run: &Run, plugins: &Plugins) -> Console {
     Console::new(
         &run.manifest,
+        plugins.clone(),
         Zone::of_machine(),
         print::Options {
             width: terminal::columns(),
@@ -372,7 +381,11 @@ fn new_console(run: &Run) -> Console {
 }
 
 /// Makes the accumulator of each worker: which scenario and which endpoint each figure belongs to.
-fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
+fn accumulators(
+    plan: &Plan,
+    plugins: &Plugins,
+    seed: u64,
+) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
     let prepared = Prepared::new(
         plan,
         Options {
@@ -386,7 +399,7 @@ fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<pl
         .enumerate()
         .map(|(i, scenario)| scenario.shown(i))
         .collect();
-    let naming = plan.plugins.endpoints.clone().unwrap_or_default();
+    let naming = plugins.endpoints.clone().unwrap_or_default();
     let endpoint = |step: &engine::program::RequestStep| {
         let name = step.spec.name.as_deref();
         naming.name(&plan.target, &step.spec.url_text, name)
@@ -395,8 +408,8 @@ fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<pl
     let endpoints: Vec<String> = steps
         .map(|step| endpoint(step).unwrap_or_default())
         .collect();
-    let apdex_ms = plan.plugins.apdex_ms;
-    let extended = plan.plugins.extended_metrics;
+    let apdex_ms = plugins.apdex_ms;
+    let extended = plugins.extended_metrics;
     Ok(Arc::new(move || -> Box<dyn accumulator::Accumulator> {
         let door = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
         Box::new(door.namespace(&naming.namespace).extended(extended))
@@ -407,14 +420,20 @@ fn accumulators(plan: &Plan, seed: u64) -> Result<engine::run::DoorMaker, Vec<pl
 struct Screen {
     voice: SharedVoice,
     quiet: bool,
-    /// How expectations are printed.
-    expect: Option<Print>,
+    plugins: Plugins,
     console: Option<Console>,
+}
+
+impl Screen {
+    /// How expectations are printed, if anybody asked for them.
+    fn print(&self) -> Option<Print> {
+        self.plugins.expect.and_then(|expect| expect.print)
+    }
 }
 
 impl Observer for Screen {
     fn started(&mut self, run: &Run) {
-        let console = self.console.insert(new_console(run));
+        let console = self.console.insert(new_console(run, &self.plugins));
         if !self.quiet {
             self.voice.out(&console.begin());
         }
@@ -435,12 +454,12 @@ impl Observer for Screen {
             Line::Trace(text) => self.voice.out(text),
             // What a script prints itself is no part of the console that `--quiet` silences.
             Line::Expectation(judged) => {
-                if let Some(print) = self.expect {
+                if let Some(print) = self.print() {
                     self.voice.out(&judged_text(judged, print));
                 }
             }
             Line::Error(error) => {
-                if let Some(print) = self.expect {
+                if let Some(print) = self.print() {
                     self.voice.out(&error_text(error, print));
                 }
             }

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use plan::plugins::{Ensure, Plugins};
 use query::filtrex;
+
+use crate::plugins::{Ensure, Plugins};
 
 use super::{
     metrics::{Metric, Metrics, statistics},

@@ -12,8 +12,8 @@ mod rerender;
 mod test_run_id;
 mod zone;
 
+use crate::plugins::Plugins;
 use measure::{Interval, accumulator::Tally};
-use plan::plugins::Plugins;
 
 pub use checks::Outcome;
 pub use expect::{error_text, judged_text};
@@ -59,18 +59,16 @@ pub struct Console {
 impl Console {
     /// A console for a run that starts.
     #[must_use]
-    pub fn new(manifest: &Manifest, zone: Zone, mut options: Options) -> Console {
+    pub fn new(manifest: &Manifest, plugins: Plugins, zone: Zone, mut options: Options) -> Console {
         let wall_start_ns = manifest.start.wall_ns;
-        options
-            .hidden
-            .extend(manifest.plugins.hidden.iter().cloned());
+        options.hidden.extend(plugins.hidden.iter().cloned());
         Console {
             zone,
             options,
             wall_start_ns,
             phases: manifest.phases.clone(),
             periods: Periods::new(wall_start_ns),
-            plugins: manifest.plugins.clone(),
+            plugins,
         }
     }
 
@@ -130,9 +128,16 @@ impl Console {
     }
 
     /// Everything that was printed in a run, from its record; the console is then as after [`Console::finish`].
-    #[must_use]
-    pub fn replay(run: &Run, zone: Zone, options: Options) -> (Console, String) {
-        let mut console = Console::new(&run.manifest, zone, options);
+    ///
+    /// # Errors
+    /// One line, when what the record keeps for this door was not written by it.
+    pub fn replay(run: &Run, zone: Zone, options: Options) -> Result<(Console, String), String> {
+        let mut console = Console::new(
+            &run.manifest,
+            Plugins::of(&run.manifest.door_settings)?,
+            zone,
+            options,
+        );
         let mut text = console.begin();
         let doors = run.door_parts();
         let empty = Tally::default();
@@ -146,7 +151,7 @@ impl Console {
             .map_or_else(|| run.totals.last_end_ns(), |end| end.ns);
         text.push_str(&console.finish(run.manifest.start.wall_ns + end_ns));
         text.push_str(&console.outcome().text);
-        (console, text)
+        Ok((console, text))
     }
 
     fn take(&mut self, span: (u64, u64), door: &Tally) -> String {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use door_artillery::{
     Accumulator,
+    plugins::Plugins,
     print::{Console, Options, Zone},
 };
 use measure::{
@@ -127,7 +128,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
             .collect(),
         ..Options::default()
     };
-    let mut console = Console::new(&manifest, Zone::fixed(0), options);
+    let mut console = Console::new(&manifest, Plugins::default(), Zone::fixed(0), options);
     let mut text = console.begin();
     let parts: BTreeMap<u64, Tally> = json["intermediate"]
         .as_array()
@@ -353,16 +354,20 @@ fn accumulator() -> Box<dyn accumulator::Accumulator> {
 fn a_run_is_printed_again_from_its_record() {
     let folder = Folder::new();
     let mut plan = plan(&[]);
-    plan.plugins.hidden = vec!["plugins.metrics-by-endpoint".into()];
+    let plugins = Plugins {
+        hidden: vec!["plugins.metrics-by-endpoint".into()],
+        ..Plugins::default()
+    };
+    plan.door_settings = plugins.settings();
     let run = write_all(&folder.0, &plan, intervals_with(accumulator()));
     let zone = || Zone::fixed(2 * 3600);
-    let mut live = Console::new(&run.manifest, zone(), Options::default());
+    let mut live = Console::new(&run.manifest, plugins, zone(), Options::default());
     let mut text = live.begin();
     for interval in intervals_with(accumulator()) {
         text.push_str(&live.interval(&interval));
     }
     text.push_str(&live.finish(WALL + end().ns));
-    let (again, replayed) = Console::replay(&run, zone(), Options::default());
+    let (again, replayed) = Console::replay(&run, zone(), Options::default()).unwrap();
     assert_eq!(replayed, text);
     assert_eq!(again.json(), live.json());
     assert!(
@@ -373,4 +378,25 @@ fn a_run_is_printed_again_from_its_record() {
     );
     assert!(text.contains("\nAll VUs finished. Total time: 3 seconds\n\n"));
     assert!(!text.contains("metrics-by-endpoint") && live.json().contains("metrics-by-endpoint"));
+}
+
+#[test]
+fn settings_of_older_records_and_of_none_are_read() {
+    let folder = Folder::new();
+    let run = write_all(&folder.0, &plan(&[]), intervals_with(accumulator()));
+    let mut json = serde_json::to_value(&run.manifest).unwrap();
+    assert_eq!(json.get("door_settings"), None);
+    // Where they stood before they were any door's.
+    json["plugins"] = serde_json::json!({
+        "ensure": null, "apdex_ms": 50.0, "extended_metrics": false, "endpoints": null, "hidden": ["h"], "expect": null,
+    });
+    let older: Manifest = serde_json::from_value(json.clone()).unwrap();
+    let plugins = Plugins::of(&older.door_settings).unwrap();
+    assert_eq!(
+        (plugins.apdex_ms, plugins.hidden),
+        (Some(50.0), vec!["h".to_owned()])
+    );
+    json["plugins"] = serde_json::json!({ "apdex_ms": "no" });
+    let damaged: Manifest = serde_json::from_value(json).unwrap();
+    assert!(Plugins::of(&damaged.door_settings).is_err());
 }

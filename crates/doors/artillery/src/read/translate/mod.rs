@@ -119,7 +119,11 @@ pub(super) fn translate(
     plan.after = after;
     plan.variables = variables;
     plan.payloads = payloads;
-    plan.plugins = plugins;
+    plan.door_settings = plugins.settings();
+    plan.plugins = plan::plugins::Plugins {
+        endpoints: plugins.endpoints,
+        expect: plugins.expect,
+    };
     plan.http = http;
     plan.rules = Rules {
         status_fails: inputs.native,

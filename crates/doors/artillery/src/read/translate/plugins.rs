@@ -3,10 +3,13 @@
 //! Plugins that only send results elsewhere are noted, those that Artillery itself would not find get its warning, and the run goes
 //! on; those that shape traffic are refused until they are supported. What the others judge or show goes into the plan.
 
-use plan::plugins::{Condition, Endpoints, Ensure, Plugins};
+use plan::plugins::Endpoints;
 
 use super::Translator;
-use crate::read::keys::{self, Level, Support};
+use crate::{
+    plugins::{Condition, Ensure, Plugins},
+    read::keys::{self, Level, Support},
+};
 use formats::{
     document::{Entry, Node},
     nearest::hint,

@@ -7,7 +7,7 @@ use plan::{
 };
 use serde_json::json;
 
-use super::{config, errors, notes, plan};
+use super::{config, errors, notes, plan, plugins};
 use crate::support::{Folder, lines, phases};
 
 fn phase(keys: &str) -> plan::Phase {
@@ -330,7 +330,7 @@ fn tables_that_cannot_be_read() {
 }
 
 #[test]
-fn plugins() {
+fn plugins_that_may_be_there() {
     let plan = plan(&config(
         "plugins: { metrics-by-endpoint: {}, publish-metrics: [ { type: datadog } ], nobody-knows: {} }\nensure: { p95: 5 }",
     ));
@@ -358,7 +358,7 @@ fn what_ensure_and_apdex_check() {
         "plugins: { ensure: {}, apdex: {}, metrics-by-endpoint: {} }\napdex: { threshold: 100 }\nensure: { maxErrorRate: 1, p95: '200', \
          thresholds: [ { http.response_time.p99: 5 } ], conditions: [ { expression: 'a > 1', strict: false } ] }",
     ));
-    let ensure = plan.plugins.ensure.expect("checks");
+    let ensure = plugins(&plan).ensure.expect("checks");
     assert_eq!(ensure.max_error_rate, Some(1.0));
     assert_eq!(ensure.response_time, [("p95".to_owned(), 200.0)]);
     assert_eq!(
@@ -367,14 +367,14 @@ fn what_ensure_and_apdex_check() {
     );
     assert_eq!(ensure.conditions.len(), 1);
     assert!(!ensure.conditions[0].strict);
-    assert_eq!(plan.plugins.apdex_ms, Some(100.0));
-    assert!(plan.plugins.hidden.is_empty());
+    assert_eq!(plugins(&plan).apdex_ms, Some(100.0));
+    assert!(plugins(&plan).hidden.is_empty());
 }
 
 #[test]
 fn figures_by_endpoint() {
     use plan::plugins::Endpoints;
-    let of = |plugins: &str| plan(&config(&format!("plugins: {{ {plugins} }}"))).plugins;
+    let of = |text: &str| plugins(&plan(&config(&format!("plugins: {{ {text} }}"))));
     let unnamed = of("ensure: {}");
     assert_eq!(unnamed.endpoints, Some(Endpoints::default()));
     assert_eq!(unnamed.hidden, ["plugins.metrics-by-endpoint"]);

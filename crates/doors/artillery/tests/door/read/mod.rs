@@ -8,7 +8,7 @@ mod refused;
 mod requests;
 mod steps;
 
-use door_artillery::translate_text;
+use door_artillery::{plugins::Plugins, translate_text};
 use formats::LoadErrors;
 use plan::Plan;
 
@@ -63,4 +63,9 @@ pub fn notes(plan: &Plan) -> Vec<String> {
             None => note.text.clone(),
         })
         .collect()
+}
+
+/// What a plan keeps of its script's plugins.
+pub fn plugins(plan: &Plan) -> Plugins {
+    Plugins::of(&plan.door_settings).unwrap_or_else(|why| panic!("{why}"))
 }

@@ -5,7 +5,7 @@ use formats::Inputs;
 use plan::{Shape, Variable};
 use serde_json::json;
 
-use super::{notes, rate};
+use super::{notes, plugins, rate};
 use crate::support::{Folder, lines, phases, requests, shown};
 
 const BASE: &str = "config:
@@ -407,7 +407,7 @@ fn plugins_of_the_environment() {
         ..folder.inputs("s.yml", BASE)
     };
     let plan = ok(&with(r#"{"expect": {"formatter": "json"}, "apdex": {}}"#));
-    assert!(plan.plugins.expect.is_some() && plan.plugins.apdex_ms.is_some());
+    assert!(plan.plugins.expect.is_some() && plugins(&plan).apdex_ms.is_some());
     assert_eq!(
         lines(&load(&with("[]")).unwrap_err()),
         ["ARTILLERY_PLUGINS:1:1: `[]` is not a JSON object"]
