@@ -38,23 +38,17 @@ const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 pub struct Inputs {
     /// The test files, in order. The first is "the script": other paths are relative to it.
     pub files: Vec<PathBuf>,
-    /// Artillery's `--config`: merged last.
-    pub config: Option<PathBuf>,
-    /// Artillery's `--environment`.
+    /// Which of the file's environments holds, where it has some.
     pub environment: Option<String>,
     /// Replaces the target.
     pub target: Option<String>,
-    /// Artillery's `--variables`: a JSON object.
+    /// Variables that replace those of the file: a JSON object.
     pub variables: Option<String>,
-    /// Artillery's `--overrides`: a JSON object.
-    pub overrides: Option<String>,
     /// Certificates are not verified.
     pub insecure: bool,
     /// One virtual user.
     pub solo: bool,
-    /// Artillery's `--payload`.
-    pub payload: Option<PathBuf>,
-    /// Artillery's `--scenario-name`.
+    /// The one scenario that is wanted.
     pub scenario_name: Option<String>,
     /// The environment variables that scripts may refer to.
     pub process_env: Vec<(String, String)>,
@@ -62,7 +56,7 @@ pub struct Inputs {
     pub secrets: Vec<String>,
     /// What `{{ $testId }}` is.
     pub test_id: String,
-    /// Run natively rather than behind Artillery's door: a status of 400 and above is a failed request.
+    /// Run natively rather than behind the door whose file it is: a status of 400 and above is a failed request.
     pub native: bool,
     /// So much memory a table may take, in bytes; none: any.
     pub memory: Option<u64>,

@@ -12,4 +12,4 @@ pub mod refusal;
 
 pub use accumulator::Accumulator;
 pub use command::Artillery;
-pub use read::{Scripts, load, load_text, translate_text};
+pub use read::{Given, Scripts, load, load_text, translate_text};

@@ -27,7 +27,7 @@ use super::{
     quick, terminal,
 };
 use crate::{
-    Accumulator,
+    Accumulator, Given,
     plugins::Plugins,
     print::{self, Console, Zone, error_text, judged_text, test_run_id},
     refusal::{FAILED, WORKER_DIED},
@@ -49,7 +49,7 @@ pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
     };
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
-        let mut plan = crate::load(&inputs(args, environment, test_id))?;
+        let mut plan = crate::load(given(args, environment, test_id))?;
         // What Artillery would show in its service, the record shows.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
@@ -82,7 +82,7 @@ pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
             test_id: test_id.to_owned(),
             ..Inputs::default()
         };
-        crate::load_text(&inputs, "quick.json", &script)
+        crate::load_text(inputs, "quick.json", &script)
     })
 }
 
@@ -147,23 +147,25 @@ fn tell_note(note: &Note, voice: &SharedVoice) {
     }
 }
 
-fn inputs(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> Inputs {
-    Inputs {
-        secrets: Vec::new(),
-        files: args.script.iter().chain(&args.input).cloned().collect(),
+fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> Given {
+    Given {
+        inputs: Inputs {
+            files: args.script.iter().chain(&args.input).cloned().collect(),
+            environment: args.environment.clone(),
+            target: args.target.clone(),
+            variables: args.variables.clone(),
+            insecure: args.insecure,
+            solo: args.solo,
+            scenario_name: args.scenario_name.clone(),
+            process_env: environment,
+            secrets: Vec::new(),
+            test_id: test_id.to_owned(),
+            native: false,
+            memory: memory::budget(None).ok(),
+        },
         config: args.config.clone(),
-        environment: args.environment.clone(),
-        target: args.target.clone(),
-        variables: args.variables.clone(),
         overrides: args.overrides.clone(),
-        insecure: args.insecure,
-        solo: args.solo,
         payload: args.payload.clone(),
-        scenario_name: args.scenario_name.clone(),
-        process_env: environment,
-        test_id: test_id.to_owned(),
-        native: false,
-        memory: memory::budget(None).ok(),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::Given;
 use super::merge::{Lists, merge};
 use formats::{
-    Inputs,
     document::{Data, Dialect, Mark, Node},
     files::ReadFile,
     findings::Findings,
@@ -13,7 +13,7 @@ use formats::{
 
 /// Step 1: every file over the one before it, `--config` last.
 pub(super) fn read_files(
-    inputs: &Inputs,
+    inputs: &Given,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Node> {

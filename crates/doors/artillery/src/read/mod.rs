@@ -10,6 +10,8 @@ mod merge;
 mod prepare;
 mod translate;
 
+use std::{ops::Deref, path::PathBuf};
+
 use plan::{Plan, Template};
 
 use crate::refusal;
@@ -42,7 +44,7 @@ impl Reader for Scripts {
     }
 
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
-        load(inputs)
+        load(inputs.clone())
     }
 
     fn user_agents(&self) -> &'static [&'static str] {
@@ -50,12 +52,42 @@ impl Reader for Scripts {
     }
 }
 
+/// What `artillery run` is given beside what any reader is.
+#[derive(Clone, Default)]
+pub struct Given {
+    /// What any reader is given.
+    pub inputs: Inputs,
+    /// `--config`: merged last.
+    pub config: Option<PathBuf>,
+    /// `--overrides`: a JSON object.
+    pub overrides: Option<String>,
+    /// `--payload`.
+    pub payload: Option<PathBuf>,
+}
+
+impl Deref for Given {
+    type Target = Inputs;
+
+    fn deref(&self) -> &Inputs {
+        &self.inputs
+    }
+}
+
+impl From<Inputs> for Given {
+    fn from(inputs: Inputs) -> Given {
+        Given {
+            inputs,
+            ..Given::default()
+        }
+    }
+}
+
 /// Loads a script with its configuration, environment and tables.
 ///
 /// # Errors
 /// Every problem of the script, or the first one in Artillery's own words.
-pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
-    load_with(inputs, &from_disk)
+pub fn load(given: impl Into<Given>) -> Result<Plan, LoadErrors> {
+    load_with(&given.into(), &from_disk)
 }
 
 /// Translates one script's text without touching any file: for tests and fuzzing.
@@ -63,32 +95,28 @@ pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
 /// # Errors
 /// As [`load`]; a table that the script names is a problem.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
-    let inputs = Inputs {
-        files: vec![name.into()],
-        ..Inputs::default()
-    };
-    load_with(&inputs, &from_text(name, text))
+    load_text(Inputs::default(), name, text)
 }
 
 /// Loads a script that is no file, under a name for messages.
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_text(inputs: &Inputs, name: &str, text: &str) -> Result<Plan, LoadErrors> {
+pub fn load_text(inputs: Inputs, name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
-        ..inputs.clone()
+        ..inputs
     };
-    load_with(&inputs, &from_text(name, text))
+    load_with(&inputs.into(), &from_text(name, text))
 }
 
-fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
+fn load_with(inputs: &Given, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
     let mut findings = Findings::default();
     let plan = plan(inputs, read, &mut findings);
     findings.finish(plan)
 }
 
-fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<Plan> {
+fn plan(inputs: &Given, read: ReadFile<'_>, findings: &mut Findings) -> Option<Plan> {
     let script = prepare::prepare(inputs, read, findings)?;
     if findings.has_problems() {
         return None;

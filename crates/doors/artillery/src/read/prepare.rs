@@ -9,13 +9,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
+    Given,
     expand::{self, Known},
     files::read_files,
     merge::{Lists, merge},
 };
 use crate::refusal;
 use formats::{
-    Inputs,
     document::{Data, Mark, Node},
     files::ReadFile,
     findings::Findings,
@@ -39,7 +39,7 @@ pub(super) struct Script {
 
 /// Runs all steps; none if nothing sensible is left to look at.
 pub(super) fn prepare(
-    inputs: &Inputs,
+    inputs: &Given,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Script> {
@@ -77,7 +77,7 @@ pub(super) fn prepare(
 }
 
 /// The names of environment variables in texts that speak of the environment.
-fn env_used(root: &Node, inputs: &Inputs) -> BTreeSet<String> {
+fn env_used(root: &Node, inputs: &Given) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     let mut open = vec![root];
     while let Some(node) = open.pop() {
@@ -97,7 +97,7 @@ fn env_used(root: &Node, inputs: &Inputs) -> BTreeSet<String> {
 }
 
 /// Whether anybody ever named a target, so that one that vanished while it was expanded is told apart.
-fn has_target(root: &Node, inputs: &Inputs) -> bool {
+fn has_target(root: &Node, inputs: &Given) -> bool {
     let config = root.get("config");
     let environment = || {
         config?
@@ -125,7 +125,7 @@ fn ensure_config(root: &mut Node) {
 }
 
 /// Step 2: the environment over the configuration, lists index by index.
-fn merge_environment(root: &mut Node, inputs: &Inputs, findings: &mut Findings) {
+fn merge_environment(root: &mut Node, inputs: &Given, findings: &mut Findings) {
     let Some(name) = &inputs.environment else {
         return;
     };
@@ -146,7 +146,7 @@ fn merge_environment(root: &mut Node, inputs: &Inputs, findings: &mut Findings) 
 }
 
 /// Step 3.
-fn set_target(root: &mut Node, inputs: &Inputs) {
+fn set_target(root: &mut Node, inputs: &Given) {
     if let (Some(target), Some(config)) = (&inputs.target, root.get_mut("config")) {
         let mark = config.mark;
         config.set("target", Node::scalar(mark, target.as_str()));
@@ -154,7 +154,7 @@ fn set_target(root: &mut Node, inputs: &Inputs) {
 }
 
 /// Step 4.
-fn set_insecure(root: &mut Node, inputs: &Inputs, findings: &mut Findings) {
+fn set_insecure(root: &mut Node, inputs: &Given, findings: &mut Findings) {
     let Some(config) = root.get_mut("config").filter(|_| inputs.insecure) else {
         return;
     };
@@ -176,7 +176,7 @@ fn set_insecure(root: &mut Node, inputs: &Inputs, findings: &mut Findings) {
 }
 
 /// Step 5a: one payload becomes a list of one, and `-p` names its file.
-fn list_payloads(root: &mut Node, inputs: &Inputs, findings: &mut Findings) {
+fn list_payloads(root: &mut Node, inputs: &Given, findings: &mut Findings) {
     let Some(payload) = root
         .get_mut("config")
         .and_then(|config| config.get_mut("payload"))
@@ -240,7 +240,7 @@ fn resolve_payload_paths(root: &mut Node, script: &Path) {
 }
 
 /// Step 7a.
-fn apply_overrides(root: &mut Node, inputs: &Inputs, findings: &mut Findings) -> Option<()> {
+fn apply_overrides(root: &mut Node, inputs: &Given, findings: &mut Findings) -> Option<()> {
     if let Some(text) = &inputs.overrides {
         let overrides = option_object("--overrides", text, findings)?;
         merge(root, &overrides, Lists::Replaced);
@@ -252,7 +252,7 @@ fn apply_overrides(root: &mut Node, inputs: &Inputs, findings: &mut Findings) ->
 /// Step 7b.
 fn apply_variables(
     root: &mut Node,
-    inputs: &Inputs,
+    inputs: &Given,
     findings: &mut Findings,
 ) -> Option<Map<String, Value>> {
     let Some(text) = &inputs.variables else {
@@ -275,7 +275,7 @@ fn apply_variables(
 }
 
 /// Plugins that the environment names, beside those of the script.
-fn add_plugins(root: &mut Node, inputs: &Inputs, findings: &mut Findings) {
+fn add_plugins(root: &mut Node, inputs: &Given, findings: &mut Findings) {
     let mut environment = inputs.process_env.iter();
     let named = environment.find(|(name, text)| name == "ARTILLERY_PLUGINS" && !text.is_empty());
     let Some((name, text)) = named.filter(|_| !inputs.native) else {
@@ -306,7 +306,7 @@ fn empty_map(mark: Mark) -> Node {
 }
 
 /// Step 8.
-fn expand_config(mut script: Script, inputs: &Inputs, findings: &mut Findings) -> Script {
+fn expand_config(mut script: Script, inputs: &Given, findings: &mut Findings) -> Script {
     let mut variables = Map::new();
     variables.insert(
         "$scenarioFile".into(),

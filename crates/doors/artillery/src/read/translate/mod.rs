@@ -27,9 +27,9 @@ use super::{
     keys::{self, Level, Support},
     prepare::{self, Script},
 };
+use crate::read::Given;
 use crate::refusal;
 use formats::{
-    Inputs,
     document::{Mark, Node},
     files::ReadFile,
     findings::Findings,
@@ -41,7 +41,7 @@ use formats::{
 /// What the parts share while they translate.
 struct Translator<'a> {
     findings: &'a mut Findings,
-    inputs: &'a Inputs,
+    inputs: &'a Given,
     read: ReadFile<'a>,
     /// The script's folder, to which the files that it names are relative.
     folder: PathBuf,
@@ -74,7 +74,7 @@ struct Defaults {
 /// Translates; what is wrong is in the findings afterwards.
 pub(super) fn translate(
     script: &Script,
-    inputs: &Inputs,
+    inputs: &Given,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Plan> {

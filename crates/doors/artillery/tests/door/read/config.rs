@@ -273,7 +273,7 @@ fn tables() {
     folder.file("users.csv", "id,name\n007,\"Ada, L\"\n8,é\n\n");
     let load = |payload: &str| {
         let inputs = folder.inputs("t.yml", &config(payload));
-        door_artillery::load(&inputs).unwrap_or_else(|errors| panic!("{errors}"))
+        door_artillery::load(inputs.clone()).unwrap_or_else(|errors| panic!("{errors}"))
     };
     let plan = load("payload: { path: users.csv, fields: [id, name], skipHeader: true }");
     let table = &plan.payloads[0];
@@ -297,7 +297,7 @@ fn tables_that_cannot_be_read() {
     folder.file("ragged.csv", "a,b\nc\n");
     let refused = |payload: &str| {
         let inputs = folder.inputs("t.yml", &config(payload));
-        let errors = door_artillery::load(&inputs).unwrap_err();
+        let errors = door_artillery::load(inputs.clone()).unwrap_err();
         lines(&errors)
             .into_iter()
             .map(|line| line.rsplit('/').next().unwrap_or_default().to_owned())

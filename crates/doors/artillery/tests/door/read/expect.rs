@@ -68,7 +68,7 @@ fn every_option() {
         matches!(&second.expectations[..], [Expectation::StatusCode(code)] if shown(code) == "200")
     );
     let folder = Folder::new("expect-native");
-    let native = load(&Inputs {
+    let native = load(Inputs {
         native: true,
         ..folder.inputs("s.yml", &script("{ reportFailuresAsErrors: true }", "[]"))
     });

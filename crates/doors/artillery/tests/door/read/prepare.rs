@@ -1,6 +1,6 @@
 //! The order of preparation: files, environment, target, overrides, variables, the first template pass.
 
-use door_artillery::{load, refusal};
+use door_artillery::{Given, load, refusal};
 use formats::Inputs;
 use plan::{Shape, Variable};
 use serde_json::json;
@@ -21,8 +21,8 @@ scenarios:
     flow: [ { get: { url: '/{{ who }}' } } ]
 ";
 
-fn ok(inputs: &Inputs) -> plan::Plan {
-    load(inputs).unwrap_or_else(|errors| panic!("{errors}"))
+fn ok(given: impl Into<Given>) -> plan::Plan {
+    load(given).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 #[test]
@@ -32,14 +32,14 @@ fn environments_merge_index_by_index() {
         environment: Some("staging".into()),
         ..folder.inputs("s.yml", BASE)
     };
-    let plan = ok(&inputs);
+    let plan = ok(inputs.clone());
     assert_eq!(plan.target, "http://staging");
     assert_eq!(phases(&plan).len(), 3);
     assert_eq!(
         (phases(&plan)[0].shape, phases(&plan)[0].name.as_deref()),
         (Shape::Rate(rate(9.0)), Some("a"))
     );
-    let plan = ok(&Inputs {
+    let plan = ok(Inputs {
         environment: Some("prod".into()),
         ..inputs.clone()
     });
@@ -49,7 +49,7 @@ fn environments_merge_index_by_index() {
         ["WARNING: environment prod is set but is not defined in the script"]
     );
     assert_eq!(
-        ok(&Inputs {
+        ok(Inputs {
             target: Some("http://flag".into()),
             ..inputs
         })
@@ -61,12 +61,10 @@ fn environments_merge_index_by_index() {
 #[test]
 fn overrides_replace_lists_and_variables_are_set() {
     let folder = Folder::new("overrides");
-    let inputs = Inputs {
-        overrides: Some(r#"{"config": {"phases": [{"duration": 5, "arrivalRate": 5}], "variables": {"more": 1.0}}}"#.into()),
-        variables: Some(r#"{"who": "me", "n": 7}"#.into()),
-        ..folder.inputs("s.yml", BASE)
-    };
-    let plan = ok(&inputs);
+    let mut given = Given::from(folder.inputs("s.yml", BASE));
+    given.overrides = Some(r#"{"config": {"phases": [{"duration": 5, "arrivalRate": 5}], "variables": {"more": 1.0}}}"#.into());
+    given.inputs.variables = Some(r#"{"who": "me", "n": 7}"#.into());
+    let plan = ok(given);
     assert_eq!(phases(&plan).len(), 1);
     let expected = [("who", json!("me")), ("more", json!(1)), ("n", json!(7))];
     assert_eq!(
@@ -74,13 +72,13 @@ fn overrides_replace_lists_and_variables_are_set() {
         expected.map(|(name, value)| (name.to_owned(), Variable::Constant(value)))
     );
     for (option, text) in [("overrides", "{"), ("overrides", "[]"), ("variables", "5")] {
-        let mut inputs = folder.inputs("s.yml", BASE);
+        let mut given = Given::from(folder.inputs("s.yml", BASE));
         if option == "overrides" {
-            inputs.overrides = Some(text.into())
+            given.overrides = Some(text.into())
         } else {
-            inputs.variables = Some(text.into())
+            given.inputs.variables = Some(text.into())
         }
-        let found = lines(&load(&inputs).unwrap_err());
+        let found = lines(&load(given).unwrap_err());
         assert!(
             found.len() == 1 && found[0].starts_with(&format!("--{option}:1:")),
             "{found:?}"
@@ -92,19 +90,19 @@ fn overrides_replace_lists_and_variables_are_set() {
 fn several_files_and_a_configuration() {
     let folder = Folder::new("files");
     std::fs::create_dir_all(folder.file("x", "").with_file_name("conf")).unwrap();
-    let mut inputs = folder.inputs(
+    let mut given = Given::from(folder.inputs(
         "s.yml",
         "scenarios: [ { flow: [ { get: { url: '/{{ $dirname }}' } } ] } ]",
-    );
-    inputs.files.push(folder.file(
+    ));
+    given.inputs.files.push(folder.file(
         "t.yml",
         "config: { target: 'http://two', variables: { a: 1 } }",
     ));
-    inputs.config = Some(folder.file(
+    given.config = Some(folder.file(
         "conf/c.yml",
         "config: { target: 'http://conf', variables: { b: '{{ $dirname }}' } }",
     ));
-    let plan = ok(&inputs);
+    let plan = ok(given.clone());
     assert_eq!((plan.target.as_str(), plan.files.len()), ("http://conf", 3));
     let dirname = |value: &Variable| matches!(value, Variable::Constant(text) if text.as_str().is_some_and(|text| text.ends_with("/conf")));
     assert!(
@@ -113,8 +111,8 @@ fn several_files_and_a_configuration() {
             .filter(|(name, _)| name == "$dirname" || name == "b")
             .all(|(_, value)| dirname(value))
     );
-    inputs.files[1] = "nowhere.yml".into();
-    assert!(lines(&load(&inputs).unwrap_err())[0].starts_with("nowhere.yml: No such file"));
+    given.inputs.files[1] = "nowhere.yml".into();
+    assert!(lines(&load(given.clone()).unwrap_err())[0].starts_with("nowhere.yml: No such file"));
 }
 
 #[test]
@@ -145,7 +143,7 @@ scenarios:
         .to_vec(),
         ..folder.inputs("s.yml", text)
     };
-    let plan = ok(&inputs);
+    let plan = ok(inputs.clone());
     assert_eq!(plan.target, "http://h");
     assert_eq!(phases(&plan)[0].shape, Shape::Rate(rate(4.0)));
     let value = |name: &str| {
@@ -185,9 +183,9 @@ scenarios:
         "{told:?}"
     );
     // The same run id draws the same values.
-    assert_eq!(ok(&inputs).variables, plan.variables);
+    assert_eq!(ok(inputs.clone()).variables, plan.variables);
     assert_ne!(
-        ok(&Inputs {
+        ok(Inputs {
             test_id: "other".into(),
             ..inputs
         })
@@ -200,7 +198,7 @@ scenarios:
 fn flags() {
     let folder = Folder::new("flags");
     let inputs = folder.inputs("s.yml", BASE);
-    let plan = ok(&Inputs {
+    let plan = ok(Inputs {
         insecure: true,
         solo: true,
         native: true,
@@ -211,7 +209,7 @@ fn flags() {
     let scenarios = "config: { target: 'http://x' }\nscenarios:\n  - { name: one, weight: 5, flow: [ { function: f } ] }\n  - { name: two, flow: [ { get: { url: / } } ] }\n  - { flow: [ { get: { url: / } } ] }\n";
     let inputs = folder.inputs("n.yml", scenarios);
     let chosen = |name: &str| {
-        load(&Inputs {
+        load(Inputs {
             scenario_name: Some(name.into()),
             ..inputs.clone()
         })
@@ -259,16 +257,12 @@ fn the_payload_flag() {
             "config: {{ target: 'http://x', payload: {payload} }}\nscenarios: [ {{ flow: [ {{ get: {{ url: '/{{{{ a }}}}' }} }} ] }} ]"
         )
     };
-    let inputs = Inputs {
-        payload: Some(csv),
-        ..folder.inputs("s.yml", &script("{ fields: [a] }"))
-    };
-    let plan = ok(&inputs);
+    let mut given = Given::from(folder.inputs("s.yml", &script("{ fields: [a] }")));
+    given.payload = Some(csv);
+    let plan = ok(given.clone());
     assert_eq!((plan.payloads[0].rows.len(), notes(&plan).len()), (2, 0));
-    let plan = ok(&Inputs {
-        files: vec![folder.file("t.yml", &script("{ fields: [a], path: other.csv }"))],
-        ..inputs
-    });
+    given.inputs.files = vec![folder.file("t.yml", &script("{ fields: [a], path: other.csv }"))];
+    let plan = ok(given);
     assert_eq!(plan.payloads[0].rows.len(), 2);
     assert_eq!(
         notes(&plan),
@@ -285,7 +279,7 @@ fn proxies_of_the_environment() {
             process_env: env.map(|(k, v)| ((*k).into(), (*v).into())).collect(),
             ..folder.inputs("s.yml", BASE)
         };
-        ok(&inputs).http.proxies
+        ok(inputs.clone()).http.proxies
     };
     let both = proxies(&[("HTTP_PROXY", "http://u:p%40ss@p:3128")]);
     let proxy = both.plain.clone().unwrap();
@@ -301,7 +295,7 @@ fn insecure() {
     let folder = Folder::new("insecure");
     let with = |tls: &str| {
         let text = BASE.replace("  variables:", &format!("  {tls}\n  variables:"));
-        ok(&Inputs {
+        ok(Inputs {
             insecure: true,
             ..folder.inputs("s.yml", &text)
         })
@@ -329,12 +323,12 @@ fn a_processor_that_no_step_names_is_noted() {
     };
     folder.file("hooks.js", "");
     for there in ["./hooks.js", "hooks"] {
-        let plan = ok(&folder.inputs("s.yml", &with(there)));
+        let plan = ok(folder.inputs("s.yml", &with(there)));
         let found = notes(&plan);
         let wanted = "4:3: `processor` has no effect: its code is not run";
         assert!(found.iter().any(|note| note.contains(wanted)), "{found:?}");
     }
-    let missing = load(&folder.inputs("s.yml", &with("./none.js"))).unwrap_err();
+    let missing = load(folder.inputs("s.yml", &with("./none.js"))).unwrap_err();
     let said = missing.original.unwrap().out;
     assert!(
         said.starts_with("worker error, id: 1 Error: Cannot find module '/")
@@ -343,7 +337,7 @@ fn a_processor_that_no_step_names_is_noted() {
     );
     let hook = with("./hooks.js").replace("    flow:", "    beforeScenario: hook\n    flow:");
     assert_ne!(hook, with("./hooks.js"));
-    let found = lines(&load(&folder.inputs("s.yml", &hook)).unwrap_err());
+    let found = lines(&load(folder.inputs("s.yml", &hook)).unwrap_err());
     assert!(
         found.len() == 1 && found[0].contains("`beforeScenario` is not supported"),
         "{found:?}"
@@ -354,21 +348,18 @@ fn a_processor_that_no_step_names_is_noted() {
 fn the_order_of_the_steps() {
     let folder = Folder::new("order");
     // Environment, then --target, then --overrides, then --variables.
-    let inputs = Inputs {
+    let mut given = Given::from(Inputs {
         environment: Some("staging".into()),
         target: Some("http://flag".into()),
-        overrides: Some(
-            r#"{"config": {"target": "http://overridden", "variables": {"who": "over"}}}"#.into(),
-        ),
         ..folder.inputs("s.yml", BASE)
-    };
-    let plan = ok(&inputs);
+    });
+    given.overrides =
+        Some(r#"{"config": {"target": "http://overridden", "variables": {"who": "over"}}}"#.into());
+    let plan = ok(given.clone());
     assert_eq!(plan.target, "http://overridden");
     assert_eq!(plan.variables[0].1, Variable::Constant(json!("over")));
-    let plan = ok(&Inputs {
-        variables: Some(r#"{"who": "variables"}"#.into()),
-        ..inputs
-    });
+    given.inputs.variables = Some(r#"{"who": "variables"}"#.into());
+    let plan = ok(given);
     assert_eq!(plan.variables[0].1, Variable::Constant(json!("variables")));
 }
 
@@ -376,9 +367,9 @@ fn the_order_of_the_steps() {
 fn without_phases_there_is_one_arrival() {
     let folder = Folder::new("phases");
     let text = "config: { target: 'http://x' }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]";
-    let plan = ok(&folder.inputs("s.yml", text));
+    let plan = ok(folder.inputs("s.yml", text));
     assert_eq!(phases(&plan)[0].shape, Shape::Count(1));
-    let alone = ok(&Inputs {
+    let alone = ok(Inputs {
         solo: true,
         ..folder.inputs("s.yml", BASE)
     });
@@ -406,10 +397,10 @@ fn plugins_of_the_environment() {
         process_env: vec![("ARTILLERY_PLUGINS".into(), text.into())],
         ..folder.inputs("s.yml", BASE)
     };
-    let plan = ok(&with(r#"{"expect": {"formatter": "json"}, "apdex": {}}"#));
+    let plan = ok(with(r#"{"expect": {"formatter": "json"}, "apdex": {}}"#));
     assert!(plan.plugins.expect.is_some() && plugins(&plan).apdex_ms.is_some());
     assert_eq!(
-        lines(&load(&with("[]")).unwrap_err()),
+        lines(&load(with("[]")).unwrap_err()),
         ["ARTILLERY_PLUGINS:1:1: `[]` is not a JSON object"]
     );
 }
