@@ -1,7 +1,7 @@
 //! Any bytes, in any split, through the reader of answers: no panic, and the split changes nothing.
 #![no_main]
 
-use engine::http::{
+use codec::{
     Answer, Want,
     content::{self, Reader},
     heads::Heads,

@@ -4,7 +4,9 @@
 use measure::{Labels, label::Group};
 use plan::{Load, Plan, Pool, Problem, Schedule, Work, work::EACH_REQUEST};
 
-use crate::{http::Origin, program::Program};
+use codec::Origin;
+
+use crate::program::Program;
 
 /// Requests per second that one worker is trusted with before a second one is started.
 const PER_WORKER: f64 = 15_000.0;

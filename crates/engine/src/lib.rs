@@ -3,14 +3,12 @@
 //! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
 //! [`clock`] reads time; nothing is shared between workers per request.
 
-mod calendar;
 pub mod client;
 pub mod clock;
 pub mod collect;
 mod compiled;
 pub mod deadlines;
 pub mod driver;
-pub mod http;
 pub mod memory;
 pub mod net;
 mod pacer;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use measure::Fault;
 
-use crate::http::{
+use codec::{
     Answer, Origin,
     content::{self, Reader},
 };
@@ -38,7 +38,7 @@ pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
         for (name, value) in &answer.headers {
             let _ = writeln!(out, "< {name}: {value}");
         }
-        let body = content::decoded(answer, crate::http::reply::MAX_BODY, Reader::Strict)
+        let body = content::decoded(answer, codec::reply::MAX_BODY, Reader::Strict)
             .unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
         push_body(&mut out, '<', &body);
     }

@@ -2,13 +2,13 @@
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
+use codec::Origin;
 use engine::{
     StopHandle,
     driver::{
         Driver,
         batch::{BatchDriver, Drawn, Pace, Turns},
     },
-    http::Origin,
     run::DriverMaker,
     watchdog::Doing,
 };

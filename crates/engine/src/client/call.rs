@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     deadlines::{Cut, Limit},
-    http::{Answer, Target, Want, cookies::Jar, encode::Charset, url},
     trace,
     worker::Line,
 };
+use codec::{Answer, Target, Want, cookies::Jar, encode::Charset, url};
 
 /// Who sends: whose connections, cookies and patience it is.
 pub struct Agent<'u> {

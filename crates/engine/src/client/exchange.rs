@@ -10,10 +10,10 @@ use super::transport::{Next, Watch};
 use crate::{
     clock::Clock,
     deadlines::{Cut, Limit, NEVER},
-    http::{Answer, Want, reply::Reply},
     memory::{Held, Memory},
     worker::Worker,
 };
+use codec::{Answer, Want, reply::Reply};
 
 /// When things happened, in nanoseconds from the start of the test.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,7 +11,7 @@ use plan::{
 use query::Scope;
 use serde_json::Value;
 
-use crate::http::url;
+use codec::url;
 
 /// What is allowed beside what the user wrote.
 #[derive(Debug, Clone, Default)]

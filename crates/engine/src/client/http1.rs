@@ -8,9 +8,9 @@ use measure::Fault;
 use super::transport::{Io, Lost, Stage, Transport, Watch};
 use crate::{
     deadlines::Limit,
-    http::reply::{Keep, Replies},
     net::{Stream, fault::socket_fault},
 };
+use codec::reply::{Keep, Replies};
 
 /// So much of a body may be thrown away at once.
 const SCRATCH: usize = 1 << 20;

@@ -22,11 +22,11 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
     deadlines::Limit,
-    http::{Origin, heads::Heads},
     net::{connect::Connector, fault::socket_fault, tls},
     worker::Worker,
 };
 pub use call::{Agent, Call, CallError, Caller, Redirects};
+use codec::{Origin, heads::Heads};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
 pub use http1::Http1;

@@ -1,6 +1,6 @@
 //! A request as a client takes it: bytes that are ready, made before the run or while it goes on, and what a redirect changes of them.
 
-use crate::http::{Target, encode::Charset};
+use codec::{Target, encode::Charset};
 
 /// A request as bytes.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use measure::Fault;
 use crate::{
     clock::Clock,
     deadlines::{Cut, Limit},
-    http::{
-        heads::Heads,
-        reply::{Keep, Reply},
-    },
+};
+use codec::{
+    heads::Heads,
+    reply::{Keep, Reply},
 };
 
 /// A connection that takes a request and yields its answers.

@@ -28,7 +28,9 @@ use super::{
     semaphore::Semaphore,
     stream::Stream,
 };
-use crate::{clock::Clock, deadlines::Limit, http::Origin};
+use codec::Origin;
+
+use crate::{clock::Clock, deadlines::Limit};
 
 /// So many connects of one worker are in progress at a time: more would overflow the backlog of a healthy server and
 /// measure nothing but SYN retries.

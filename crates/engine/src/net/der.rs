@@ -1,6 +1,6 @@
 //! As much of a certificate's encoding (DER) as tells whether its issuer is its own subject, and from when to when it is valid.
 
-use crate::calendar::days;
+use codec::calendar::days;
 
 /// Whether a certificate names itself as its issuer; false for what is no certificate.
 #[must_use]

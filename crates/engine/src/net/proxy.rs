@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::fault::socket_fault;
-use crate::http::{Origin, encode};
+use codec::{Origin, encode};
 
 /// A longer answer is none.
 const MOST: usize = 16 << 10;

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
 pub use request::RequestStep;
 
-use crate::http::{Origin, content::Reader};
+use codec::{Origin, content::Reader};
 
 /// A compiled test.
 #[derive(Debug, Clone)]

@@ -15,13 +15,11 @@ use super::{
     captures::{Capturing, Checking, capturing, checking},
     multipart,
 };
-use crate::{
-    client::{BuildError, Built, Override},
-    http::{
-        Origin, Target, Want,
-        encode::{self, Charset},
-        url,
-    },
+use crate::client::{BuildError, Built, Override};
+use codec::{
+    Origin, Target, Want,
+    encode::{self, Charset},
+    url,
 };
 
 /// A compiled request step.

@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use super::User;
 use crate::{
-    http::{
-        Answer,
-        content::{self, Reader, Unreadable},
-        reply::MAX_BODY,
-    },
     memory,
     program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep},
     worker::Line,
+};
+use codec::{
+    Answer,
+    content::{self, Reader, Unreadable},
+    reply::MAX_BODY,
 };
 
 /// Headers of which Node keeps the first and drops the others.

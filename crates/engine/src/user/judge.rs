@@ -10,11 +10,8 @@ use super::{
     expect::Unexpected,
     ongoing::Ongoing,
 };
-use crate::{
-    client::Moments,
-    http::{Answer, content::Unreadable},
-    program::RequestStep,
-};
+use crate::{client::Moments, program::RequestStep};
+use codec::{Answer, content::Unreadable};
 
 impl User<'_> {
     /// What the answer means: how the request ended, and whether the iteration goes on.

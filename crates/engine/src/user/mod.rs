@@ -27,11 +27,11 @@ use serde_json::{Map, Value};
 use crate::{
     client::{Client, pool::Pool},
     deadlines::Limit,
-    http::cookies::Jar,
     memory::Held,
     program::{Enter, Op, Program},
     worker::{Line, Worker},
 };
+use codec::cookies::Jar;
 use vars::Vars;
 pub use vars::uuid;
 

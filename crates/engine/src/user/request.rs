@@ -10,10 +10,10 @@ use crate::{
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Exchange, Moments, Override, Redirects,
     },
-    http::Answer,
     program::{Program, RequestStep},
     worker::Worker,
 };
+use codec::Answer;
 
 impl User<'_> {
     pub(super) async fn request(&mut self, index: usize) -> Result<(), End> {

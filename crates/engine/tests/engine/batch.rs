@@ -7,13 +7,13 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
+use codec::{
+    reply::{Keep, Reply},
+    url,
+};
 use engine::{
     Cause, StopHandle,
     driver::batch::{Batch, BatchDriver, Pace, Source, Turns},
-    http::{
-        reply::{Keep, Reply},
-        url,
-    },
 };
 
 use super::{

@@ -7,10 +7,8 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use engine::{
-    driver::batch::{Batch, Source},
-    http::reply::{Keep, Reply},
-};
+use codec::reply::{Keep, Reply};
+use engine::driver::batch::{Batch, Source};
 
 use super::{
     Hooks, Machine,

@@ -11,9 +11,9 @@ use measure::{
 
 use crate::{
     client::transport::{Lost, Stage},
-    http::reply::Reply,
     worker::Worker,
 };
+use codec::reply::Reply;
 
 /// A status above this is a failure.
 const LAST_GOOD: u16 = 399;

@@ -13,8 +13,8 @@ use crate::{
         transport::{Lost, Next, Stage, Transport, Watch},
     },
     deadlines::{Cut, Limit},
-    http::reply::{Keep, Reply},
 };
+use codec::reply::{Keep, Reply};
 
 /// A connection and its state.
 pub(super) struct Connection {

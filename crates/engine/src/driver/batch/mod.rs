@@ -18,14 +18,14 @@ use super::Driver;
 use crate::{
     client::{Client, Settings},
     deadlines::{Limit, TICK_NS},
-    http::{
-        Origin,
-        reply::{Keep, Reply},
-    },
     stop::Urgency,
     worker::Worker,
 };
 use books::Books;
+use codec::{
+    Origin,
+    reply::{Keep, Reply},
+};
 use connection::Connection;
 pub use pace::{Drawn, Pace, Turns};
 

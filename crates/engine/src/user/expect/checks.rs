@@ -266,7 +266,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::http::Answer;
+    use codec::Answer;
 
     fn answer(headers: &[(&str, &str)], body: &str) -> Answer {
         let headers = headers
@@ -284,7 +284,7 @@ mod tests {
         body_of(&mut Inspection::of(
             answer,
             u64::MAX,
-            crate::http::content::Reader::Lenient,
+            codec::content::Reader::Lenient,
         ))
     }
 
@@ -320,7 +320,7 @@ mod tests {
             got(&content_type(
                 wanted,
                 &body(answer),
-                &Inspection::of(answer, u64::MAX, crate::http::content::Reader::Lenient),
+                &Inspection::of(answer, u64::MAX, codec::content::Reader::Lenient),
             ))
         };
         assert_eq!(check("json", &json), (true, "json".into()));
@@ -382,7 +382,7 @@ mod tests {
             ],
             "",
         );
-        let seen = Inspection::of(&answer, u64::MAX, crate::http::content::Reader::Lenient);
+        let seen = Inspection::of(&answer, u64::MAX, codec::content::Reader::Lenient);
         assert_eq!(node_header(&seen, "set-cookie").as_deref(), Some("a=1,b=2"));
         assert_eq!(node_header(&seen, "via").as_deref(), Some("x, y"));
         assert_eq!(node_header(&seen, "server").as_deref(), Some("one"));

@@ -8,7 +8,7 @@ use measure::outcome::ProtocolFault;
 use super::framing::Framing;
 
 /// A larger head is refused.
-pub(super) const MAX_HEAD: usize = 256 << 10;
+pub(crate) const MAX_HEAD: usize = 256 << 10;
 const USUAL_HEADERS: usize = 48;
 const MOST_HEADERS: usize = 1024;
 
@@ -44,7 +44,7 @@ pub struct Notable {
 
 /// What the head at the beginning of these bytes says; none: it is not complete. Headers that a client acts upon are read where it
 /// is one that does.
-pub(super) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Head>, ProtocolFault> {
+pub(crate) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Head>, ProtocolFault> {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
     match parse(bytes, &mut usual, to_head, acts) {
         Err(httparse::Error::TooManyHeaders) => {
@@ -56,7 +56,7 @@ pub(super) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Hea
 }
 
 /// The lines of a whole head, names in lower case.
-pub(super) fn lines(head: &[u8]) -> Vec<(String, String)> {
+pub(crate) fn lines(head: &[u8]) -> Vec<(String, String)> {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
     let texts = |headers: &[httparse::Header<'_>]| {
         let text = |h: &httparse::Header<'_>| (h.name.to_ascii_lowercase(), text(h.value));

@@ -8,7 +8,7 @@ use super::unpack::{Trouble, read};
 const MOST_WINDOW: u64 = 8 << 20;
 
 /// The frames of a body, one after the other; those that are to be skipped are.
-pub(super) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
+pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
     let mut out = Vec::new();
     while !rest.is_empty() {
         if let Some(behind) = skipped(rest) {

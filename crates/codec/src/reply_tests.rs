@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::http::{Answer, Want};
+use crate::{Answer, Want};
 
 /// Reads one answer, with every header that a client acts upon.
 struct Decoder {

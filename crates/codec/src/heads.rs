@@ -47,7 +47,7 @@ impl Heads {
 
     /// What the head at the beginning of these bytes says; none: it is not complete.
     #[inline]
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         bytes: &[u8],
         to_head: bool,
@@ -71,7 +71,7 @@ impl Heads {
 
     /// A head has been read, behind which a body of so many bytes comes.
     #[inline]
-    pub(super) fn seen(&mut self, head: usize, body: u64) {
+    pub(crate) fn seen(&mut self, head: usize, body: u64) {
         (self.last_head, self.last_body) = (head, body);
     }
 
@@ -98,7 +98,7 @@ impl Heads {
 }
 
 /// A body of which so much is still to come is worth a call of its own.
-pub(super) const DISCARD: u64 = 16 << 10;
+pub(crate) const DISCARD: u64 = 16 << 10;
 
 impl Known {
     #[inline]

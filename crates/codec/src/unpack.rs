@@ -4,13 +4,13 @@ use std::io::Read;
 
 /// Why something cannot be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     Broken,
     TooLarge,
 }
 
 /// Appends what there is, so that there are at most so many bytes in all.
-pub(super) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), Trouble> {
+pub(crate) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), Trouble> {
     let room = most.saturating_sub(out.len()) as u64;
     decoder
         .take(room + 1)
