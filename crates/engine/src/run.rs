@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use measure::{Labels, Recorder, cuts::Cuts, door::Door, label::Registry};
+use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Registry};
 use plan::{Load, Plan, Problem, Schedule};
 
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Makes a front door's accumulator for each worker.
-pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Door> + Send + Sync>;
+pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 
 /// Makes the driver of a worker, on that worker's thread.
 pub type DriverMaker = Arc<dyn Fn(Given) -> Box<dyn Driver> + Send + Sync>;

@@ -13,6 +13,7 @@ use std::{
 
 use measure::{
     LabelId, Recorder, Sample,
+    accumulator::KeptReason,
     expectation::ExpectedAnswer,
     interval::Snapshot,
     label::{Group, Registry, Seen},
@@ -60,7 +61,7 @@ pub enum Line {
     /// What was found of an answer.
     Expectation(Box<ExpectedAnswer>),
     /// What ended a virtual user, where the test wants to be told.
-    Error(String),
+    Error(KeptReason),
     /// A part of a trace: several lines.
     Trace(String),
     /// What every rendering of the run has to say.

@@ -32,6 +32,8 @@ pub struct Job {
     pub secrets: Vec<String>,
     /// What can be looked at meanwhile.
     pub live: live::Wanted,
+    /// Whether the tool whose door it is never checks certificates: then nobody is told that they were not.
+    pub never_checks: bool,
     /// Files to write at the end.
     pub exports: Exports,
     /// Where the summary goes as JSON.
@@ -52,6 +54,7 @@ impl Job {
             runs: None,
             secrets: Vec::new(),
             live: live::Wanted::default(),
+            never_checks: false,
             exports: Exports::default(),
             json: None,
             samplers: sampling::usual(),
@@ -149,8 +152,7 @@ fn manifest(job: &Job, prepared: &Prepared) -> Manifest {
         monotonic_ns: zero.monotonic_ns,
     };
     let mut manifest = Manifest::new(&job.plan, started);
-    // wrk never checks them.
-    if !job.plan.http.verify_tls && job.door != "wrk" {
+    if !job.plan.http.verify_tls && !job.never_checks {
         let note = "certificates were not checked (-k): whoever answered need not be who was asked";
         manifest.notes.push(note.to_owned());
     }

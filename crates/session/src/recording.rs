@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Line, Sink};
-use measure::Interval;
+use measure::{Interval, accumulator::KeptReason};
 use record::{Event, EventKind, Writer, redact::Redactor, server::Look};
 
 use crate::{
@@ -88,7 +88,10 @@ pub(crate) fn without_secrets(redactor: &mut Redactor, line: Line) -> Option<Lin
             let text = redactor.text_without(&text, &secrets);
             Line::Log { text, secrets }
         }
-        Line::Error(text) => Line::Error(redactor.text(&text)),
+        Line::Error(KeptReason::Named(name)) => {
+            Line::Error(KeptReason::Named(redactor.text(&name)))
+        }
+        other @ Line::Error(_) => other,
         Line::Secret(secret) => {
             redactor.learn(&secret);
             return None;

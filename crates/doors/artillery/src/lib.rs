@@ -9,6 +9,7 @@ pub mod plugins;
 pub mod print;
 pub mod read;
 pub mod refusal;
+mod words;
 
 pub use accumulator::Accumulator;
 pub use command::Artillery;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, rc::Rc};
 
-use measure::{Fault, LabelId, door::Opening, sample::Intended};
+use measure::{Fault, LabelId, accumulator::Opening, sample::Intended};
 use plan::mutant::{self, Mutant};
 
 use super::{

@@ -35,7 +35,7 @@ pub struct Moments {
     /// Bytes read.
     pub bytes_in: u64,
     /// What opening its connection took, if it needed a new one.
-    pub opening: measure::door::Opening,
+    pub opening: measure::accumulator::Opening,
 }
 
 /// The limits of a request's life, as moments.

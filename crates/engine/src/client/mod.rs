@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
 };
 
-use measure::{Fault, Kind, LabelId, Outcome, door::Opening, sample::Intended};
+use measure::{Fault, Kind, LabelId, Outcome, accumulator::Opening, sample::Intended};
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{

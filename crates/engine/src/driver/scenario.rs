@@ -4,7 +4,7 @@ use std::{cell::Cell, pin::Pin, rc::Rc, sync::atomic::Ordering};
 
 use measure::{
     Fault, NoAnswer,
-    door::DoorEvent,
+    accumulator::Event,
     sample::{Ended, Intended},
 };
 use plan::{
@@ -88,7 +88,7 @@ async fn open(env: &Rc<Env>) {
         if !admit(worker, cap) {
             let mut recorder = worker.recorder.borrow_mut();
             recorder.run.skipped += 1;
-            recorder.door(now, &DoorEvent::UserSkipped);
+            recorder.door(now, &Event::UserSkipped);
             continue;
         }
         if !worker.memory.take(memory::USER) {

@@ -3,7 +3,7 @@
 
 use measure::{
     Failure,
-    door::DoorEvent,
+    accumulator::Event,
     expectation::{Exchange, ExpectedAnswer, ExpectedCheck},
 };
 use plan::{
@@ -55,7 +55,7 @@ impl User<'_> {
         }
         let mut recorder = self.worker.recorder.borrow_mut();
         for finding in &findings {
-            let event = DoorEvent::Expected {
+            let event = Event::Expected {
                 kind: &finding.kind,
                 ok: finding.ok,
             };

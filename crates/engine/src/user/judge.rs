@@ -1,7 +1,7 @@
 //! What an answer means: how its request ended, whether the iteration goes on, and the one sample that goes into the books. It
 //! sends and reads nothing.
 
-use measure::{Failure, Fault, Sample, door::DoorEvent, sample::Ended};
+use measure::{Failure, Fault, Sample, accumulator::Event, sample::Ended};
 use plan::mutant::{self, Mutant};
 
 use super::{
@@ -159,7 +159,7 @@ pub(super) fn door_answer(
     worker: &crate::worker::Worker,
     last: bool,
 ) {
-    let head = DoorEvent::Head {
+    let head = Event::Head {
         step,
         status: answer.status,
         sent_wall_ns: worker.wall_ns(moments.sent),
@@ -170,7 +170,7 @@ pub(super) fn door_answer(
     recorder.door(moments.head, &head);
     recorder.door(
         moments.done.max(moments.head),
-        &DoorEvent::Body {
+        &Event::Body {
             bytes: answer.body_bytes,
             total_ns: moments
                 .done

@@ -12,7 +12,7 @@ use std::{collections::HashMap, rc::Rc};
 
 use measure::{
     Fault,
-    door::{DoorEvent, Reason},
+    accumulator::{Event, Reason},
     sample::{Ended, Intended},
 };
 use plan::{
@@ -126,7 +126,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     let scenario = &program.scenarios[start.scenario];
     worker.recorder.borrow_mut().door(
         begun,
-        &DoorEvent::UserStarted {
+        &Event::UserStarted {
             scenario: start.scenario as u32,
         },
     );
@@ -143,7 +143,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
         Ok(()) => {
             recorder.door(
                 now,
-                &DoorEvent::UserCompleted {
+                &Event::UserCompleted {
                     session_ns: now.saturating_sub(begun),
                 },
             );
@@ -176,10 +176,10 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
                 End::Named(name, fault) => (Ended::None(*fault), Some(Reason::Named(name)), None),
             };
             if let Some(reason) = reason {
-                recorder.door(now, &DoorEvent::UserFailed { reason, step });
+                recorder.door(now, &Event::UserFailed { reason, step });
                 // Only what a request died of is news: the rest has been seen with its answer.
                 let is_news = program.prints_errors && step.is_some();
-                told = is_news.then(|| reason.name().to_owned());
+                told = is_news.then(|| reason.to_kept());
             }
             ended
         }

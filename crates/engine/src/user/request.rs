@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use measure::{Failure, Fault, door::DoorEvent, outcome::ProtocolFault, sample::Intended};
+use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample::Intended};
 use plan::rng::Rng;
 
 use super::{End, User, judge::door_answer, ongoing::Ongoing, vars::Vars};
@@ -242,7 +242,7 @@ struct Teller<'u> {
 impl Caller for Teller<'_> {
     fn sending(&mut self, now_ns: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.door(now_ns, &DoorEvent::RequestSent);
+        recorder.door(now_ns, &Event::RequestSent);
     }
 
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer) {
@@ -259,7 +259,7 @@ impl Caller for Teller<'_> {
     }
 
     fn odd_cookie(&mut self, now_ns: u64) {
-        let remark = DoorEvent::Remark {
+        let remark = Event::Remark {
             name: "cookie_parse_error_invalid_cookie",
         };
         self.worker.recorder.borrow_mut().door(now_ns, &remark);

@@ -125,3 +125,38 @@ pub enum Reason<'a> {
     /// An error by name: a declared one, an invalid think time or URL.
     Named(&'a str),
 }
+
+impl Reason<'_> {
+    /// The same, to be kept.
+    #[must_use]
+    pub fn to_kept(&self) -> KeptReason {
+        match self {
+            Reason::Fault(fault) => KeptReason::Fault(*fault),
+            Reason::Capture => KeptReason::Capture,
+            Reason::Named(name) => KeptReason::Named((*name).to_owned()),
+        }
+    }
+}
+
+/// What ended a virtual user, for whoever hears of it later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptReason {
+    /// There was no complete answer.
+    Fault(Fault),
+    /// A strict capture or match failed.
+    Capture,
+    /// An error by name. May hold a secret.
+    Named(String),
+}
+
+impl KeptReason {
+    /// As an accumulator hears of it.
+    #[must_use]
+    pub fn reason(&self) -> Reason<'_> {
+        match self {
+            KeptReason::Fault(fault) => Reason::Fault(*fault),
+            KeptReason::Capture => Reason::Capture,
+            KeptReason::Named(name) => Reason::Named(name),
+        }
+    }
+}

@@ -10,7 +10,7 @@ mod sketch;
 use std::collections::BTreeMap;
 
 pub use counts::{Cells, Counts};
-pub use event::{Event, Loss, Opening, Reason};
+pub use event::{Event, KeptReason, Loss, Opening, Reason};
 pub use sketch::Sketch;
 
 /// Counts what it hears of; one per worker.

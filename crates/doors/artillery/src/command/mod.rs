@@ -7,6 +7,7 @@ mod flags;
 mod page;
 mod quick;
 mod run;
+mod screen;
 mod terminal;
 
 use clap::Parser;

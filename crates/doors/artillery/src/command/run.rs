@@ -6,35 +6,27 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Line, Options, Prepared};
+use engine::{Options, Prepared};
 use formats::{Inputs, LoadErrors};
-use measure::{Interval, accumulator};
+use measure::accumulator;
 use plan::{
     Note, Plan,
-    plugins::Print,
     rng::{Purpose, Rng},
 };
-use record::Run;
-
-use session::{
-    Door, Ended, Job, NotRun, Observer, Outcome, SharedVoice, exit, exports, inputs, live, memory,
-    trust,
-};
+use session::{Job, SharedVoice, exports, inputs, live, memory, trust};
 
 use super::{
     cloud, environment,
     flags::{Quick, RunFlags},
-    quick, terminal,
+    quick,
+    screen::{Behind, Screen},
 };
 use crate::{
     Accumulator, Given,
     plugins::Plugins,
-    print::{self, Console, Zone, error_text, judged_text, test_run_id},
-    refusal::{FAILED, WORKER_DIED},
+    print::{Zone, test_run_id},
+    refusal::FAILED,
 };
-
-/// Artillery's code for answers that were not as expected.
-const UNEXPECTED: u8 = 21;
 
 /// Runs a script.
 pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
@@ -231,23 +223,14 @@ fn carry_out(
         door: Some(door),
         ..Options::default()
     };
-    let screen = Screen {
-        voice: voice.clone(),
-        quiet,
-        plugins,
-        console: None,
-    };
+    let screen = Screen::new(voice.clone(), quiet, plugins);
     let job = Job {
         exports,
         live,
         ..Job::new("artillery", plan, options)
     };
     match session::prepare(job, voice) {
-        Ok(ready) => ready.conduct(&mut Behind {
-            screen,
-            output,
-            code: exit::PASS,
-        }),
+        Ok(ready) => ready.conduct(&mut Behind::new(screen, output)),
         Err(refused) => {
             refused
                 .problems
@@ -256,98 +239,6 @@ fn carry_out(
             FAILED
         }
     }
-}
-
-/// Artillery's door: its console behind the run, its file, its codes.
-struct Behind {
-    screen: Screen,
-    /// Where its own report goes.
-    output: Option<PathBuf>,
-    /// What the original would end with.
-    code: u8,
-}
-
-impl Door for Behind {
-    fn observer(&mut self) -> &mut dyn Observer {
-        &mut self.screen
-    }
-
-    fn not_run(&mut self, why: &NotRun) -> u8 {
-        let voice = self.screen.voice.clone();
-        match why {
-            NotRun::Refused(refused) => {
-                refused
-                    .problems
-                    .iter()
-                    .for_each(|problem| voice.error(problem));
-                FAILED
-            }
-            NotRun::Before { why, signal } => {
-                voice.error(&why);
-                signal.map_or(FAILED, exit::of_signal)
-            }
-        }
-    }
-
-    fn ended(&mut self, ended: &Ended) {
-        let voice = self.screen.voice.clone();
-        let quiet = self.screen.quiet;
-        let console = self.screen.console.take();
-        let mut console = console.unwrap_or_else(|| new_console(&ended.run, &self.screen.plugins));
-        let text = console.finish(engine::clock::wall_ns());
-        if !quiet {
-            voice.out(&text);
-        }
-        self.code = ended.signal.map_or(exit::PASS, exit::of_signal);
-        if let Some(path) = &self.output {
-            match std::fs::write(path, console.json()) {
-                Ok(()) if quiet => {}
-                Ok(()) => voice.out(&console.log_file(&shown(path))),
-                Err(error) => {
-                    voice.error(&format_args!("cannot write {}: {error}", path.display()));
-                    self.code = FAILED;
-                }
-            }
-        }
-        let outcome = console.outcome();
-        if !quiet {
-            voice.out(&outcome.text);
-        }
-        if self.code == exit::PASS {
-            self.code = match &outcome {
-                outcome if outcome.failed => FAILED,
-                outcome if outcome.unexpected => UNEXPECTED,
-                _ => exit::PASS,
-            };
-        }
-    }
-
-    /// What Artillery does not say, on standard error, and the code.
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
-        let voice = self.screen.voice.clone();
-        if !outcome.files_written && self.code == exit::PASS {
-            self.code = FAILED;
-        }
-        if let Some(measurement) = &outcome.summary.measurement {
-            voice.say(&format_args!("loadline: {}", measurement.line()));
-        }
-        if let Some(error) = outcome.error {
-            voice.error(&error);
-            return WORKER_DIED;
-        }
-        if let Some(dir) = &outcome.run.dir {
-            voice.say(&format_args!("loadline: record {}", dir.display()));
-        }
-        self.code
-    }
-
-    fn after_failed(&self) -> u8 {
-        FAILED
-    }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// Where the JSON report goes: a file, or a new one in a folder that exists.
@@ -368,18 +259,6 @@ fn output_path(named: &Path) -> Result<PathBuf, String> {
         }
         _ => Ok(named.to_owned()),
     }
-}
-
-fn new_console(run: &Run, plugins: &Plugins) -> Console {
-    Console::new(
-        &run.manifest,
-        plugins.clone(),
-        Zone::of_machine(),
-        print::Options {
-            width: terminal::columns(),
-            ..print::Options::default()
-        },
-    )
 }
 
 /// Makes the accumulator of each worker: which scenario and which endpoint each figure belongs to.
@@ -416,56 +295,4 @@ fn accumulators(
         let door = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
         Box::new(door.namespace(&naming.namespace).extended(extended))
     }))
-}
-
-/// Prints what Artillery prints while the test runs.
-struct Screen {
-    voice: SharedVoice,
-    quiet: bool,
-    plugins: Plugins,
-    console: Option<Console>,
-}
-
-impl Screen {
-    /// How expectations are printed, if anybody asked for them.
-    fn print(&self) -> Option<Print> {
-        self.plugins.expect.and_then(|expect| expect.print)
-    }
-}
-
-impl Observer for Screen {
-    fn started(&mut self, run: &Run) {
-        let console = self.console.insert(new_console(run, &self.plugins));
-        if !self.quiet {
-            self.voice.out(&console.begin());
-        }
-    }
-
-    fn interval(&mut self, interval: &Interval, _: &Run) {
-        if let Some(console) = &mut self.console {
-            let text = console.interval(interval);
-            if !self.quiet {
-                self.voice.out(&text);
-            }
-        }
-    }
-
-    fn line(&mut self, line: &Line) {
-        match line {
-            Line::Log { text, .. } => self.voice.out(&format!("{text}\n")),
-            Line::Trace(text) => self.voice.out(text),
-            // What a script prints itself is no part of the console that `--quiet` silences.
-            Line::Expectation(judged) => {
-                if let Some(print) = self.print() {
-                    self.voice.out(&judged_text(judged, print));
-                }
-            }
-            Line::Error(error) => {
-                if let Some(print) = self.print() {
-                    self.voice.out(&error_text(error, print));
-                }
-            }
-            Line::Secret(_) | Line::Remark(_) => {}
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use measure::{
     Failure, Fault, LabelId, NoAnswer, Sample,
-    door::{DoorEvent, Loss},
+    accumulator::{Event, Loss},
     sample::{Ended, Intended},
 };
 
@@ -90,7 +90,7 @@ impl Books {
             bytes_in: reply.bytes,
         };
         self.sample(&sample, moments.since);
-        let event = DoorEvent::Answer {
+        let event = Event::Answer {
             status: reply.status,
             bytes: reply.bytes,
             last,
@@ -133,7 +133,7 @@ impl Books {
         self.worker
             .recorder
             .borrow_mut()
-            .door(now, &DoorEvent::Lost { how, bytes });
+            .door(now, &Event::Lost { how, bytes });
     }
 
     /// A request that was due never came to be sent.

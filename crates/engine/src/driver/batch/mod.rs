@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use measure::{LabelId, door::DoorEvent, sample::Intended};
+use measure::{LabelId, accumulator::Event, sample::Intended};
 
 use super::Driver;
 use crate::{
@@ -99,7 +99,7 @@ impl Driver for BatchDriver {
             shared.watch_backlog();
             let worker = &shared.worker;
             let now = worker.clock.now();
-            worker.recorder.borrow_mut().door(now, &DoorEvent::Begin);
+            worker.recorder.borrow_mut().door(now, &Event::Begin);
             for connection in 0..shared.driver.connections {
                 let limit = Rc::new(Limit::default());
                 let place = worker.enter(&limit);
@@ -236,7 +236,7 @@ impl Shared {
         }
         let now = worker.clock.now();
         worker.backlog.borrow_mut().take();
-        worker.recorder.borrow_mut().door(now, &DoorEvent::End);
+        worker.recorder.borrow_mut().door(now, &Event::End);
     }
 
     async fn connection(&self, number: usize, limit: &Rc<Limit>) {

@@ -1,29 +1,23 @@
-//! The names under which the engine still knows the accumulators, and the words in which it names errors to a front door.
+//! What Artillery calls what went wrong: mostly what Node calls it.
 
-use crate::{
+use measure::{
     Fault,
+    accumulator::Reason,
     outcome::{Alert, KeptEnd, ProtocolFault, TlsFault},
 };
 
-pub use crate::accumulator::{
-    Accumulator as Door, Event as DoorEvent, Loss, Opening, Reason, Tally as DoorPart,
-};
-
-impl Reason<'_> {
-    /// The name that Artillery's users know it by.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Reason::Fault(fault) => error_name(*fault),
-            Reason::Capture => "Failed capture or match",
-            Reason::Named(name) => name,
-        }
+/// The name of what ended a virtual user.
+#[must_use]
+pub fn of<'a>(reason: &Reason<'a>) -> &'a str {
+    match reason {
+        Reason::Fault(fault) => error_name(*fault),
+        Reason::Capture => "Failed capture or match",
+        Reason::Named(name) => name,
     }
 }
 
 /// The name that Artillery's users know a fault by: mostly Node's.
-#[must_use]
-pub fn error_name(fault: Fault) -> &'static str {
+fn error_name(fault: Fault) -> &'static str {
     match fault {
         Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished => "ETIMEDOUT",
         Fault::IdleTimeout => "ERR_SOCKET_TIMEOUT",

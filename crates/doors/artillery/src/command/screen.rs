@@ -1,0 +1,198 @@
+//! What Artillery prints of a run, while it goes on and behind it, and the code that it ends with.
+
+use std::path::{Path, PathBuf};
+
+use engine::Line;
+use measure::Interval;
+use plan::plugins::Print;
+use record::Run;
+use session::{Door, Ended, NotRun, Observer, Outcome, SharedVoice, exit};
+
+use super::terminal;
+use crate::{
+    plugins::Plugins,
+    print::{self, Console, Zone, error_text, judged_text},
+    refusal::{FAILED, WORKER_DIED},
+    words,
+};
+
+/// Artillery's code for answers that were not as expected.
+const UNEXPECTED: u8 = 21;
+
+/// Artillery's door: its console behind the run, its file, its codes.
+pub struct Behind {
+    screen: Screen,
+    /// Where its own report goes.
+    output: Option<PathBuf>,
+    /// What the original would end with.
+    code: u8,
+}
+
+impl Behind {
+    /// For a run that this screen hears of.
+    pub fn new(screen: Screen, output: Option<PathBuf>) -> Behind {
+        Behind {
+            screen,
+            output,
+            code: exit::PASS,
+        }
+    }
+}
+
+impl Door for Behind {
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.screen
+    }
+
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        let voice = self.screen.voice.clone();
+        match why {
+            NotRun::Refused(refused) => {
+                refused
+                    .problems
+                    .iter()
+                    .for_each(|problem| voice.error(problem));
+                FAILED
+            }
+            NotRun::Before { why, signal } => {
+                voice.error(&why);
+                signal.map_or(FAILED, exit::of_signal)
+            }
+        }
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        let voice = self.screen.voice.clone();
+        let quiet = self.screen.quiet;
+        let console = self.screen.console.take();
+        let mut console = console.unwrap_or_else(|| new_console(&ended.run, &self.screen.plugins));
+        let text = console.finish(engine::clock::wall_ns());
+        if !quiet {
+            voice.out(&text);
+        }
+        self.code = ended.signal.map_or(exit::PASS, exit::of_signal);
+        if let Some(path) = &self.output {
+            match std::fs::write(path, console.json()) {
+                Ok(()) if quiet => {}
+                Ok(()) => voice.out(&console.log_file(&shown(path))),
+                Err(error) => {
+                    voice.error(&format_args!("cannot write {}: {error}", path.display()));
+                    self.code = FAILED;
+                }
+            }
+        }
+        let outcome = console.outcome();
+        if !quiet {
+            voice.out(&outcome.text);
+        }
+        if self.code == exit::PASS {
+            self.code = match &outcome {
+                outcome if outcome.failed => FAILED,
+                outcome if outcome.unexpected => UNEXPECTED,
+                _ => exit::PASS,
+            };
+        }
+    }
+
+    /// What Artillery does not say, on standard error, and the code.
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        let voice = self.screen.voice.clone();
+        if !outcome.files_written && self.code == exit::PASS {
+            self.code = FAILED;
+        }
+        if let Some(measurement) = &outcome.summary.measurement {
+            voice.say(&format_args!("loadline: {}", measurement.line()));
+        }
+        if let Some(error) = outcome.error {
+            voice.error(&error);
+            return WORKER_DIED;
+        }
+        if let Some(dir) = &outcome.run.dir {
+            voice.say(&format_args!("loadline: record {}", dir.display()));
+        }
+        self.code
+    }
+
+    fn after_failed(&self) -> u8 {
+        FAILED
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn new_console(run: &Run, plugins: &Plugins) -> Console {
+    Console::new(
+        &run.manifest,
+        plugins.clone(),
+        Zone::of_machine(),
+        print::Options {
+            width: terminal::columns(),
+            ..print::Options::default()
+        },
+    )
+}
+
+/// Prints what Artillery prints while the test runs.
+pub struct Screen {
+    voice: SharedVoice,
+    quiet: bool,
+    plugins: Plugins,
+    console: Option<Console>,
+}
+
+impl Screen {
+    /// For a script of these plugins.
+    pub fn new(voice: SharedVoice, quiet: bool, plugins: Plugins) -> Screen {
+        Screen {
+            voice,
+            quiet,
+            plugins,
+            console: None,
+        }
+    }
+
+    /// How expectations are printed, if anybody asked for them.
+    fn print(&self) -> Option<Print> {
+        self.plugins.expect.and_then(|expect| expect.print)
+    }
+}
+
+impl Observer for Screen {
+    fn started(&mut self, run: &Run) {
+        let console = self.console.insert(new_console(run, &self.plugins));
+        if !self.quiet {
+            self.voice.out(&console.begin());
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval, _: &Run) {
+        if let Some(console) = &mut self.console {
+            let text = console.interval(interval);
+            if !self.quiet {
+                self.voice.out(&text);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &Line) {
+        match line {
+            Line::Log { text, .. } => self.voice.out(&format!("{text}\n")),
+            Line::Trace(text) => self.voice.out(text),
+            // What a script prints itself is no part of the console that `--quiet` silences.
+            Line::Expectation(judged) => {
+                if let Some(print) = self.print() {
+                    self.voice.out(&judged_text(judged, print));
+                }
+            }
+            Line::Error(reason) => {
+                if let Some(print) = self.print() {
+                    self.voice
+                        .out(&error_text(words::of(&reason.reason()), print));
+                }
+            }
+            Line::Secret(_) | Line::Remark(_) => {}
+        }
+    }
+}
