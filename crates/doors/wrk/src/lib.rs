@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod accumulator;
+mod figures;
 pub mod native;
 pub mod print;
 pub mod read;

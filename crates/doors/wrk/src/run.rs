@@ -13,7 +13,7 @@ use analysis::summary::Summary;
 use engine::{Options, RunError, StopHandle, run::DoorMaker};
 use plan::units::MILLISECOND;
 use record::{Run, units};
-use script::lua::{self, Figures, Trouble};
+use script::lua::{self, Trouble};
 
 use session::{
     Door, Ended, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs, live,
@@ -21,7 +21,7 @@ use session::{
 
 use crate::{
     accumulator::{Accumulator, Settings},
-    print::{Goodput, Latency, Spectrum, Statistics, WrkReport},
+    print::{Goodput, WrkReport},
     read::{self, Command, Persona},
     screen::Screen,
     test::{Strictness, Test},
@@ -246,40 +246,5 @@ fn write_json(path: &Path, summary: &Summary, report: &WrkReport, voice: &Shared
     json["wrk"] = report.json();
     if let Err(error) = std::fs::write(path, format!("{json:#}\n")) {
         voice.warning(&format_args!("cannot write {}: {error}", path.display()));
-    }
-}
-
-/// What a script's `done` sees of latency and of rates.
-pub(crate) fn figures(report: &WrkReport) -> (Figures, Figures) {
-    let latency = match &report.latency {
-        Latency::Wrk { shown, .. } => of_statistics(shown),
-        Latency::Wrk2 { corrected, .. } => of_spectrum(corrected),
-    };
-    (latency, of_statistics(&report.rate))
-}
-
-fn of_statistics(statistics: &Statistics) -> Figures {
-    let (a, b) = (statistics.clone(), statistics.clone());
-    Figures {
-        min: a.min() as f64,
-        max: a.max() as f64,
-        mean: a.mean(),
-        stdev: a.stdev(),
-        length: a.distinct() as f64,
-        percentile: Box::new(move |p| a.percentile(p) as f64),
-        nth: Box::new(move |n| b.nth(n)),
-    }
-}
-
-fn of_spectrum(spectrum: &Spectrum) -> Figures {
-    let (a, b) = (spectrum.clone(), spectrum.clone());
-    Figures {
-        min: a.min() as f64,
-        max: a.max() as f64,
-        mean: a.mean(),
-        stdev: a.stdev(),
-        length: a.count() as f64,
-        percentile: Box::new(move |p| a.percentile(p) as f64),
-        nth: Box::new(move |n| b.nth(n)),
     }
 }

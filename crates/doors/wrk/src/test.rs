@@ -18,7 +18,7 @@ use script::lua::{Given, Script, Summary, Trouble};
 
 use session::SharedVoice;
 
-use crate::{print::WrkReport, read::Command, run};
+use crate::{figures, print::WrkReport, read::Command};
 
 /// Whose manners a test has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Test {
             status: errors.status,
             timeout: errors.timeout,
         };
-        let (latency, requests) = run::figures(report);
+        let (latency, requests) = figures::of(report);
         self.script.done(&summary, latency, requests)
     }
 }

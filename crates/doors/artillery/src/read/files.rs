@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Given;
+use super::given::Given;
 use super::merge::{Lists, merge};
 use formats::{
     document::{Data, Dialect, Mark, Node},

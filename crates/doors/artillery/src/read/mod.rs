@@ -4,15 +4,18 @@
 pub mod differences;
 mod expand;
 mod files;
+mod given;
+mod headers;
 mod joi;
 pub mod keys;
 mod merge;
 mod prepare;
 mod translate;
 
-use std::{ops::Deref, path::PathBuf};
+use plan::Plan;
 
-use plan::{Plan, Template};
+pub use given::Given;
+use headers::{CLIENT_USER_AGENT, USER_AGENT};
 
 use crate::refusal;
 use formats::{
@@ -20,11 +23,6 @@ use formats::{
     files::{ReadFile, from_disk, from_text},
     findings::Findings,
 };
-
-/// What requests say of their client where neither script nor step sets it.
-const USER_AGENT: &str = "Artillery (https://artillery.io)";
-/// What Artillery's client calls itself as soon as the script has default headers of its own.
-const CLIENT_USER_AGENT: &str = "got (https://github.com/sindresorhus/got)";
 
 /// Artillery's scripts among test files: a mapping with `scenarios` or `config`.
 #[derive(Debug)]
@@ -49,36 +47,6 @@ impl Reader for Scripts {
 
     fn user_agents(&self) -> &'static [&'static str] {
         &[USER_AGENT, CLIENT_USER_AGENT]
-    }
-}
-
-/// What `artillery run` is given beside what any reader is.
-#[derive(Clone, Default)]
-pub struct Given {
-    /// What any reader is given.
-    pub inputs: Inputs,
-    /// `--config`: merged last.
-    pub config: Option<PathBuf>,
-    /// `--overrides`: a JSON object.
-    pub overrides: Option<String>,
-    /// `--payload`.
-    pub payload: Option<PathBuf>,
-}
-
-impl Deref for Given {
-    type Target = Inputs;
-
-    fn deref(&self) -> &Inputs {
-        &self.inputs
-    }
-}
-
-impl From<Inputs> for Given {
-    fn from(inputs: Inputs) -> Given {
-        Given {
-            inputs,
-            ..Given::default()
-        }
     }
 }
 
@@ -131,14 +99,6 @@ fn plan(inputs: &Given, read: ReadFile<'_>, findings: &mut Findings) -> Option<P
         return None;
     }
     translate::translate(&script, inputs, read, findings)
-}
-
-/// Sets a name's value where it stands, or appends it: the order in which JavaScript keeps an object's keys.
-fn set_header(headers: &mut Vec<(String, Template)>, name: String, value: Template) {
-    match headers.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, known)) => *known = value,
-        None => headers.push((name, value)),
-    }
 }
 
 #[cfg(test)]

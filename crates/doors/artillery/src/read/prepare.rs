@@ -9,9 +9,9 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Given,
     expand::{self, Known},
     files::read_files,
+    given::Given,
     merge::{Lists, merge},
 };
 use crate::refusal;

@@ -181,7 +181,7 @@ impl Translator<'_> {
                     format!("the header `{name}` holds a line break"),
                 );
             }
-            super::super::set_header(&mut headers, name, value);
+            crate::read::headers::set_header(&mut headers, name, value);
         }
         headers
     }

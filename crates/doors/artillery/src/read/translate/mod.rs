@@ -27,7 +27,7 @@ use super::{
     keys::{self, Level, Support},
     prepare::{self, Script},
 };
-use crate::read::Given;
+use crate::read::given::Given;
 use crate::refusal;
 use formats::{
     document::{Mark, Node},

@@ -4,7 +4,10 @@ use plan::{Request, Template, scenario::Body};
 use serde_json::Value;
 
 use super::Translator;
-use crate::read::{CLIENT_USER_AGENT, USER_AGENT, keys::Level, set_header};
+use crate::read::{
+    headers::{CLIENT_USER_AGENT, USER_AGENT, set_header},
+    keys::Level,
+};
 use formats::document::{Entry, Node};
 
 const CLIENT_ERROR: &str = "ERR_GOT_REQUEST_ERROR";

@@ -1,0 +1,35 @@
+//! What a script is read with: what any reader is given, and the flags that only Artillery has.
+
+use std::{ops::Deref, path::PathBuf};
+
+use formats::Inputs;
+
+/// What `artillery run` is given beside what any reader is.
+#[derive(Clone, Default)]
+pub struct Given {
+    /// What any reader is given.
+    pub inputs: Inputs,
+    /// `--config`: merged last.
+    pub config: Option<PathBuf>,
+    /// `--overrides`: a JSON object.
+    pub overrides: Option<String>,
+    /// `--payload`.
+    pub payload: Option<PathBuf>,
+}
+
+impl Deref for Given {
+    type Target = Inputs;
+
+    fn deref(&self) -> &Inputs {
+        &self.inputs
+    }
+}
+
+impl From<Inputs> for Given {
+    fn from(inputs: Inputs) -> Given {
+        Given {
+            inputs,
+            ..Given::default()
+        }
+    }
+}
