@@ -2,7 +2,7 @@
 //! takes. Scenarios are compiled to a program; other work is done by drivers that bring their own.
 
 use measure::{Labels, label::Group};
-use plan::{Load, Plan, Pool, Problem, Schedule, Work, work::EACH_REQUEST};
+use plan::{Load, Plan, Pool, Problem, Schedule, Share, Work, work::EACH_REQUEST};
 
 use codec::Origin;
 
@@ -64,9 +64,40 @@ impl Compiled {
         Ok(compiled)
     }
 
+    /// Leaves of what the plan gives to all processes together what one of them has.
+    pub fn take_share(&mut self, share: Share) -> Result<(), Vec<Problem>> {
+        if share == Share::WHOLE {
+            return Ok(());
+        }
+        let refused = |why: String| Err(vec![Problem::anywhere(why)]);
+        if self.program.is_none() {
+            return refused("only scenarios can be shared by several processes".to_owned());
+        }
+        if let Pool::Shared(n) = &mut self.http.pool {
+            let own = share.of_first(u64::from(*n)) as u32;
+            if own == 0 {
+                return refused(format!(
+                    "{n} connections cannot be shared by {} processes: use fewer processes, or more connections",
+                    share.of
+                ));
+            }
+            *n = own;
+        }
+        if let Load::Closed { users, .. } = &self.load
+            && share.of_first(u64::from(*users)) == 0
+        {
+            return refused(format!(
+                "{users} users cannot be shared by {} processes: use fewer processes, or more users",
+                share.of
+            ));
+        }
+        self.peak /= share.of as f64;
+        Ok(())
+    }
+
     /// How many workers do it, where so many were asked for or nobody has said: one per core once the planned peak asks for more
     /// than one.
-    pub fn workers(&self, asked: Option<usize>) -> usize {
+    pub fn workers(&self, asked: Option<usize>, share: Share) -> usize {
         let usual = || {
             let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
             if self.peak > PER_WORKER { cores } else { 1 }
@@ -75,7 +106,9 @@ impl Compiled {
         let useful = match (&self.http.pool, &self.load) {
             // A worker without a connection or a user would have nothing to do.
             (Pool::Shared(n), _) => workers.min(*n as usize),
-            (_, Load::Closed { users, .. }) => workers.min(*users as usize),
+            (_, Load::Closed { users, .. }) => {
+                workers.min(share.of_first(u64::from(*users)) as usize)
+            }
             (_, Load::Once) => 1,
             _ => workers,
         };

@@ -11,7 +11,7 @@ use std::{
 };
 
 use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Registry};
-use plan::{Load, Plan, Problem, Schedule};
+use plan::{Load, Plan, Problem, Schedule, Share};
 
 use crate::{
     client::{
@@ -78,6 +78,8 @@ pub struct Options {
     pub driver: Option<DriverMaker>,
     /// Says what a worker is in the middle of, should it not come back.
     pub doing: Option<Doing>,
+    /// This process's share of the run: arrivals and users by their number over all processes, and its part of what the plan caps.
+    pub share: Share,
 }
 
 /// A compiled run that can be started.
@@ -130,7 +132,8 @@ impl Prepared {
     /// # Errors
     /// Everything that keeps the plan from running.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
-        let work = Compiled::of(plan, options.seed)?;
+        let mut work = Compiled::of(plan, options.seed)?;
+        work.take_share(options.share)?;
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
             (None, Some(program)) => scenario_driver(program),
@@ -141,7 +144,7 @@ impl Prepared {
         };
         Ok(Prepared {
             hosts: Hosts::of(plan, &options.hosts),
-            workers: work.workers(options.workers),
+            workers: work.workers(options.workers, options.share),
             work,
             options,
             driver,
@@ -186,10 +189,11 @@ impl Prepared {
         self.workers
     }
 
-    /// The number of planned arrivals; none for a closed model.
+    /// The number of arrivals that are planned for this process; none for a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
-        (!matches!(self.work.load, Load::Closed { .. })).then(|| self.work.schedule.total())
+        let total = self.options.share.of_first(self.work.schedule.total());
+        (!matches!(self.work.load, Load::Closed { .. })).then_some(total)
     }
 
     /// Runs the test from its zero on; the sink hears of every interval, and has heard of all when this returns.
@@ -213,6 +217,7 @@ impl Prepared {
             messages: sender,
             lines: Arc::new(AtomicUsize::new(0)),
             users: Arc::new(AtomicU64::new(0)),
+            share: self.options.share,
             trace: self.options.trace,
             drain_ns: self.options.drain_ns,
             labels: registry.clone(),
@@ -245,8 +250,11 @@ impl Prepared {
         let lines = Arc::clone(&common.lines);
         drop(common);
         let schedule = self.work.schedule.clone();
-        let of = self.workers as u64;
-        let due = move |worker: usize, until| schedule.due_of_shard(worker as u64, of, until);
+        let (own, of) = (self.options.share, self.workers as u64);
+        let due = move |worker: usize, until| {
+            let share = own.part(worker as u64, of);
+            schedule.due_of_shard(share.index, share.of, until)
+        };
         let collector = Collector::new(self.workers, registry, Box::new(due));
         let watchdog = Watchdog::new(
             pulses,

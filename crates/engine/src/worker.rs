@@ -21,6 +21,7 @@ use measure::{
     under_way::UnderWay,
 };
 use plan::{
+    Share,
     mutant::{self, Mutant},
     rng::{Purpose, Rng},
 };
@@ -81,8 +82,10 @@ pub struct Common {
     pub messages: Sender<Message>,
     /// Lines on their way to the collector.
     pub lines: Arc<AtomicUsize>,
-    /// Virtual users running anywhere: counted per arrival, for caps that hold for the whole run.
+    /// Virtual users running anywhere in the process: counted per arrival, for caps that hold for all of its workers.
     pub users: Arc<AtomicU64>,
+    /// The process's share of everything that the plan numbers.
+    pub share: Share,
     /// Whether requests and answers are shown.
     pub trace: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
@@ -145,6 +148,14 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Its share of everything that the plan numbers, over all processes.
+    #[must_use]
+    pub fn share(&self) -> Share {
+        self.common
+            .share
+            .part(self.index as u64, self.workers as u64)
+    }
+
     /// A worker with its parts.
     #[must_use]
     pub fn new(

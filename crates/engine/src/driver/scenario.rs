@@ -8,7 +8,7 @@ use measure::{
     sample::{Ended, Intended},
 };
 use plan::{
-    Load, Shape,
+    Load, Shape, Share,
     mutant::{self, Mutant},
     units::{MILLISECOND, SECOND},
 };
@@ -54,13 +54,14 @@ pub(crate) async fn run(env: Rc<Env>) {
 async fn open(env: &Rc<Env>) {
     let worker = &env.worker;
     let schedule = &env.program.schedule;
-    let caps = caps(&env.program.load);
+    let share = worker.share();
+    let caps = caps(&env.program.load, worker.common.share);
     let give_up = worker
         .common
         .drain_ns
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
-    for arrival in schedule.shard(worker.index as u64, worker.workers as u64) {
+    for arrival in schedule.shard(share.index, share.of) {
         let mut arrival = arrival;
         if mutant::is(Mutant::NowPlusPeriod) {
             arrival.intended_ns = drift.next(arrival.intended_ns);
@@ -130,7 +131,7 @@ async fn pause(env: &Env) {
     }
 }
 
-/// Whether a virtual user may start under the plan's cap, which holds for all workers together.
+/// Whether a virtual user may start under the plan's cap, which holds for all workers of the process together.
 fn admit(worker: &Worker, cap: Option<u32>) -> bool {
     let users = &worker.common.users;
     let Some(cap) = cap else {
@@ -146,7 +147,8 @@ fn admit(worker: &Worker, cap: Option<u32>) -> bool {
 
 async fn closed(env: &Rc<Env>, users: u32, duration_ns: u64) {
     let worker = &env.worker;
-    for user in (0..users).filter(|user| *user as usize % worker.workers == worker.index) {
+    let share = worker.share();
+    for user in (0..users).filter(|user| share.has(u64::from(*user))) {
         let state = UserState::default();
         let place = worker.enter(&state.limit);
         let env = Rc::clone(env);
@@ -184,9 +186,15 @@ impl Drift {
     }
 }
 
-fn caps(load: &Load) -> Vec<Option<u32>> {
+/// By phase, how many virtual users this process may have: its share of the plan's.
+fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
+    // A share of a number is no larger than the number.
+    let own = |cap: u32| share.of_first(u64::from(cap)) as u32;
     match load {
-        Load::Open { phases, .. } => phases.iter().map(|phase| phase.max_users).collect(),
+        Load::Open { phases, .. } => phases
+            .iter()
+            .map(|phase| phase.max_users.map(own))
+            .collect(),
         _ => Vec::new(),
     }
 }

@@ -1,0 +1,70 @@
+//! Shares: how a run is dealt out, to the workers of a process and to the processes of a run. Arithmetic; who takes which is for others
+//! to say.
+
+use serde::{Deserialize, Serialize};
+
+/// One of so many equal shares of everything that is numbered from 0: every `of`-th, beginning with `index`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which, from 0.
+    pub index: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share::WHOLE
+    }
+}
+
+impl Share {
+    /// Everything.
+    pub const WHOLE: Share = Share { index: 0, of: 1 };
+
+    /// One of so many equal shares of this one: whoever deals out his share need not know how others deal out theirs.
+    #[must_use]
+    pub fn part(self, index: u64, of: u64) -> Share {
+        Share {
+            index: self.index + self.of * index,
+            of: self.of * of,
+        }
+    }
+
+    /// Whether a number is in it.
+    #[must_use]
+    pub fn has(self, number: u64) -> bool {
+        number % self.of == self.index
+    }
+
+    /// How many of the first so many numbers are in it.
+    #[must_use]
+    pub fn of_first(self, count: u64) -> u64 {
+        (count + self.of - 1).saturating_sub(self.index) / self.of
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_in_one_share_however_they_are_dealt_out() {
+        // Three processes, with one, two and five workers.
+        let mut shares = Vec::new();
+        for (process, workers) in [(0, 1), (1, 2), (2, 5)] {
+            let own = Share {
+                index: process,
+                of: 3,
+            };
+            shares.extend((0..workers).map(|worker| own.part(worker, workers)));
+        }
+        for number in 0..1000 {
+            assert_eq!(shares.iter().filter(|share| share.has(number)).count(), 1);
+        }
+        for count in [0, 1, 7, 1000] {
+            let dealt: u64 = shares.iter().map(|share| share.of_first(count)).sum();
+            assert_eq!(dealt, count);
+        }
+    }
+}
