@@ -19,7 +19,7 @@ use crate::{
         hosts::{Allow, Hosts},
     },
     clock::{Clock, Zero},
-    collect::{Collector, Sink},
+    collect::{Collector, Due, Sink},
     compiled::Compiled,
     driver::{
         Driver,
@@ -196,6 +196,16 @@ impl Prepared {
         (!matches!(self.work.load, Load::Closed { .. })).then_some(total)
     }
 
+    /// How many arrivals of each worker are due until a moment.
+    fn due(&self) -> Due {
+        let schedule = self.work.schedule.clone();
+        let (own, of) = (self.options.share, self.workers as u64);
+        Box::new(move |worker, until| {
+            let share = own.part(worker as u64, of);
+            schedule.due_of_shard(share.index, share.of, until)
+        })
+    }
+
     /// Runs the test from its zero on; the sink hears of every interval, and has heard of all when this returns.
     ///
     /// # Errors
@@ -249,13 +259,7 @@ impl Prepared {
         }
         let lines = Arc::clone(&common.lines);
         drop(common);
-        let schedule = self.work.schedule.clone();
-        let (own, of) = (self.options.share, self.workers as u64);
-        let due = move |worker: usize, until| {
-            let share = own.part(worker as u64, of);
-            schedule.due_of_shard(share.index, share.of, until)
-        };
-        let collector = Collector::new(self.workers, registry, Box::new(due));
+        let collector = Collector::new(self.workers, registry, self.due());
         let watchdog = Watchdog::new(
             pulses,
             self.options.stop.clone(),

@@ -499,13 +499,10 @@ fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() 
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1).expect("a plan that compiles");
     let started = record::Started {
-        version: String::new(),
-        command: Vec::new(),
         door: "run".into(),
         workers: 1,
         seed: 1,
-        wall_ns: 0,
-        monotonic_ns: 0,
+        ..record::Started::default()
     };
     let manifest = record::Manifest::new(plan, started);
     let labels = program.labels.all();
@@ -607,7 +604,7 @@ mod shares {
     fn answers(salt: u64) -> Model {
         Box::new(move |arrival| {
             let dice = (arrival ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            (dice % 50 != 0).then(|| arrival + 1_000 + dice * 40)
+            (!dice.is_multiple_of(50)).then(|| arrival + 1_000 + dice * 40)
         })
     }
 

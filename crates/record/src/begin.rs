@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use measure::histogram::MAX_VALUE;
-use plan::{Load, Plan, Schedule, Work, work::EACH_REQUEST};
+use plan::{Load, Plan, Schedule, Share, Work, work::EACH_REQUEST};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 };
 
 /// What only the caller knows of a run that starts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Started {
     /// Loadline's version.
     pub version: String,
@@ -28,6 +28,12 @@ pub struct Started {
     pub wall_ns: u64,
     /// `CLOCK_MONOTONIC` at the same moment, in nanoseconds.
     pub monotonic_ns: u64,
+    /// What all processes of the run have in common, and no other run.
+    pub run_id: String,
+    /// Of one process of several: its share of the run.
+    pub share: Option<Share>,
+    /// Of a run of several processes: how many there are.
+    pub processes: Option<u64>,
 }
 
 impl Manifest {
@@ -35,6 +41,7 @@ impl Manifest {
     #[must_use]
     pub fn new(plan: &Plan, started: Started) -> Manifest {
         let schedule = plan.schedule(started.seed);
+        let share = started.share.unwrap_or_default();
         Manifest {
             schema: SCHEMA,
             state: State::Running,
@@ -43,12 +50,16 @@ impl Manifest {
                 version: started.version,
             },
             pid: std::process::id(),
+            run_id: started.run_id,
+            plan_sha256: String::new(),
+            share: started.share,
+            processes: started.processes,
             command: started.command,
             door: started.door,
             name: plan.name.clone(),
             target: plan.target.clone(),
-            load: load_facts(plan, &schedule),
-            phases: phase_facts(plan, &schedule),
+            load: load_facts(plan, &schedule, share),
+            phases: phase_facts(plan, &schedule, share),
             scenarios: scenario_facts(plan),
             criteria: plan
                 .criteria
@@ -95,15 +106,16 @@ impl Start {
             wall_ns,
             monotonic_ns,
             utc: utc(wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
+            uncertainty_ns: 0,
         }
     }
 }
 
-fn load_facts(plan: &Plan, schedule: &Schedule) -> LoadFacts {
+fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     let (model, planned, users) = match &plan.load {
-        Load::Open { .. } => (Model::Open, Some(schedule.total()), None),
+        Load::Open { .. } => (Model::Open, Some(share.of_first(schedule.total())), None),
         Load::Closed { users, .. } => (Model::Closed, None, Some(*users)),
-        Load::Once => (Model::Once, Some(1), None),
+        Load::Once => (Model::Once, Some(share.of_first(1)), None),
     };
     LoadFacts {
         model,
@@ -114,11 +126,17 @@ fn load_facts(plan: &Plan, schedule: &Schedule) -> LoadFacts {
     }
 }
 
-fn phase_facts(plan: &Plan, schedule: &Schedule) -> Vec<PhaseFacts> {
+fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts> {
     let Load::Open { phases, .. } = &plan.load else {
         return Vec::new();
     };
-    let mut start_ns = 0;
+    let (mut start_ns, mut before) = (0, 0);
+    // Arrivals are numbered through all phases.
+    let mut planned = |phase: u32| {
+        let first = share.of_first(before);
+        before += schedule.phase_total(phase);
+        share.of_first(before) - first
+    };
     let facts = phases
         .iter()
         .zip(schedule.phase_ends())
@@ -129,7 +147,7 @@ fn phase_facts(plan: &Plan, schedule: &Schedule) -> Vec<PhaseFacts> {
             duration_text: phase.duration_text.clone(),
             start_ns: std::mem::replace(&mut start_ns, *end_ns),
             end_ns: *end_ns,
-            planned: schedule.phase_total(i as u32),
+            planned: planned(i as u32),
         });
     facts.collect()
 }
@@ -156,12 +174,7 @@ impl FileFacts {
         match std::fs::read(path) {
             Ok(content) => FileFacts {
                 path: path.to_owned(),
-                sha256: Some(
-                    Sha256::digest(&content)
-                        .iter()
-                        .map(|byte| format!("{byte:02x}"))
-                        .collect(),
-                ),
+                sha256: Some(hex(&Sha256::digest(&content))),
                 bytes: content.len() as u64,
             },
             Err(_) => FileFacts {
@@ -171,6 +184,23 @@ impl FileFacts {
             },
         }
     }
+}
+
+/// The hash of a plan without its secrets: the marks that stand for them differ from process to process.
+pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {
+    let mut text = plan.to_string();
+    while let Some(at) = text.find(MARK) {
+        let end = text[at..].find('›').map_or(text.len(), |end| at + end);
+        text.replace_range(at..end, "‹");
+    }
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Begins what stands for a secret.
+const MARK: &str = "‹redacted";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A moment in UTC, by a strftime pattern; empty for moments beyond the calendar.

@@ -19,6 +19,7 @@ mod hlog;
 mod host;
 mod load_text;
 mod manifest;
+mod parts;
 mod place;
 mod read;
 pub mod redact;
@@ -88,6 +89,13 @@ pub enum RecordError {
         /// What is wrong.
         reason: String,
     },
+    /// A process's record is not of this run.
+    Foreign {
+        /// Which.
+        path: PathBuf,
+        /// What tells them apart.
+        why: String,
+    },
     /// A newer version wrote it.
     Newer {
         /// Which.
@@ -132,6 +140,11 @@ impl std::fmt::Display for RecordError {
             RecordError::NoManifest { path, reason } => {
                 write!(f, "{} is no run record: {reason}", path.display())
             }
+            RecordError::Foreign { path, why } => write!(
+                f,
+                "{} is no part of this run: {why}; take it out of the folder",
+                path.display()
+            ),
             RecordError::Newer { path, schema } => {
                 write!(
                     f,

@@ -1,6 +1,7 @@
 //! `manifest.json`: what the run was, written first and rewritten at the end. Everything a reader needs beside the counts
 //! stands here, so that no reader has to understand the plan again. How it comes about is `begin`'s job.
 
+use plan::Share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,18 @@ pub struct Manifest {
     pub tool: Tool,
     /// The process that wrote it.
     pub pid: u32,
+    /// What all processes of the run have in common, and no other run.
+    #[serde(default)]
+    pub run_id: String,
+    /// Of the plan without its secrets, as `plan.json` has it.
+    #[serde(default)]
+    pub plan_sha256: String,
+    /// Of one process of several: its share of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+    /// Of a run of several processes: how many there are, each with a record in `parts/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
     /// The command line, redacted.
     pub command: Vec<String>,
     /// The front door: run, artillery, mqtt, wrk, locust.
@@ -147,6 +160,9 @@ pub struct Start {
     pub monotonic_ns: u64,
     /// The wall time for people.
     pub utc: String,
+    /// By how much the wall clock may be off from that of the run's other processes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncertainty_ns: u64,
 }
 
 /// How a run ended.
@@ -176,6 +192,14 @@ pub struct FileFacts {
     pub sha256: Option<String>,
     /// Its size.
     pub bytes: u64,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// The layout of all histograms: HdrHistogram's.

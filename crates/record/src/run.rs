@@ -19,6 +19,7 @@ use measure::{
 use super::{
     Cut, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, SCHEMA, State,
     door::DoorLine,
+    parts::{self, Parts},
     place,
     read::{things, unreadable_things},
     server::{Server, ServerLine},
@@ -46,6 +47,8 @@ pub struct Run {
     pub damage: Vec<String>,
     /// What was measured beside the load.
     pub server: Server,
+    /// Of a run of several processes, those that left no record, by number.
+    pub missing: Vec<u64>,
     /// Whether it is being written still; of a record that is read nobody knows.
     pub live: bool,
 }
@@ -181,6 +184,7 @@ impl Run {
             cut: None,
             damage: Vec::new(),
             server: Server::default(),
+            missing: Vec::new(),
             live: false,
         }
     }
@@ -197,32 +201,32 @@ impl Run {
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = read_manifest(dir)?;
-        let run = Run::read(dir, &manifest, None);
+        let parts = Parts::of(dir, &manifest)?;
+        let run = Run::read(dir, &manifest, &parts, None);
         // Where one process's record ends, the others' figures are no longer those of the run.
         match run.cut {
             Some(cut) if run.totals.last_end_ns() > cut.at_ns => Ok(Run {
                 cut: Some(cut),
-                ..Run::read(dir, &manifest, Some(cut.at_ns))
+                ..Run::read(dir, &manifest, &parts, Some(cut.at_ns))
             }),
             _ => Ok(run),
         }
     }
 
     /// Everything up to a moment.
-    fn read(dir: &Path, manifest: &Manifest, until_ns: Option<u64>) -> Run {
+    fn read(dir: &Path, manifest: &Manifest, parts: &Parts, until_ns: Option<u64>) -> Run {
         let mut run = Run {
             dir: Some(dir.to_owned()),
             totals: Totals::of(manifest),
+            missing: parts.missing.clone(),
+            damage: parts.damage.clone(),
             ..Run::planned(manifest.clone(), Vec::new())
         };
         run.take(dir, manifest, until_ns);
-        for part in part_dirs(dir) {
-            let own = read_manifest(&part);
-            run.take(&part, own.as_ref().unwrap_or(manifest), until_ns);
+        for (part, own) in &parts.found {
+            run.take(part, own, until_ns);
             // A run is over when all its processes are.
-            if own.is_ok_and(|part| part.state == State::Interrupted)
-                && run.manifest.state == State::Complete
-            {
+            if own.state == State::Interrupted && run.manifest.state == State::Complete {
                 run.manifest.state = State::Interrupted;
             }
         }
@@ -254,7 +258,7 @@ impl Run {
     pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
-        for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
+        for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
             for line in things::<DoorLine>(&dir.join("door.jsonl")).0 {
                 if self.totals.rows.contains_key(&line.i) {
                     parts.entry(line.i).or_default().merge(line.part());
@@ -270,7 +274,7 @@ impl Run {
         let dir = self.dir.as_ref()?;
         let mut frames = Frames::until(self.cut.map(|cut| cut.at_ns));
         let mut labels = Run::planned(self.manifest.clone(), Vec::new());
-        for dir in [dir.clone()].into_iter().chain(part_dirs(dir)) {
+        for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
             let ids = labels.add_labels(things(&dir.join("labels.jsonl")).0);
             frames.join(Reader::open(&dir), ids);
         }
@@ -387,7 +391,7 @@ impl Run {
     }
 }
 
-fn read_manifest(dir: &Path) -> Result<Manifest, RecordError> {
+pub(super) fn read_manifest(dir: &Path) -> Result<Manifest, RecordError> {
     let damaged = |reason: String| RecordError::NoManifest {
         path: dir.to_owned(),
         reason,
@@ -408,19 +412,6 @@ fn read_manifest(dir: &Path) -> Result<Manifest, RecordError> {
         });
     }
     serde_json::from_value(value).map_err(|error| damaged(format!("manifest.json: {error}")))
-}
-
-/// The folders of the processes that wrote a run together, in order.
-fn part_dirs(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir.join("parts"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let mut numbered: Vec<(u64, PathBuf)> = entries
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
-        .collect();
-    numbered.sort();
-    numbered.into_iter().map(|(_, path)| path).collect()
 }
 
 /// The label of figures whose name cannot be read any more: no figure is lost with its name.

@@ -8,6 +8,7 @@ use plan::Plan;
 
 use super::{
     End, Event, EventKind, FirstError, Frame, HostSample, Manifest, Place, RecordError, Run, State,
+    begin,
     door::DoorLine,
     files::{Files, replace},
     run::Totals,
@@ -42,15 +43,47 @@ impl Writer {
         redactor: Redactor,
     ) -> Result<Writer, RecordError> {
         let dir = place.make(manifest.start.wall_ns)?;
+        let writer = Writer::in_folder(&dir, (manifest, plan), labels, redactor)?;
+        place.settle(&dir);
+        Ok(writer)
+    }
+
+    /// The record of one process of several - its manifest says which share it has - in the folder of their run.
+    ///
+    /// # Errors
+    /// As [`Writer::create`]; also when there is one already.
+    pub fn create_part(
+        run: &Path,
+        manifest: &Manifest,
+        plan: &Plan,
+        labels: &[Label],
+        redactor: Redactor,
+    ) -> Result<Writer, RecordError> {
+        let parts = run.join("parts");
+        let number = manifest.share.unwrap_or_default().index;
+        let dir = parts.join(number.to_string());
+        let made = std::fs::create_dir_all(&parts).and_then(|()| std::fs::create_dir(&dir));
+        made.map_err(|source| RecordError::NotWritable {
+            path: dir.clone(),
+            source,
+        })?;
+        Writer::in_folder(&dir, (manifest, plan), labels, redactor)
+    }
+
+    fn in_folder(
+        dir: &Path,
+        (manifest, plan): (&Manifest, &Plan),
+        labels: &[Label],
+        redactor: Redactor,
+    ) -> Result<Writer, RecordError> {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
         writer
-            .begin(&dir, plan)
+            .begin(dir, plan)
             .map_err(|source| RecordError::NotWritable {
-                path: dir.clone(),
+                path: dir.to_owned(),
                 source,
             })?;
-        place.settle(&dir);
-        writer.run.dir = Some(dir);
+        writer.run.dir = Some(dir.to_owned());
         Ok(writer)
     }
 
@@ -72,6 +105,7 @@ impl Writer {
             cut: None,
             damage: Vec::new(),
             server: Server::default(),
+            missing: Vec::new(),
             live: true,
         };
         let mut writer = Writer {
@@ -185,9 +219,11 @@ impl Writer {
     }
 
     fn begin(&mut self, dir: &Path, plan: &Plan) -> io::Result<()> {
-        replace(&dir.join("manifest.json"), &self.run.manifest)?;
         let plan = serde_json::to_value(plan).map_err(io::Error::other)?;
-        replace(&dir.join("plan.json"), &self.redactor.json(&plan))?;
+        let plan = self.redactor.json(&plan);
+        self.run.manifest.plan_sha256 = begin::plan_sha256(&plan);
+        replace(&dir.join("manifest.json"), &self.run.manifest)?;
+        replace(&dir.join("plan.json"), &plan)?;
         let manifest = &self.run.manifest;
         let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.door != "run")?;
         files.events(&self.run.events)?;

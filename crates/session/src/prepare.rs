@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use engine::{Options, Prepared, Zero};
-use plan::{Plan, Problem};
+use plan::{Plan, Problem, Share};
 use record::{Manifest, Started};
 
 use crate::{
@@ -150,6 +150,10 @@ fn manifest(job: &Job, prepared: &Prepared) -> Manifest {
         seed: job.options.seed,
         wall_ns: zero.wall_ns,
         monotonic_ns: zero.monotonic_ns,
+        run_id: run_id(),
+        // One process of several has its share of what is planned.
+        share: Some(job.options.share).filter(|share| *share != Share::WHOLE),
+        processes: None,
     };
     let mut manifest = Manifest::new(&job.plan, started);
     if !job.plan.http.verify_tls && !job.never_checks {
@@ -157,6 +161,13 @@ fn manifest(job: &Job, prepared: &Prepared) -> Manifest {
         manifest.notes.push(note.to_owned());
     }
     manifest
+}
+
+/// Another one for each run.
+fn run_id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let random = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", random(), random())
 }
 
 impl Ready {

@@ -370,6 +370,10 @@ fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
 
 fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
     Manifest {
+        run_id: String::new(),
+        plan_sha256: String::new(),
+        share: None,
+        processes: None,
         schema: SCHEMA,
         state: State::Complete,
         tool: Writer {
@@ -400,6 +404,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
             wall_ns: summary.run.started_wall_ns,
             monotonic_ns: 0,
             utc: summary.run.started_utc.clone(),
+            uncertainty_ns: 0,
         },
         end: None,
         files: imports

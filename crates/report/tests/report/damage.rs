@@ -10,7 +10,9 @@ use measure::accumulator::Tally;
 use record::{Cut, HostSample, Run, State};
 use report::derived;
 
-use crate::support::{Folder, MS, SECOND, end, intervals, labels, plan, write, writer};
+use crate::support::{
+    Folder, MS, SECOND, end, intervals, labels, plan, write, writer, writer_of_all, writer_of_part,
+};
 
 /// How far the run went.
 const WHOLE: u64 = 3 * SECOND + 10 * MS;
@@ -223,17 +225,17 @@ fn figures_whose_name_is_lost_are_not_lost() {
 fn of_several_processes_only_what_all_of_them_hold_counts() {
     let folder = Folder::new();
     let plan = plan(&[]);
-    let dir = writer(&folder.0.join("runs"), &plan, labels().all())
+    let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)
         .finish(State::Complete, end())
         .0
         .dir
         .unwrap();
     for process in 0..2 {
-        let written = write(&folder.0.join(format!("part{process}")), &plan)
-            .dir
-            .unwrap();
-        fs::create_dir_all(dir.join("parts")).unwrap();
-        fs::rename(written, dir.join(format!("parts/{process}"))).unwrap();
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
+        for interval in intervals() {
+            writer.interval(&interval, &Default::default());
+        }
+        writer.finish(State::Complete, end());
     }
     let counters = dir.join("parts/1/counters.jsonl");
     let mut content = fs::read(&counters).unwrap();

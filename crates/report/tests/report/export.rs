@@ -10,7 +10,9 @@ use measure::{Labels, label::Group};
 use record::{Run, State};
 use report::export;
 
-use crate::support::{Folder, MS, SECOND, intervals, labels, plan, write, writer};
+use crate::support::{
+    Folder, MS, SECOND, end, intervals, labels, plan, write, writer, writer_of_all, writer_of_part,
+};
 
 fn judged(text: &str, judgement: Judgement) -> Judged {
     Judged {
@@ -217,17 +219,17 @@ fn csv_adds_processes_up_and_holds_any_name() {
     names.id(Group::Request, "GET", "/cart");
     names.id(Group::Request, "", "=cmd(), \"x\"");
     names.id(Group::Iteration, "", "checkout");
-    let whole = write(&folder.0, &plan(&[]));
+    let whole = writer_of_all(&folder.0, &plan(&[]), 2)
+        .finish(State::Complete, end())
+        .0;
     let dir = whole.dir.clone().unwrap();
-    // A second process of the same run, whose third label is another's.
-    let mut second = writer(&folder.0, &plan(&[]), names.all());
-    for interval in intervals() {
-        second.interval(&interval, &Default::default());
+    // Two processes of the same run; the third label of the second is another's.
+    for (number, labels) in [(0, labels().all()), (1, names.all())] {
+        let mut writer = writer_of_part(&dir, &plan(&[]), labels, (number, 2));
+        for interval in intervals() {
+            writer.interval(&interval, &Default::default());
+        }
     }
-    let from = second.dir().unwrap().to_owned();
-    drop(second);
-    fs::create_dir_all(dir.join("parts")).unwrap();
-    fs::rename(from, dir.join("parts/0")).unwrap();
     let run = Run::open(&dir).unwrap();
     let rows = csv_of(&run);
     let summary = analysis::summarise(&run);

@@ -5,6 +5,7 @@ mod conclude;
 mod damage;
 mod export;
 mod page;
+mod parts;
 mod plan;
 mod record;
 mod screen;

@@ -7,7 +7,10 @@ use plan::rng::{Purpose, Rng};
 use proptest::prelude::*;
 use record::{HostSample, Manifest, Place, Run, Started, State, Writer, redact::Redactor};
 
-use crate::support::{self, Folder, SECOND, WALL, end, labels, plan, write, writer};
+use crate::support::{
+    self, Folder, SECOND, WALL, end, intervals, labels, plan, write, writer, writer_of_all,
+    writer_of_part,
+};
 
 /// Everything that is counted, in one comparable text.
 pub fn figures(run: &Run) -> String {
@@ -212,23 +215,21 @@ fn processes_add_up() {
     let plan = plan(&[]);
     let whole = write(&folder.0.join("whole"), &plan);
     // A coordinator that counts nothing itself, and two processes with half of the arrivals each.
-    let dir = writer(&folder.0.join("runs"), &plan, labels().all())
+    let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)
         .finish(State::Complete, end())
         .0
         .dir
         .unwrap();
     for worker in 0..2 {
-        let part = folder.0.join(format!("part{worker}"));
-        let mut writer = writer(&part, &plan, labels().all());
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), (worker, 2));
         for snapshot in support::snapshots(worker, 2) {
             let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
             writer.interval(&interval, &HostSample::default());
         }
-        let written = writer.finish(State::Complete, end()).0.dir.unwrap();
-        fs::create_dir_all(dir.join("parts")).unwrap();
-        fs::rename(written, dir.join(format!("parts/{worker}"))).unwrap();
+        writer.finish(State::Complete, end());
     }
     let run = Run::open(&dir).unwrap();
+    assert!(run.damage.is_empty() && run.missing.is_empty());
     let (ours, expected) = (analysis::summarise(&run), analysis::summarise(&whole));
     assert_eq!(
         (ours.all, ours.labels, ours.iterations),
@@ -255,8 +256,15 @@ fn processes_add_up() {
 fn a_process_with_other_numbers_for_its_labels() {
     let folder = Folder::new();
     let plan = plan(&[]);
-    let dir = write(&folder.0.join("runs"), &plan).dir.unwrap();
-    let part = write(&folder.0.join("part"), &plan).dir.unwrap();
+    let dir = writer_of_all(&folder.0.join("runs"), &plan, 2).finish(State::Complete, end());
+    let dir = dir.0.dir.unwrap();
+    let [_, part] = [0, 1].map(|process| {
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
+        for interval in intervals() {
+            writer.interval(&interval, &HostSample::default());
+        }
+        writer.finish(State::Complete, end()).0.dir.unwrap()
+    });
     let swap = |text: String| {
         text.replace("\"id\":2,", "\"id\":9,")
             .replace("\"id\":3,", "\"id\":2,")
@@ -268,8 +276,6 @@ fn a_process_with_other_numbers_for_its_labels() {
         swap(fs::read_to_string(&labels_file).unwrap()),
     )
     .unwrap();
-    fs::create_dir_all(dir.join("parts")).unwrap();
-    fs::rename(part, dir.join("parts/1")).unwrap();
     let run = Run::open(&dir).unwrap();
     let count = |text: &str| {
         run.totals

@@ -14,7 +14,9 @@ use measure::{
     label::Group,
     sample::Ended,
 };
-use plan::{FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, criteria::parse_criterion};
+use plan::{
+    FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, Share, criteria::parse_criterion,
+};
 use record::{
     End, HostSample, Manifest, Place, Run, Started, State, Writer,
     redact::{Redactor, Salt},
@@ -86,6 +88,8 @@ pub fn started() -> Started {
         seed: 1,
         wall_ns: WALL,
         monotonic_ns: 5 * SECOND,
+        run_id: "4711".into(),
+        ..Started::default()
     }
 }
 
@@ -251,6 +255,35 @@ pub fn write_all(runs: &Path, plan: &Plan, intervals: Vec<Interval>) -> Run {
     let (run, warning) = writer.finish(State::Complete, end());
     assert!(warning.is_none());
     run
+}
+
+/// A writer of the whole of a run that so many processes carry out.
+pub fn writer_of_all(runs: &Path, plan: &Plan, processes: u64) -> Writer {
+    let started = Started {
+        processes: Some(processes),
+        ..started()
+    };
+    let place = Place::new(Some(runs.to_owned()), 0xbeef);
+    let manifest = Manifest::new(plan, started);
+    let redactor = Redactor::new(plan, &[], Salt::default());
+    Writer::create(&place, &manifest, plan, labels().all(), redactor).unwrap()
+}
+
+/// A writer of what one of several processes did of a run in that folder.
+pub fn writer_of_part(
+    run: &Path,
+    plan: &Plan,
+    labels: &[Label],
+    (index, of): (u64, u64),
+) -> Writer {
+    let started = Started {
+        share: Some(Share { index, of }),
+        ..started()
+    };
+    // Its marks for secrets are its own.
+    let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
+    let manifest = Manifest::new(plan, started);
+    Writer::create_part(run, &manifest, plan, labels, redactor).unwrap()
 }
 
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {

@@ -1,0 +1,113 @@
+//! The records of the processes that carry out one run together, each in `parts/<n>/`: which of them belong to it, and which are missing.
+//! Adding them up is [`crate::Run`]'s.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use plan::Share;
+
+use super::{Manifest, RecordError, run::read_manifest};
+
+/// The parts of a run's folder.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    /// In order.
+    pub found: Vec<(PathBuf, Manifest)>,
+    /// The processes of which there is no record, by number.
+    pub missing: Vec<u64>,
+    /// What is wrong with some of them, in words.
+    pub damage: Vec<String>,
+}
+
+impl Parts {
+    /// Of a run with this manifest.
+    ///
+    /// # Errors
+    /// When one of them is of another run.
+    pub fn of(dir: &Path, whole: &Manifest) -> Result<Parts, RecordError> {
+        let mut parts = Parts::default();
+        for (number, path) in folders(dir) {
+            match read_manifest(&path) {
+                Ok(own) => {
+                    belongs(whole, &own, number).map_err(|why| RecordError::Foreign {
+                        path: path.clone(),
+                        why,
+                    })?;
+                    parts.found.push((path, own));
+                }
+                Err(error) => parts.damage.push(format!("the record is damaged: {error}")),
+            }
+        }
+        let is_there = |number: &u64| {
+            let mut all = parts.found.iter();
+            all.any(|(_, own)| own.share.is_some_and(|share| share.index == *number))
+        };
+        let expected = whole.processes.unwrap_or(0);
+        parts.missing = (0..expected).filter(|number| !is_there(number)).collect();
+        parts.damage.extend(parts.missing.iter().map(|number| {
+            format!("process {number} of {expected} left no record: its arrivals count as unsent")
+        }));
+        Ok(parts)
+    }
+}
+
+/// Why a process's record is not of this run, if so.
+fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
+    let expected = whole.processes.map(|of| Share { index: number, of });
+    let apart_ns = whole.start.wall_ns.abs_diff(own.start.wall_ns);
+    let doubt_ns = whole.start.uncertainty_ns + own.start.uncertainty_ns;
+    if whole.run_id.is_empty() || whole.run_id != own.run_id {
+        return Err("it is of another run".into());
+    }
+    if whole.plan_sha256 != own.plan_sha256 {
+        return Err("it is of another plan".into());
+    }
+    if whole.seed != own.seed {
+        return Err(format!(
+            "its seed is {}, the run's {}",
+            own.seed, whole.seed
+        ));
+    }
+    if own.share.is_none() || own.share != expected {
+        let text = |share: Option<Share>| {
+            share.map_or_else(
+                || "none".to_owned(),
+                |share| format!("{} of {}", share.index, share.of),
+            )
+        };
+        return Err(format!(
+            "its share of the run is {}, not {}",
+            text(own.share),
+            text(expected)
+        ));
+    }
+    if apart_ns > doubt_ns {
+        return Err(format!(
+            "its zero lies {} from the run's, and their clocks are known to {}",
+            crate::units::time(apart_ns),
+            crate::units::time(doubt_ns)
+        ));
+    }
+    Ok(())
+}
+
+/// The numbered folders, in order.
+fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
+    let entries = fs::read_dir(dir.join("parts"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut numbered: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .collect();
+    numbered.sort();
+    numbered
+}
+
+/// The folders of the processes that wrote a run together, in order, of a run that has been opened.
+pub(super) fn dirs(dir: &Path) -> Vec<PathBuf> {
+    let all = folders(dir).into_iter().map(|(_, path)| path);
+    all.filter(|path| read_manifest(path).is_ok()).collect()
+}

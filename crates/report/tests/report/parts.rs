@@ -1,0 +1,119 @@
+//! Records of several processes: which belong together, and what is said where one is missing.
+
+use std::{fs, path::Path};
+
+use measure::Interval;
+use record::{HostSample, Run, State};
+use report::{console, markdown};
+use serde_json::{Value, json};
+
+use crate::support::{self, Folder, SECOND, end, labels, plan, writer_of_all, writer_of_part};
+
+/// A run of two processes with half of the arrivals each.
+fn run(folder: &Path, ends: State) -> std::path::PathBuf {
+    let plan = plan(&[]);
+    let whole = writer_of_all(folder, &plan, 2).finish(ends, end()).0;
+    let dir = whole.dir.unwrap();
+    for number in 0..2 {
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), (number, 2));
+        for snapshot in support::snapshots(number, 2) {
+            let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
+            assert!(writer.interval(&interval, &HostSample::default()).is_none());
+        }
+        writer.finish(ends, end());
+    }
+    dir
+}
+
+fn change(manifest: &Path, how: impl Fn(&mut Value)) {
+    let mut value: Value = serde_json::from_slice(&fs::read(manifest).unwrap()).unwrap();
+    how(&mut value);
+    fs::write(manifest, value.to_string()).unwrap();
+}
+
+#[test]
+fn what_is_of_another_run_is_refused() {
+    let changes: [(&str, Value, &str); 6] = [
+        ("run_id", json!("4712"), "it is of another run"),
+        ("plan_sha256", json!("00"), "it is of another plan"),
+        ("seed", json!(2), "its seed is 2, the run's 1"),
+        (
+            "share",
+            json!({"index": 0, "of": 2}),
+            "its share of the run is 0 of 2, not 1 of 2",
+        ),
+        (
+            "share",
+            json!(null),
+            "its share of the run is none, not 1 of 2",
+        ),
+        (
+            "start",
+            json!({"wall_ns": support::WALL + 3_000_000, "monotonic_ns": 0, "utc": "", "uncertainty_ns": 1_000_000}),
+            "its zero lies 3.00 ms from the run's, and their clocks are known to 1.00 ms",
+        ),
+    ];
+    for (field, value, said) in changes {
+        let folder = Folder::new();
+        let dir = run(&folder.0, State::Complete);
+        assert!(Run::open(&dir).is_ok());
+        change(&dir.join("parts/1/manifest.json"), |manifest| {
+            manifest[field] = value.clone();
+        });
+        let refused = Run::open(&dir).unwrap_err().to_string();
+        assert!(
+            refused.contains(said) && refused.contains("parts/1"),
+            "{refused}"
+        );
+    }
+    // Clocks that nobody knows any better may differ as much.
+    let folder = Folder::new();
+    let dir = run(&folder.0, State::Complete);
+    change(&dir.join("parts/1/manifest.json"), |manifest| {
+        manifest["start"]["wall_ns"] = json!(support::WALL + 3_000_000);
+        manifest["start"]["uncertainty_ns"] = json!(5_000_000);
+    });
+    assert!(Run::open(&dir).is_ok());
+}
+
+#[test]
+fn a_process_without_a_record_is_said_and_its_arrivals_are_unsent() {
+    for (ends, planned) in [(State::Complete, 40), (State::Interrupted, 40)] {
+        let folder = Folder::new();
+        let dir = run(&folder.0, ends);
+        let all = analysis::summarise(&Run::open(&dir).unwrap())
+            .arrivals
+            .unwrap();
+        assert_eq!((all.planned, all.unsent), (Some(40), Some(0)));
+        fs::remove_dir_all(dir.join("parts/1")).unwrap();
+        let run = Run::open(&dir).unwrap();
+        assert_eq!(run.missing, [1]);
+        let summary = analysis::summarise(&run);
+        let arrivals = summary.arrivals.clone().unwrap();
+        assert_eq!(
+            (arrivals.planned, arrivals.unsent),
+            (Some(planned), Some(20)),
+            "{ends:?}"
+        );
+        assert!(arrivals.adds_up);
+        let said = "process 1 of 2 left no record: its arrivals count as unsent";
+        assert!(summary.notes.iter().any(|note| note == said));
+        assert!(console::summary_text(&summary).contains("left no record"));
+        let page = analysis::page::of(&run);
+        assert!(markdown::of(&page).text.contains(said));
+    }
+    let folder = Folder::new();
+    let dir = run(&folder.0, State::Complete);
+    fs::write(dir.join("parts/0/manifest.json"), "{").unwrap();
+    let run = Run::open(&dir).unwrap();
+    assert_eq!(
+        (run.missing.as_slice(), run.damage.len()),
+        ([0].as_slice(), 2)
+    );
+    assert_eq!(run.totals.last_end_ns() / SECOND, 3);
+    // What one process alone was to do is its share.
+    let part = Run::open(&dir.join("parts/1")).unwrap();
+    assert_eq!(part.manifest.load.planned, Some(20));
+    let phases = part.manifest.phases.iter();
+    assert_eq!(phases.map(|phase| phase.planned).sum::<u64>(), 20);
+}
