@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 1,
         wall_ns: WALL,
         monotonic_ns: 0,
+        ..Started::default()
     };
     let manifest = Manifest::new(&plan, started);
     let place = Place::new(Some(folder), 1);
