@@ -164,7 +164,8 @@ impl Client {
         let known = pool.take(origin, now, self.http.idle_close_ns);
         let mut conn = match known {
             Some(conn) => conn,
-            None => self.open(request, call, agent.limit, exchange).await?,
+            // Rare, and large while it goes on: every user would carry the room for it all its life.
+            None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
         let with_cookie = self
             .cookies_for(request, call, agent.jar, now)

@@ -130,7 +130,12 @@ impl Pool {
 
     /// Keeps a connection for the next exchange.
     pub fn put(&self, conn: Conn) {
-        self.idle.borrow_mut().push(conn);
+        let mut idle = self.idle.borrow_mut();
+        if idle.capacity() == 0 {
+            // A user has one, as a rule: room for more would be carried by thousands in vain.
+            idle.reserve_exact(1);
+        }
+        idle.push(conn);
     }
 }
 

@@ -398,3 +398,16 @@ fn think_ns(value: Option<&Value>) -> Option<f64> {
     };
     ns.is_finite().then_some(ns.max(0.0))
 }
+
+#[cfg(test)]
+mod tests {
+    /// Thousands wait at the same time: what one of them takes is what most of a run's memory is.
+    #[test]
+    fn a_user_is_a_small_future() {
+        fn size_of<F, A, B, C>(_: impl Fn(A, B, C) -> F) -> usize {
+            std::mem::size_of::<F>()
+        }
+        let bytes = size_of(super::run);
+        assert!(bytes <= 3 << 10, "{bytes} bytes");
+    }
+}
