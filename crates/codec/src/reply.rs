@@ -62,7 +62,7 @@ pub struct Reply {
     pub notable: Option<Rc<Notable>>,
     /// Its head, if it was wanted, and trailers behind the head's lines.
     pub head: Vec<u8>,
-    /// Bytes of the head without trailers.
+    /// Bytes of the head; with trailers behind them, of its lines alone.
     pub head_length: usize,
     /// Its body without the framing, if it was wanted, up to [`MAX_BODY`].
     pub body: Vec<u8>,
@@ -78,11 +78,11 @@ impl Reply {
     /// The lines of its head, names in lower case, if it was wanted.
     #[must_use]
     pub fn headers(&self) -> Vec<(String, String)> {
-        // Trailers are no headers; what stands for the end of the head is put back where they took its place.
         if self.head.len() == self.head_length {
             return head::lines(&self.head);
         }
-        let lines = self.head_length.saturating_sub(2).min(self.head.len());
+        // Trailers are no headers; the empty line gave way to them.
+        let lines = self.head_length.min(self.head.len());
         head::lines(&[&self.head[..lines], b"\r\n"].concat())
     }
 
@@ -187,10 +187,12 @@ impl Replies {
     /// Puts the trailers behind the head's lines, where wrk's scripts look for them.
     #[cold]
     fn add_trailers(&mut self) {
-        let head = &mut self.reply.head;
+        let reply = &mut self.reply;
+        let head = &mut reply.head;
         // The empty line that ends it.
         let end = if head.ends_with(b"\r\n") { 2 } else { 1 };
         head.truncate(head.len().saturating_sub(end));
+        reply.head_length = head.len();
         head.append(&mut self.trailers);
         head.extend_from_slice(b"\r\n");
     }

@@ -91,6 +91,15 @@ impl Compiled {
                 share.of
             ));
         }
+        if let Load::Open { phases, .. } = &self.load
+            && let Some(cap) = phases.iter().filter_map(|phase| phase.max_users).min()
+            && share.of_first(u64::from(cap)) == 0
+        {
+            return refused(format!(
+                "at most {cap} users cannot be shared by {} processes: use fewer processes, or allow more users",
+                share.of
+            ));
+        }
         self.peak /= share.of as f64;
         Ok(())
     }

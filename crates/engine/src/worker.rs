@@ -16,7 +16,7 @@ use measure::{
     accumulator::KeptReason,
     expectation::ExpectedAnswer,
     interval::Snapshot,
-    label::{Group, Registry, Seen},
+    label::{Group, MAX_LABELS, OTHER, Registry, Seen},
     sample::Intended,
     under_way::UnderWay,
 };
@@ -199,6 +199,11 @@ impl Worker {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
             self.recorder.borrow_mut().has_label(id);
+            if id == OTHER {
+                self.remark(format!(
+                    "more than {MAX_LABELS} names came up: the rest are counted as (other)"
+                ));
+            }
         }
         id
     }
@@ -422,7 +427,8 @@ impl Worker {
         self.under_way.borrow_mut().end(label, since_ns);
     }
 
-    /// Takes up a request of a driver that keeps no books of its own; it is under way until [`Worker::record`].
+    /// Takes up a request of a driver that keeps no books of its own; it is under way until [`Worker::record`] is given its sample,
+    /// whose `taken_up_ns` is this very moment.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);

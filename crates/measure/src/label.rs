@@ -13,6 +13,8 @@ pub type LabelId = u16;
 pub const ALL: LabelId = 0;
 /// Everything beyond [`MAX_LABELS`].
 pub const OTHER: LabelId = 1;
+/// What it is called, and what takes the times beyond them that stand aside.
+const OTHER_NAME: &str = "(other)";
 /// So many names are kept apart.
 pub const MAX_LABELS: usize = 200;
 
@@ -86,7 +88,7 @@ impl Default for Labels {
             text: text.to_owned(),
         };
         Labels {
-            list: vec![fixed(ALL, "all requests"), fixed(OTHER, "(other)")],
+            list: vec![fixed(ALL, "all requests"), fixed(OTHER, OTHER_NAME)],
             overflowed: false,
         }
     }
@@ -101,10 +103,14 @@ impl Labels {
         if let Some(label) = known {
             return label.id;
         }
-        // An iteration among the other requests would be counted as one of them.
-        if self.list.len() >= MAX_LABELS && group != Group::Iteration {
+        // An iteration among the other requests would be counted as one of them, and so would times that stand aside.
+        if self.list.len() >= MAX_LABELS && group.role() == Role::Request {
             self.overflowed = true;
             return OTHER;
+        }
+        if self.list.len() >= MAX_LABELS && group.role() == Role::Aside && name != OTHER_NAME {
+            self.overflowed = true;
+            return self.id(group, "", OTHER_NAME);
         }
         let id = self.list.len() as LabelId;
         let text = if method.is_empty() {
@@ -197,16 +203,38 @@ impl Seen {
         if let Some(id) = self.names[at].2.get(name) {
             return (*id, false);
         }
-        if self.full && group != Group::Iteration {
+        if self.full && group.role() == Role::Request {
             return (OTHER, false);
         }
         let id = self.registry.id(group, method, name);
         if id == OTHER {
-            self.full = true;
-        } else {
+            self.fill();
+        } else if self.names[at].2.len() < MAX_LABELS {
             self.names[at].2.insert(name.to_owned(), id);
         }
         (id, true)
+    }
+}
+
+impl Seen {
+    /// No request gets a number any more: those that others have brought up are the last ones to be known.
+    fn fill(&mut self) {
+        self.full = true;
+        for label in self.registry.since(0) {
+            let known = self
+                .names
+                .iter_mut()
+                .find(|(g, m, _)| *g == label.group && *m == label.method);
+            match known {
+                Some((_, _, names)) => {
+                    names.insert(label.name, label.id);
+                }
+                None => {
+                    let names = HashMap::from([(label.name, label.id)]);
+                    self.names.push((label.group, label.method, names));
+                }
+            }
+        }
     }
 }
 
@@ -233,6 +261,8 @@ mod tests {
             (ask(0, "late"), ask(0, "b").0, ask(1, "late").0),
             ((OTHER, false), 4, OTHER)
         );
+        // Known to the other worker only, until this one had to learn that there is no room.
+        assert_eq!((ask(1, "9").0, ask(1, "b").0), (14, 4));
     }
 
     #[test]
@@ -247,6 +277,10 @@ mod tests {
         assert_eq!(labels.all().len(), MAX_LABELS);
         assert!(labels.overflowed());
         assert_eq!(labels.id(Group::Request, "GET", "/299"), OTHER);
+        // Times that stand aside do not become requests.
+        let aside = labels.id(Group::Custom, "", "a time");
+        assert_eq!(aside, labels.id(Group::Custom, "", "another"));
+        assert_eq!(labels.all()[usize::from(aside)].group, Group::Custom);
         assert_ne!(labels.id(Group::Iteration, "", "/299"), OTHER);
         assert_eq!(labels.all()[2].text, "GET /a");
     }

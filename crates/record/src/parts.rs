@@ -10,6 +10,9 @@ use plan::Share;
 
 use super::{Manifest, RecordError, run::read_manifest};
 
+/// More processes than this do not carry out one run: what says so is damaged.
+const MOST_PARTS: u64 = 4096;
+
 /// The parts of a run's folder.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
@@ -45,7 +48,9 @@ impl Parts {
             all.any(|(_, own)| own.share.is_some_and(|share| share.index == *number))
         };
         let expected = whole.processes.unwrap_or(0);
-        parts.missing = (0..expected).filter(|number| !is_there(number)).collect();
+        parts.missing = (0..expected.min(MOST_PARTS))
+            .filter(|number| !is_there(number))
+            .collect();
         parts.damage.extend(parts.missing.iter().map(|number| {
             format!("process {number} of {expected} left no record: its arrivals count as unsent")
         }));
@@ -57,7 +62,10 @@ impl Parts {
 fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let expected = whole.processes.map(|of| Share { index: number, of });
     let apart_ns = whole.start.wall_ns.abs_diff(own.start.wall_ns);
-    let doubt_ns = whole.start.uncertainty_ns + own.start.uncertainty_ns;
+    let doubt_ns = whole
+        .start
+        .uncertainty_ns
+        .saturating_add(own.start.uncertainty_ns);
     if whole.run_id.is_empty() || whole.run_id != own.run_id {
         return Err("it is of another run".into());
     }
@@ -100,7 +108,12 @@ fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
         .flatten()
         .flatten();
     let mut numbered: Vec<(u64, PathBuf)> = entries
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let number: u64 = name.to_str()?.parse().ok()?;
+            // `01` would be a second one of the same number.
+            (name.to_str() == Some(number.to_string().as_str())).then(|| (number, entry.path()))
+        })
         .collect();
     numbered.sort();
     numbered

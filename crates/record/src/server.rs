@@ -270,6 +270,8 @@ impl Series {
 
     /// The samples of a stretch of time, cut to it. Looks never fall on its very ends: what only just touches it is of its neighbour.
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Sample> + '_ {
+        // A run that was stopped may end before a phase begins: nothing is within that.
+        let to = to.max(from);
         let first = self.samples.partition_point(|sample| sample.at_ns < from);
         let touching = self.samples[first..].iter();
         touching

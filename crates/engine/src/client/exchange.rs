@@ -75,10 +75,10 @@ impl Limits {
         self.headers_ns.is_some() || self.idle_ns.is_some()
     }
 
-    fn sent(&mut self, now_ns: u64) {
-        self.headers_at = self
-            .headers_ns
-            .map_or(NEVER, |ns| now_ns.saturating_add(ns));
+    /// The request is sent; the head of its answer is awaited from now on, unless it has come already.
+    fn sent(&mut self, now_ns: u64, awaits_head: bool) {
+        let headers_ns = self.headers_ns.filter(|_| awaits_head);
+        self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
         self.moved(now_ns);
     }
 
@@ -193,7 +193,8 @@ impl Watch for OneAnswer<'_> {
         let exchange = &mut *self.exchange;
         if exchange.limits.are_moving() {
             exchange.moments.sent = clock.now();
-            exchange.limits.sent(exchange.moments.sent);
+            let awaits_head = exchange.moments.head == 0;
+            exchange.limits.sent(exchange.moments.sent, awaits_head);
             exchange.limits.arm(self.worker, self.limit);
         }
     }

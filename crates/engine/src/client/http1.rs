@@ -113,7 +113,9 @@ impl Http1 {
         let (mut buffer, mut heads) = (io.buffer.borrow_mut(), io.heads.borrow_mut());
         let next = watch.next();
         // Behind a head that announces a long body only the head is read; the body goes unseen.
-        let short = heads.first_read().filter(|_| next.keep < Keep::Body);
+        let awaits_head = self.replies.reply.status == 0;
+        let unseen = awaits_head && next.keep < Keep::Body && self.stream.can_discard();
+        let short = heads.first_read().filter(|_| unseen);
         let room = short.map_or(buffer.len(), |n| n.min(buffer.len()));
         let n = match ready!(self.stream.poll_read(cx, &mut buffer[..room])) {
             Ok(n) => n,
@@ -222,9 +224,10 @@ impl Transport for Http1 {
                 let _ = self.poll_write(cx, io, request, &mut out, watch);
             }
             let Some(broken) = out.broken else {
-                let read = self.poll_answers(cx, io, limit, watch);
+                let read = ready!(self.poll_answers(cx, io, limit, watch));
+                // The rest of the request would be taken for the beginning of the next.
                 self.replies.reply.keep_alive &= out.flushed;
-                return read.map_err(|fault| Lost(fault, Stage::Read));
+                return Poll::Ready(read.map_err(|fault| Lost(fault, Stage::Read)));
             };
             let lost = Err(Lost(broken, Stage::Write));
             // Who refuses a large body answers before it has come and hangs up: it is the answer that counts.

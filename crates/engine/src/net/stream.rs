@@ -101,6 +101,12 @@ impl Stream {
         }
     }
 
+    /// Whether bytes can be thrown away without looking at them.
+    #[must_use]
+    pub fn can_discard(&self) -> bool {
+        matches!(self, Stream::ReadInterest(_))
+    }
+
     /// Throws away up to so many bytes without looking at them. Only those watched for reading alone can: others answer none.
     ///
     /// # Errors

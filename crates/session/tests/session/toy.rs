@@ -42,8 +42,8 @@ impl Driver for Ping {
             let limit = Rc::new(Limit::default());
             let place = worker.enter(&limit);
             let mut stream = tokio::net::TcpStream::connect(self.to).await.ok();
-            let shard = (worker.index as u64, worker.workers as u64);
-            for arrival in self.schedule.shard(shard.0, shard.1) {
+            let share = worker.share();
+            for arrival in self.schedule.shard(share.index, share.of) {
                 let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
                 if slept.await.is_err() {
                     break;

@@ -275,8 +275,9 @@ impl Watch for Answers<'_> {
     }
 
     #[inline]
-    fn came(&mut self, _: u64, _: usize) {
+    fn came(&mut self, now_ns: u64, _: usize) {
         self.heard = true;
+        self.moments.first_read.get_or_insert(now_ns);
     }
 
     #[inline]
