@@ -216,3 +216,44 @@ fn kept_iteration(kept: &Kept) -> u16 {
         .max()
         .unwrap_or(0)
 }
+
+/// Says that it accepts before it has everything, takes everything, and only then says the rest.
+fn early_head(mut stream: std::net::TcpStream, body: usize) {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let (mut seen, mut head) = (0, None);
+        while head.is_none_or(|head: usize| seen < head + body) {
+            let Ok(n @ 1..) = stream.read(&mut buffer) else {
+                return;
+            };
+            if head.is_none() {
+                let end = buffer[..n].windows(4).position(|w| w == b"\r\n\r\n");
+                head = Some(end.expect("a head in one piece") + 4);
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok";
+                stream.write_all(answer).expect("a client that reads");
+            }
+            seen += n;
+        }
+        stream.write_all(b"!!").expect("a client that reads");
+    }
+}
+
+#[test]
+fn who_answers_while_the_request_is_still_on_its_way_keeps_its_connection() {
+    const BODY: usize = 16 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a connection");
+        early_head(stream, BODY);
+    });
+    let mut upload = get("/");
+    upload.method = "POST".into();
+    upload.body = plan::scenario::Body::Text(Template::Literal("x".repeat(BODY).into()));
+    let steps = vec![request(upload.clone()), request(upload)];
+    let kept = run(&plan(&format!("http://{address}"), Load::Once, steps));
+    let all = kept.total(label::ALL).counters;
+    assert_eq!((all.issued, all.ok), (2, 2), "{:?}", all.faults);
+    // A second connection would never be accepted.
+    server.join().expect("a server that saw everything");
+}
