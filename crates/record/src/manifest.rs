@@ -1,11 +1,13 @@
 //! `manifest.json`: what the run was, written first and rewritten at the end. Everything a reader needs beside the counts
 //! stands here, so that no reader has to understand the plan again. How it comes about is `begin`'s job.
 
+use std::{fs, path::Path};
+
 use plan::Share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Host;
+use super::{Host, RecordError, SCHEMA};
 use crate::redact::Redactor;
 
 /// What the run was.
@@ -274,4 +276,31 @@ impl Manifest {
             .filter(fits)
             .map(|(i, _)| i as u32)
     }
+}
+
+/// The manifest of a run's folder.
+///
+/// # Errors
+/// When there is none that could be read.
+pub(super) fn read(dir: &Path) -> Result<Manifest, RecordError> {
+    let damaged = |reason: String| RecordError::NoManifest {
+        path: dir.to_owned(),
+        reason,
+    };
+    let bytes = fs::read(dir.join("manifest.json"))
+        .map_err(|error| damaged(format!("manifest.json: {error}")))?;
+    // The version first: a newer manifest need not have this one's fields.
+    let value: serde_json::Value = serde_json::from_slice(&bytes)
+        .map_err(|error| damaged(format!("manifest.json: {error}")))?;
+    let schema = value
+        .get("schema")
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or(0);
+    if schema > u64::from(SCHEMA) {
+        return Err(RecordError::Newer {
+            path: dir.to_owned(),
+            schema: u32::try_from(schema).unwrap_or(u32::MAX),
+        });
+    }
+    serde_json::from_value(value).map_err(|error| damaged(format!("manifest.json: {error}")))
 }

@@ -8,7 +8,7 @@ use std::{
 
 use plan::Share;
 
-use super::{Manifest, RecordError, run::read_manifest};
+use super::{Manifest, RecordError, manifest};
 
 /// More processes than this do not carry out one run: what says so is damaged.
 const MOST_PARTS: u64 = 4096;
@@ -32,7 +32,7 @@ impl Parts {
     pub fn of(dir: &Path, whole: &Manifest) -> Result<Parts, RecordError> {
         let mut parts = Parts::default();
         for (number, path) in folders(dir) {
-            match read_manifest(&path) {
+            match manifest::read(&path) {
                 Ok(own) => {
                     belongs(whole, &own, number).map_err(|why| RecordError::Foreign {
                         path: path.clone(),
@@ -122,5 +122,5 @@ fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
 /// The folders of the processes that wrote a run together, in order, of a run that has been opened.
 pub(super) fn dirs(dir: &Path) -> Vec<PathBuf> {
     let all = folders(dir).into_iter().map(|(_, path)| path);
-    all.filter(|path| read_manifest(path).is_ok()).collect()
+    all.filter(|path| manifest::read(path).is_ok()).collect()
 }

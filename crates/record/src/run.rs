@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -17,8 +16,9 @@ use measure::{
 };
 
 use super::{
-    Cut, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, SCHEMA, State,
+    Cut, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, State,
     door::DoorLine,
+    manifest,
     parts::{self, Parts},
     place,
     read::{things, unreadable_things},
@@ -200,7 +200,7 @@ impl Run {
     /// # Errors
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
-        let manifest = read_manifest(dir)?;
+        let manifest = manifest::read(dir)?;
         let parts = Parts::of(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
         // Where one process's record ends, the others' figures are no longer those of the run.
@@ -389,29 +389,6 @@ impl Run {
         }
         ids
     }
-}
-
-pub(super) fn read_manifest(dir: &Path) -> Result<Manifest, RecordError> {
-    let damaged = |reason: String| RecordError::NoManifest {
-        path: dir.to_owned(),
-        reason,
-    };
-    let bytes = fs::read(dir.join("manifest.json"))
-        .map_err(|error| damaged(format!("manifest.json: {error}")))?;
-    // The version first: a newer manifest need not have this one's fields.
-    let value: serde_json::Value = serde_json::from_slice(&bytes)
-        .map_err(|error| damaged(format!("manifest.json: {error}")))?;
-    let schema = value
-        .get("schema")
-        .and_then(serde_json::Value::as_u64)
-        .unwrap_or(0);
-    if schema > u64::from(SCHEMA) {
-        return Err(RecordError::Newer {
-            path: dir.to_owned(),
-            schema: u32::try_from(schema).unwrap_or(u32::MAX),
-        });
-    }
-    serde_json::from_value(value).map_err(|error| damaged(format!("manifest.json: {error}")))
 }
 
 /// The label of figures whose name cannot be read any more: no figure is lost with its name.

@@ -7,10 +7,11 @@ use record::redact::Redactor;
 use serde_json::{Map, Value};
 
 use crate::{
+    ended::{NotRun, Rest},
     exit::After,
     prepare::Ready,
     recording::without_secrets,
-    run::{NotRun, Rest, salt},
+    salt::salt,
     signals,
     voice::SharedVoice,
 };

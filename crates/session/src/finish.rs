@@ -4,8 +4,8 @@
 use crate::{
     before_after,
     door::{Door, Outcome},
+    ended::Ended,
     exit, keep,
-    run::Ended,
 };
 
 impl Ended {

@@ -9,6 +9,7 @@
 
 mod before_after;
 pub mod door;
+mod ended;
 pub mod exit;
 pub mod exports;
 mod finish;
@@ -21,6 +22,7 @@ pub mod memory;
 mod prepare;
 mod recording;
 mod run;
+mod salt;
 pub mod sampling;
 mod signals;
 pub mod trust;
@@ -29,10 +31,10 @@ mod watch;
 mod window;
 
 pub use door::{Door, Observer, Outcome};
+pub use ended::{Ended, NotRun};
 pub use front::{Card, FrontDoor};
 pub use hosts::Hosts;
 pub use prepare::{Job, Ready, Refused, descriptors_for, prepare};
-pub use run::{Ended, NotRun};
 pub use sampling::Sampler;
 pub use voice::{Mute, SharedVoice, Voice};
 pub use window::{Percentile, Trailing, Window};

@@ -3,19 +3,16 @@
 
 use std::path::PathBuf;
 
-use engine::{Cause, Options, Prepared, RunError, StopHandle, Zero};
-use plan::Plan;
-use record::{
-    End, Event, EventKind, Place, Run, State, Writer,
-    redact::{Redactor, Salt},
-};
+use engine::{Prepared, RunError, StopHandle, Zero};
+use record::{End, Event, EventKind, Place, Run, State, Writer, redact::Redactor};
 
 use crate::{
     before_after,
     door::{Door, Observer},
-    exports::Exports,
+    ended::{Ended, NotRun, Rest},
     prepare::{Ready, Refused},
     recording::Recording,
+    salt::salt,
     sampling::Sampling,
     signals::{self, Heard},
     voice::SharedVoice,
@@ -25,60 +22,6 @@ use crate::{
 
 /// Time between the decision to start and the start: every worker is ready by then.
 const LEAD_NS: u64 = 20_000_000;
-
-/// Why there was no load.
-#[derive(Debug)]
-pub enum NotRun {
-    /// It was refused.
-    Refused(Refused),
-    /// The steps before it ended early.
-    Before {
-        /// One line.
-        why: String,
-        /// The signal that asked for it, if one did.
-        signal: Option<u8>,
-    },
-}
-
-impl From<Refused> for NotRun {
-    fn from(refused: Refused) -> NotRun {
-        NotRun::Refused(refused)
-    }
-}
-
-/// How a run ended, and what is needed to finish it.
-pub struct Ended {
-    /// Its record.
-    pub run: Run,
-    /// What ended it early, if something did.
-    pub cause: Option<Cause>,
-    /// The signal that ended it early, if one did; a button counts as Ctrl-C.
-    pub signal: Option<u8>,
-    /// Why the engine could not carry it through.
-    pub error: Option<RunError>,
-    pub(crate) rest: Rest,
-}
-
-/// What `finish` needs beside the record.
-pub(crate) struct Rest {
-    pub plan: Plan,
-    pub options: Options,
-    pub secrets: Vec<String>,
-    pub exports: Exports,
-    pub json: Option<PathBuf>,
-    pub voice: SharedVoice,
-    /// Signals come to this run until it is finished.
-    pub _heard: Option<Heard>,
-}
-
-impl Ended {
-    /// From the start to the end, in nanoseconds.
-    #[must_use]
-    pub fn runtime_ns(&self) -> u64 {
-        let end = self.run.manifest.end.as_ref();
-        end.map_or_else(|| self.run.totals.last_end_ns(), |end| end.ns)
-    }
-}
 
 impl Ready {
     /// Runs and finishes; answers the code to exit with.
@@ -183,20 +126,6 @@ fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<Heard
             ));
         })
         .ok()
-}
-
-/// A new one for each run: the standard library draws its hashers' keys from the system's randomness.
-pub(crate) fn salt() -> Salt {
-    use std::hash::{BuildHasher, Hasher};
-    let random = || {
-        std::collections::hash_map::RandomState::new()
-            .build_hasher()
-            .finish()
-    };
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&random().to_ne_bytes());
-    bytes[8..].copy_from_slice(&random().to_ne_bytes());
-    Salt::new(bytes)
 }
 
 /// Writes the record's end, and why it came early.

@@ -16,7 +16,8 @@ use plan::{
 
 use super::{
     Judgement,
-    measured::{Scope, bound, kind_of},
+    bound::bound,
+    measured::{Scope, kind_of},
 };
 use crate::figures::{Arrivals, Sampled};
 use record::Run;

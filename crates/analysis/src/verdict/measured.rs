@@ -20,19 +20,11 @@ use record::{
     units,
 };
 
-use super::server;
+use super::{
+    bound::{Measured, bound},
+    server,
+};
 use crate::figures::{self, Sampled, per_second};
-
-/// A figure with the bound that it is compared with, both in the metric's own unit.
-pub(super) struct Measured {
-    /// None: larger than everything.
-    pub value: Option<f64>,
-    pub bound: f64,
-    pub text: String,
-    /// Whether there is enough to judge by.
-    pub certain: bool,
-    pub reason: Option<String>,
-}
 
 /// What a criterion is of.
 pub(super) struct Scope<'a> {
@@ -259,13 +251,6 @@ pub(super) fn kind_of(span: Span) -> Kind {
         Span::Response => Kind::Response,
         Span::Service => Kind::Service,
         Span::Iteration => Kind::Iteration,
-    }
-}
-
-pub(super) fn bound(criterion: &Criterion) -> f64 {
-    match criterion.value {
-        Quantity::Number(n) | Quantity::Share(n) | Quantity::PerSecond(n) => n,
-        Quantity::Duration(ns) => ns as f64,
     }
 }
 

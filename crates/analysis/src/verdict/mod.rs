@@ -1,6 +1,7 @@
 //! The verdict: criteria judged once, at the end, from the record; and the exit code that follows. Stop rules are the
 //! engine's; whether the measurement can be trusted is another question with a place of its own.
 
+mod bound;
 mod despite;
 mod measured;
 pub mod measurement;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use record::{Manifest, Run, server::Server, units};
 
 use crate::figures::{Arrivals, Requests};
-use measured::Measured;
+use bound::Measured;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
 pub use timeline::Timeline;

@@ -11,7 +11,7 @@ use record::{
     units,
 };
 
-use super::measured::{Measured, bound};
+use super::bound::{Measured, bound};
 
 /// The most of the time that may be missing, as a share; a look or two are always.
 const MAY_BE_MISSING: f64 = 0.1;

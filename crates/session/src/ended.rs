@@ -1,0 +1,63 @@
+//! What a run leaves behind: how it ended, what is needed to finish it, and why there was none.
+
+use std::path::PathBuf;
+
+use engine::{Cause, Options, RunError};
+use plan::Plan;
+use record::Run;
+
+use crate::{exports::Exports, prepare::Refused, signals::Heard, voice::SharedVoice};
+
+/// Why there was no load.
+#[derive(Debug)]
+pub enum NotRun {
+    /// It was refused.
+    Refused(Refused),
+    /// The steps before it ended early.
+    Before {
+        /// One line.
+        why: String,
+        /// The signal that asked for it, if one did.
+        signal: Option<u8>,
+    },
+}
+
+impl From<Refused> for NotRun {
+    fn from(refused: Refused) -> NotRun {
+        NotRun::Refused(refused)
+    }
+}
+
+/// How a run ended, and what is needed to finish it.
+pub struct Ended {
+    /// Its record.
+    pub run: Run,
+    /// What ended it early, if something did.
+    pub cause: Option<Cause>,
+    /// The signal that ended it early, if one did; a button counts as Ctrl-C.
+    pub signal: Option<u8>,
+    /// Why the engine could not carry it through.
+    pub error: Option<RunError>,
+    pub(crate) rest: Rest,
+}
+
+/// What `finish` needs beside the record.
+pub(crate) struct Rest {
+    pub plan: Plan,
+    pub options: Options,
+    pub secrets: Vec<String>,
+    pub exports: Exports,
+    pub json: Option<PathBuf>,
+    pub voice: SharedVoice,
+    /// Signals come to this run until it is finished.
+    pub _heard: Option<Heard>,
+}
+
+impl Ended {
+    /// From the start to the end, in nanoseconds.
+    #[must_use]
+    pub fn runtime_ns(&self) -> u64 {
+        let end = self.run.manifest.end.as_ref();
+        end.map_or_else(|| self.run.totals.last_end_ns(), |end| end.ns)
+    }
+}
