@@ -64,14 +64,21 @@ impl Compiled {
         Ok(compiled)
     }
 
-    /// Leaves of what the plan gives to all processes together what one of them has.
-    pub fn take_share(&mut self, share: Share) -> Result<(), Vec<Problem>> {
+    /// Leaves of what the plan gives to all processes together what one of them has. Whatever drives itself knows best what of its users
+    /// and connections is whose.
+    pub fn take_share(&mut self, work: &Work, share: Share) -> Result<(), Vec<Problem>> {
         if share == Share::WHOLE {
             return Ok(());
         }
         let refused = |why: String| Err(vec![Problem::anywhere(why)]);
-        if self.program.is_none() {
-            return refused("only scenarios can be shared by several processes".to_owned());
+        self.peak /= share.of as f64;
+        match work {
+            Work::Scenarios(_) => {}
+            Work::External(_) => return Ok(()),
+            Work::Batch(_) => {
+                let why = "raw requests on fixed connections cannot be shared by several processes";
+                return refused(why.to_owned());
+            }
         }
         if let Pool::Shared(n) = &mut self.http.pool {
             let own = share.of_first(u64::from(*n)) as u32;
@@ -100,7 +107,6 @@ impl Compiled {
                 share.of
             ));
         }
-        self.peak /= share.of as f64;
         Ok(())
     }
 

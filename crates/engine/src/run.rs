@@ -133,7 +133,7 @@ impl Prepared {
     /// Everything that keeps the plan from running.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
         let mut work = Compiled::of(plan, options.seed)?;
-        work.take_share(options.share)?;
+        work.take_share(&plan.work, options.share)?;
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
             (None, Some(program)) => scenario_driver(program),

@@ -114,7 +114,7 @@ impl Start {
 fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     let (model, planned, users) = match &plan.load {
         Load::Open { .. } => (Model::Open, Some(share.of_first(schedule.total())), None),
-        Load::Closed { users, .. } => (Model::Closed, None, Some(*users)),
+        Load::Closed { users, .. } => (Model::Closed, None, Some(users_of(plan, *users, share))),
         Load::Once => (Model::Once, Some(share.of_first(1)), None),
     };
     LoadFacts {
@@ -123,6 +123,15 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
         planned,
         users,
         end_ns: schedule.end_ns(),
+    }
+}
+
+/// How many users a process has. Whatever drives itself deals them out in its own way.
+fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
+    match plan.work {
+        Work::External(_) => users,
+        // A share of a number is no larger than the number.
+        _ => share.of_first(u64::from(users)) as u32,
     }
 }
 

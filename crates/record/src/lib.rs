@@ -43,7 +43,7 @@ pub use manifest::{
 };
 pub use place::{Place, find};
 pub use read::Reader;
-pub use run::{Run, Totals};
+pub use run::{ProcessFacts, Run, Totals};
 pub use write::Writer;
 
 /// The version of the record's format that this build writes. Readers refuse newer ones.

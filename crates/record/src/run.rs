@@ -14,9 +14,10 @@ use measure::{
     label::{self, Group},
     summary::Times,
 };
+use plan::Share;
 
 use super::{
-    Cut, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, State,
+    Cut, End, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, State,
     door::DoorLine,
     manifest,
     parts::{self, Parts},
@@ -49,8 +50,36 @@ pub struct Run {
     pub server: Server,
     /// Of a run of several processes, those that left no record, by number.
     pub missing: Vec<u64>,
+    /// Of a run of several processes, those that left one.
+    pub processes: Vec<ProcessFacts>,
     /// Whether it is being written still; of a record that is read nobody knows.
     pub live: bool,
+}
+
+/// One of a run's several processes, as its record has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessFacts {
+    /// Which, of how many.
+    pub share: Share,
+    /// Whether it came to its end.
+    pub state: State,
+    /// How it ended; none where it did not, because it was killed.
+    pub end: Option<End>,
+    /// The end of its last finished interval, in nanoseconds from the start.
+    pub recorded_to_ns: u64,
+    /// Arrivals that were due until then.
+    pub due: u64,
+}
+
+impl ProcessFacts {
+    fn lost_text(&self) -> String {
+        format!(
+            "process {} of {} did not come to its end: its record goes to {}, and what it was to send behind that was not sent",
+            self.share.index,
+            self.share.of,
+            crate::units::moment(self.recorded_to_ns)
+        )
+    }
 }
 
 /// What was counted in a run's finished intervals.
@@ -185,6 +214,7 @@ impl Run {
             damage: Vec::new(),
             server: Server::default(),
             missing: Vec::new(),
+            processes: Vec::new(),
             live: false,
         }
     }
@@ -224,12 +254,24 @@ impl Run {
         };
         run.take(dir, manifest, until_ns);
         for (part, own) in &parts.found {
-            run.take(part, own, until_ns);
+            let (recorded_to_ns, due) = run.take(part, own, until_ns);
             // A run is over when all its processes are.
             if own.state == State::Interrupted && run.manifest.state == State::Complete {
                 run.manifest.state = State::Interrupted;
             }
+            run.processes.push(ProcessFacts {
+                share: own.share.unwrap_or_default(),
+                state: own.state,
+                end: own.end.clone(),
+                recorded_to_ns,
+                due,
+            });
         }
+        if !parts.found.is_empty() {
+            run.manifest.workers = parts.found.iter().map(|(_, own)| own.workers).sum();
+        }
+        let lost: Vec<String> = run.lost().map(ProcessFacts::lost_text).collect();
+        run.damage.extend(lost);
         run.events.sort_by_key(|event| event.at_ns);
         run
     }
@@ -281,20 +323,28 @@ impl Run {
         Some(frames)
     }
 
-    /// Adds what one process wrote.
-    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
+    /// Of a run that is over, the processes that did not come to their end: they were killed.
+    pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
+        let over = self.manifest.state != State::Running;
+        let unended = move |process: &&ProcessFacts| over && process.state == State::Running;
+        self.processes.iter().filter(unended)
+    }
+
+    /// Adds what one process wrote; answers how far that goes, and how many arrivals were due in it.
+    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) -> (u64, u64) {
         let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));
         unreadable += labels.len().saturating_sub(MOST_LABELS);
         labels.truncate(MOST_LABELS);
         let mut ids = self.add_labels(labels);
         let known = ids.len();
         let mut reader = Reader::open(dir);
-        let mut last_ns = 0;
+        let (mut last_ns, mut due) = (0, 0);
         for mut frame in reader.by_ref() {
             if until_ns.is_some_and(|end| frame.span.1 > end) {
                 break;
             }
             last_ns = frame.span.1;
+            due += frame.run.due;
             let parts = std::mem::take(&mut frame.parts);
             for ((label, phase), part) in parts {
                 let own = match ids.get(&label) {
@@ -327,6 +377,7 @@ impl Run {
                 self.events.push(event);
             }
         }
+        (last_ns, due)
     }
 
     fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) {

@@ -106,6 +106,7 @@ impl Writer {
             damage: Vec::new(),
             server: Server::default(),
             missing: Vec::new(),
+            processes: Vec::new(),
             live: true,
         };
         let mut writer = Writer {

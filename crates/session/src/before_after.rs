@@ -3,7 +3,7 @@
 use engine::{Line, Options, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome};
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
-use record::redact::Redactor;
+use record::redact::{Redactor, Salt};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     exit::After,
     prepare::Ready,
     recording::without_secrets,
-    salt::salt,
+    salt::random_salt,
     signals,
     voice::SharedVoice,
 };
@@ -100,7 +100,7 @@ impl Own<'_> {
             ..Options::default()
         };
         let mut lines = Lines {
-            redactor: Redactor::new(self.plan, self.secrets, salt()),
+            redactor: Redactor::new(self.plan, self.secrets, Salt::new(random_salt())),
             voice: self.voice,
         };
         let prepared = Prepared::new(&alone, options).map_err(|problems| {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use engine::{Cause, Options, RunError};
-use plan::Plan;
-use record::Run;
+use plan::{Plan, Problem};
+use record::{RecordError, Run};
 
 use crate::{exports::Exports, prepare::Refused, signals::Heard, voice::SharedVoice};
 
@@ -20,6 +20,14 @@ pub enum NotRun {
         /// The signal that asked for it, if one did.
         signal: Option<u8>,
     },
+}
+
+impl NotRun {
+    /// One process of several without a record has done nothing that anybody could see.
+    pub(crate) fn without_record(error: RecordError) -> NotRun {
+        let line = format!("{error}; a run of several processes is added up from their records");
+        NotRun::Refused(Refused::from(vec![Problem::anywhere(line)]))
+    }
 }
 
 impl From<Refused> for NotRun {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod before_after;
+mod divide;
 pub mod door;
 mod ended;
 pub mod exit;
@@ -19,6 +20,7 @@ pub mod inputs;
 pub mod keep;
 pub mod live;
 pub mod memory;
+mod part;
 mod prepare;
 mod recording;
 mod run;
@@ -30,10 +32,12 @@ mod voice;
 mod watch;
 mod window;
 
+pub use divide::{Divided, Parent, divide};
 pub use door::{Door, Observer, Outcome};
 pub use ended::{Ended, NotRun};
 pub use front::{Card, FrontDoor};
 pub use hosts::Hosts;
+pub use part::Part;
 pub use prepare::{Job, Ready, Refused, descriptors_for, prepare};
 pub use sampling::Sampler;
 pub use voice::{Mute, SharedVoice, Voice};

@@ -1,7 +1,7 @@
 //! How much memory a run may spend on what others decide the size of: `--memory`, or a quarter of what this machine - or the
 //! container - has. What is counted against it is the engine's and the readers' business.
 
-use plan::{Load, Plan, Problem};
+use plan::{Load, Plan, Problem, Share};
 
 /// The budget, in bytes.
 ///
@@ -16,13 +16,14 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// Says before the run that the users of a closed model alone take more than the budget.
+/// Says before the run that a process's share of the users of a closed model alone takes more than the budget.
 #[must_use]
-pub fn enough(plan: &Plan, budget: u64) -> Option<Problem> {
+pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     let Load::Closed { users, .. } = plan.load else {
         return None;
     };
-    let needs = u64::from(users) * engine::memory::USER;
+    let users = share.of_first(u64::from(users));
+    let needs = users * engine::memory::USER;
     (needs > budget).then(|| {
         Problem::anywhere(format!(
             "{users} users take about {} MB of memory, the budget is {} MB: raise --memory, or use fewer users",

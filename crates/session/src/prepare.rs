@@ -12,6 +12,7 @@ use crate::{
     hosts::Hosts,
     live::{self, Bound},
     memory,
+    part::Part,
     sampling::{self, Sampler},
     voice::SharedVoice,
 };
@@ -22,7 +23,7 @@ pub struct Job {
     pub door: &'static str,
     /// What should happen.
     pub plan: Plan,
-    /// For the engine; which hosts are allowed is filled in from [`Job::hosts`].
+    /// For the engine; which hosts are allowed is filled in from [`Job::hosts`], the share of the run from [`Job::part`].
     pub options: Options,
     /// Which hosts may be loaded.
     pub hosts: Hosts,
@@ -40,6 +41,8 @@ pub struct Job {
     pub json: Option<PathBuf>,
     /// What is measured beside the load.
     pub samplers: Vec<Box<dyn Sampler>>,
+    /// What this process carries out of a run of several; none: all of it.
+    pub part: Option<Part>,
 }
 
 impl Job {
@@ -58,6 +61,17 @@ impl Job {
             exports: Exports::default(),
             json: None,
             samplers: sampling::usual(),
+            part: None,
+        }
+    }
+
+    /// The same, of which this process carries out one part. The machine is looked at by the process that divided the run.
+    #[must_use]
+    pub fn part(self, part: Part) -> Job {
+        Job {
+            part: Some(part),
+            samplers: Vec::new(),
+            ..self
         }
     }
 }
@@ -106,19 +120,42 @@ pub struct Ready {
 ///
 /// # Errors
 /// Everything that keeps it from running.
-pub fn prepare(mut job: Job, voice: &SharedVoice) -> Result<Ready, Refused> {
+pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, Refused> {
+    prepare_as(job, None, voice)
+}
+
+/// The same for a run that so many other processes carry out: what the smallest share cannot be is refused, and what the largest needs.
+pub(crate) fn prepare_as(
+    mut job: Job,
+    processes: Option<u64>,
+    voice: &SharedVoice,
+) -> Result<Ready, Refused> {
+    let (smallest, largest) = match (processes, &job.part) {
+        (Some(of), _) => (Share { index: of - 1, of }, Share { index: 0, of }),
+        (None, Some(part)) => (part.share, part.share),
+        (None, None) => (Share::WHOLE, Share::WHOLE),
+    };
+    job.options.share = smallest;
+    if let Some(part) = &job.part {
+        job.options.seed = part.seed;
+        job.plan.inherited = part.inherited.clone();
+    }
     let plan = &job.plan;
     let problems = plan.problems();
     if !problems.is_empty() {
         return Err(Refused::bad_input(problems));
     }
-    if let Some(problem) = job.options.memory.and_then(|all| memory::enough(plan, all)) {
+    if let Some(problem) = job
+        .options
+        .memory
+        .and_then(|all| memory::enough(plan, largest, all))
+    {
         return Err(Refused::bad_input(vec![problem]));
     }
     job.options.hosts = job.hosts.allow(plan).map_err(Refused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
-    descriptors(plan).map_err(|problem| vec![problem])?;
-    let manifest = manifest(&job, &prepared);
+    descriptors(plan, largest).map_err(|problem| vec![problem])?;
+    let manifest = manifest(&job, &prepared, processes);
     let undecidable = analysis::verdict::without_subject(
         &manifest,
         prepared.labels().all(),
@@ -138,7 +175,7 @@ pub fn prepare(mut job: Job, voice: &SharedVoice) -> Result<Ready, Refused> {
     })
 }
 
-fn manifest(job: &Job, prepared: &Prepared) -> Manifest {
+fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest {
     let zero = Zero::in_ns(0);
     let started = Started {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -150,10 +187,13 @@ fn manifest(job: &Job, prepared: &Prepared) -> Manifest {
         seed: job.options.seed,
         wall_ns: zero.wall_ns,
         monotonic_ns: zero.monotonic_ns,
-        run_id: run_id(),
+        run_id: job
+            .part
+            .as_ref()
+            .map_or_else(run_id, |part| part.run_id.clone()),
         // One process of several has its share of what is planned.
-        share: Some(job.options.share).filter(|share| *share != Share::WHOLE),
-        processes: None,
+        share: job.part.as_ref().map(|part| part.share),
+        processes,
     };
     let mut manifest = Manifest::new(&job.plan, started);
     if !job.plan.http.verify_tls && !job.never_checks {
@@ -182,7 +222,7 @@ impl Ready {
 const SPARE_DESCRIPTORS: u64 = 32;
 
 /// Says before the run that there are not enough descriptors, where the plan tells how many it needs.
-fn descriptors(plan: &Plan) -> Result<(), Problem> {
+fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),
         // A cap is a permission, not a need: small rates never reach it.
@@ -191,7 +231,7 @@ fn descriptors(plan: &Plan) -> Result<(), Problem> {
         }
         _ => 0,
     };
-    descriptors_for(connections)
+    descriptors_for(share.of_first(connections))
 }
 
 /// Says that there are not enough descriptors for so many connections.

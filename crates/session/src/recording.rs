@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Line, Sink};
 use measure::{Interval, accumulator::KeptReason};
-use record::{Event, EventKind, Writer, redact::Redactor, server::Look};
+use record::{Event, EventKind, RecordError, Writer, redact::Redactor, server::Look};
 
 use crate::{
     door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::Watch,
@@ -25,9 +25,7 @@ pub(crate) struct Recording<'a> {
 
 impl Recording<'_> {
     fn tell(&self, warning: Option<record::RecordError>) {
-        if let Some(warning) = warning {
-            self.voice.warning(&warning);
-        }
+        tell(warning, &self.voice);
     }
 
     /// What was measured beside the load up to its end.
@@ -37,15 +35,30 @@ impl Recording<'_> {
     }
 
     fn samples(&mut self, looks: &[Look]) {
-        for look in looks {
-            if let Some(text) = self.sampling.warning(look) {
-                let event = Event::new(look.at_ns, EventKind::Warning, text);
-                let warning = self.writer.event(&event);
-                self.tell(warning);
-            }
+        samples(&mut self.writer, &mut self.sampling, looks, &self.voice);
+    }
+}
+
+/// Writes down what was measured beside the load, and the first failure of each source.
+pub(crate) fn samples(
+    writer: &mut Writer,
+    sampling: &mut Sampling,
+    looks: &[Look],
+    voice: &SharedVoice,
+) {
+    for look in looks {
+        if let Some(text) = sampling.warning(look) {
+            let event = Event::new(look.at_ns, EventKind::Warning, text);
+            tell(writer.event(&event), voice);
         }
-        let warning = self.writer.server(looks);
-        self.tell(warning);
+    }
+    tell(writer.server(looks), voice);
+}
+
+/// Says what became of the record.
+pub(crate) fn tell(warning: Option<RecordError>, voice: &SharedVoice) {
+    if let Some(warning) = warning {
+        voice.warning(&warning);
     }
 }
 

@@ -4,15 +4,19 @@
 use std::path::PathBuf;
 
 use engine::{Prepared, RunError, StopHandle, Zero};
-use record::{End, Event, EventKind, Place, Run, State, Writer, redact::Redactor};
+use record::{
+    End, Event, EventKind, Place, Run, State, Writer,
+    redact::{Redactor, Salt},
+};
 
 use crate::{
     before_after,
     door::{Door, Observer},
     ended::{Ended, NotRun, Rest},
+    part::Part,
     prepare::{Ready, Refused},
-    recording::Recording,
-    salt::salt,
+    recording::{Recording, tell},
+    salt::random_salt,
     sampling::Sampling,
     signals::{self, Heard},
     voice::SharedVoice,
@@ -49,34 +53,44 @@ impl Ready {
         observer: &mut dyn Observer,
         window: &Window,
     ) -> Result<Ended, NotRun> {
-        if self.job.plan.before.is_some() {
+        // Of several processes, the one that divides the run does that once for all.
+        if self.job.plan.before.is_some() && self.job.part.is_none() {
             let left = before_after::before(&self)?;
             self.job.plan.inherited = left;
             // What they leave is every virtual user's from the first.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
             self.prepared = prepared.map_err(Refused::from)?;
         }
-        Ok(self.load(observer, window))
+        self.load(observer, window)
     }
 
-    fn load(mut self, observer: &mut dyn Observer, window: &Window) -> Ended {
+    fn load(mut self, observer: &mut dyn Observer, window: &Window) -> Result<Ended, NotRun> {
         let (job, voice) = (self.job, self.voice);
         let stop = job.options.stop.clone();
-        let salt = salt();
+        let part = job.part.as_ref();
+        let salt = part.map_or_else(|| Salt::new(random_salt()), Part::salt);
         let redactor = || Redactor::new(&job.plan, &job.secrets, salt);
         let labels = self.prepared.labels().all().to_vec();
-        let zero = Zero::in_ns(LEAD_NS);
-        self.manifest.start = record::Start::at(zero.wall_ns, zero.monotonic_ns);
-        let runs = job
-            .runs
-            .or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
-        // The seed is random unless the user set it; the clock tells runs with the same seed apart.
-        let place = Place::new(runs, (job.options.seed ^ zero.wall_ns >> 10) as u16);
-        let writer = Writer::create(&place, &self.manifest, &job.plan, &labels, redactor());
-        let writer = writer.unwrap_or_else(|error| {
-            voice.warning(&format_args!("{error}; the run goes on without a record"));
-            Writer::in_memory(&self.manifest, &labels, redactor())
-        });
+        let zero = part.map_or_else(|| Zero::in_ns(LEAD_NS), Part::zero);
+        self.manifest.start = part.map_or_else(
+            || record::Start::at(zero.wall_ns, zero.monotonic_ns),
+            |part| part.start.clone(),
+        );
+        let (manifest, plan) = (&self.manifest, &job.plan);
+        let writer = match part {
+            Some(part) => {
+                let writer = Writer::create_part(&part.run, manifest, plan, &labels, redactor());
+                writer.map_err(NotRun::without_record)?
+            }
+            None => {
+                let place = place(job.runs, job.options.seed, zero);
+                let writer = Writer::create(&place, manifest, plan, &labels, redactor());
+                writer.unwrap_or_else(|error| {
+                    voice.warning(&format_args!("{error}; the run goes on without a record"));
+                    Writer::in_memory(manifest, &labels, redactor())
+                })
+            }
+        };
         let live = self.live.serve(&stop, &voice);
         let heard = hear(&stop, &writer, &voice);
         observer.started(writer.run());
@@ -95,7 +109,7 @@ impl Ready {
         recording.last_samples();
         let run = close(recording.writer, &stop, error.as_ref(), &voice);
         live.end(&run);
-        Ended {
+        Ok(Ended {
             run,
             cause: stop.cause().cloned(),
             signal: stop.signal(),
@@ -109,11 +123,18 @@ impl Ready {
                 voice,
                 _heard: heard,
             },
-        }
+        })
     }
 }
 
-fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<Heard> {
+/// Where the record of a run goes.
+pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> Place {
+    let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
+    // The seed is random unless the user set it; the clock tells runs with the same seed apart.
+    Place::new(runs, (seed ^ zero.wall_ns >> 10) as u16)
+}
+
+pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<Heard> {
     let kept = match &writer.run().dir {
         Some(dir) => format!("what was measured until then is in {}", dir.display()),
         None => "there is no record".to_owned(),
@@ -135,11 +156,7 @@ fn close(
     error: Option<&RunError>,
     voice: &SharedVoice,
 ) -> Run {
-    let tell = |warning: Option<record::RecordError>| {
-        if let Some(warning) = warning {
-            voice.warning(&warning);
-        }
-    };
+    let tell = |warning| tell(warning, voice);
     let cause = stop
         .noticed_at()
         .and_then(|at_ns| Some((at_ns, stop.cause()?)));

@@ -29,7 +29,7 @@ pub struct Arrivals {
     pub failed: u64,
     /// Iterations still under way when the run ended.
     pub abandoned: u64,
-    /// Iterations still under way where the record of a killed run ends; otherwise 0.
+    /// Iterations still under way where the record of a killed run, or process, ends; otherwise 0.
     pub under_way: u64,
     /// Whether both equations hold.
     pub adds_up: bool,
@@ -50,7 +50,7 @@ pub struct Requests {
     pub none_by_class: BTreeMap<String, u64>,
     /// Redirect hops, which are no requests of the plan's.
     pub redirects: u64,
-    /// Requests still under way where the record of a killed run ends; otherwise 0.
+    /// Requests still under way where the record of a killed run, or process, ends; otherwise 0.
     pub under_way: u64,
     /// Whether the equation holds.
     pub adds_up: bool,
@@ -111,11 +111,14 @@ pub fn arrivals(run: &Run) -> Arrivals {
     }
 }
 
-/// What was due of all processes: those that left no record had as much to do as each of the others, give or take one arrival.
+/// What was due of all processes: those that left no record, or were killed, had as much to do as each of the others, give or take one
+/// arrival.
 fn with_missing(run: &Run, due: u64) -> u64 {
-    let missing = run.missing.len() as u64;
-    let others = run.manifest.processes.unwrap_or(0).saturating_sub(missing);
-    due + (due * missing).checked_div(others).unwrap_or(0)
+    let of_lost: u64 = run.lost().map(|process| process.due).sum();
+    let (missing, of_others) = (run.missing.len() + run.lost().count(), due - of_lost);
+    let others = (run.manifest.processes.unwrap_or(0)).saturating_sub(missing as u64);
+    let of_each = of_others as f64 / others.max(1) as f64;
+    (of_others + (of_each * missing as f64) as u64).max(due)
 }
 
 /// The ledger of requests.
@@ -134,9 +137,11 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
     }
 }
 
-/// Only a record that ends before its run may leave anything between its columns: the end of what was under way was never recorded.
+/// Only a record that ends before its run - of one process, where there are several - may leave anything between its columns: the end of
+/// what was under way was never recorded.
 fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
-    if run.manifest.state == State::Running || run.cut.is_some() {
+    let is_short = run.manifest.state == State::Running || run.cut.is_some();
+    if is_short || run.lost().next().is_some() {
         begun.saturating_sub(ended)
     } else {
         0

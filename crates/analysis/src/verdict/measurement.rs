@@ -123,6 +123,9 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     if !invalid.is_empty() {
         m.verdict = "INVALID".into();
         m.reasons = invalid;
+    } else if let Some(lost) = lost(run) {
+        m.verdict = "DEGRADED".into();
+        m.reasons = vec![lost];
     } else if is_closed && m.cpu > BUSY {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
@@ -169,6 +172,9 @@ fn effects(
             units::share(1.0 - sent)
         ));
     }
+    if !invalid.is_empty() {
+        invalid.extend(lost(run));
+    }
     for (fault, name) in [
         (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
         (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
@@ -181,6 +187,13 @@ fn effects(
         }
     }
     invalid
+}
+
+/// How many of a run's processes did not carry out what was theirs.
+fn lost(run: &Run) -> Option<String> {
+    let lost = (run.missing.len() + run.lost().count()) as u64;
+    let of = run.manifest.processes.unwrap_or(0);
+    (lost > 0).then(|| format!("{lost} of {of} processes did not carry out their part"))
 }
 
 /// What a valid measurement says for itself.

@@ -5,6 +5,7 @@
     reason = "helpers of tests are tests"
 )]
 
+mod processes;
 mod toy;
 
 use std::{path::PathBuf, sync::Arc};
@@ -78,8 +79,8 @@ impl Door for Conductor {
     }
 }
 
-fn job(lab: &lab::Lab, runs: &Runs, seconds: u64, stop: &StopHandle) -> Job {
-    let target = format!("http://{}/api/sum?a=1&b=2", lab.address());
+fn at_a_rate(address: &str, seconds: u64) -> Plan {
+    let target = format!("http://{address}/api/sum?a=1&b=2");
     let options = formats::UrlOptions::default();
     let mut plan: Plan = formats::url_plan(&target, &options).unwrap();
     let phase = Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(50)));
@@ -87,6 +88,11 @@ fn job(lab: &lab::Lab, runs: &Runs, seconds: u64, stop: &StopHandle) -> Job {
         phases: vec![phase],
         first: FirstArrival::AtStart,
     };
+    plan
+}
+
+fn job(lab: &lab::Lab, runs: &Runs, seconds: u64, stop: &StopHandle) -> Job {
+    let plan = at_a_rate(&lab.address().to_string(), seconds);
     Job {
         runs: Some(runs.0.clone()),
         ..Job::new(

@@ -1,0 +1,43 @@
+//! What one process of several is told: where the run's record is, which part of the run is its, when it starts. Plain data, which the
+//! process that divided the run hands over as it likes.
+
+use std::path::PathBuf;
+
+use engine::Zero;
+use plan::Share;
+use record::{Start, redact::Salt};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What one process of several is to carry out. It may hold secrets that the steps before the load left: it goes from process to process
+/// through a pipe, and into no file.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Part {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// What all processes of the run have in common.
+    pub run_id: String,
+    /// Which process this is, of how many.
+    pub share: Share,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// The zero of all times. On another machine whoever hands the part over puts in what its clocks say then, and how well that is known.
+    pub start: Start,
+    /// Of all its redactions: a secret has one mark in all records.
+    pub(crate) salt: [u8; 16],
+    /// Variables that the steps before the load left.
+    pub(crate) inherited: Map<String, Value>,
+}
+
+impl Part {
+    pub(crate) fn zero(&self) -> Zero {
+        Zero {
+            monotonic_ns: self.start.monotonic_ns,
+            wall_ns: self.start.wall_ns,
+        }
+    }
+
+    pub(crate) fn salt(&self) -> Salt {
+        Salt::new(self.salt)
+    }
+}

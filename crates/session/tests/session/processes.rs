@@ -1,0 +1,215 @@
+//! One run in several real processes: each is this test's binary again, which is told its part on its standard input.
+
+use std::{
+    io::{Read, Write},
+    path::Path,
+    pin::Pin,
+    process::{Child, Command, Stdio},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{Options, clock, driver::Driver, worker::Worker};
+use measure::{
+    Sample,
+    label::Group,
+    sample::{Ended, Intended},
+};
+use plan::{Load, Plan, Work, units::SECOND, work::External};
+use record::Run;
+use report::{console, markdown};
+use session::{Job, Parent, Part, divide, prepare};
+
+use crate::{Conductor, Runs, at_a_rate, voice};
+
+/// Requests that nobody sends, by users that whoever drives them has dealt out: of process `n`, ten for each process up to it.
+struct Dealt(u64);
+
+impl Driver for Dealt {
+    fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            for _ in 0..10 * (self.0 + 1) {
+                let label = worker.label(Group::Request, "GET", "/");
+                let now = worker.clock.now();
+                let intended = Intended::after_previous(now, 0);
+                worker.issue(now, label, intended);
+                let sample = Sample {
+                    label,
+                    intended,
+                    taken_up_ns: now,
+                    first_write_ns: Some(now),
+                    first_read_ns: Some(now),
+                    done_ns: now,
+                    ended: Ended::Ok,
+                    status: Some(200),
+                    bytes_out: 0,
+                    bytes_in: 0,
+                };
+                worker.record(&sample, String::new);
+            }
+        })
+    }
+}
+
+/// The same job in each process; `number` is the process's, of a test whose users are dealt out.
+fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
+    let mut plan: Plan = at_a_rate(target, seconds);
+    let mut options = Options {
+        drain_ns: Some(SECOND),
+        ..Options::default()
+    };
+    if let Some(number) = number {
+        plan.work = Work::External(External { by: "test".into() });
+        plan.load = Load::Closed {
+            users: 3,
+            duration_ns: SECOND,
+        };
+        options.driver = Some(Arc::new(move |_| Box::new(Dealt(number))));
+    }
+    Job::new("run", plan, options)
+}
+
+/// What a process is told.
+type Told = (Part, String, u64, bool);
+
+#[test]
+#[ignore = "one process of several: the tests below start it"]
+fn one_process() {
+    let mut told = String::new();
+    std::io::stdin().read_to_string(&mut told).unwrap();
+    // Nobody has started it who had anything to say.
+    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&told) else {
+        return;
+    };
+    let number = dealt.then_some(part.share.index);
+    let ready = prepare(job(&target, seconds, number).part(part), &voice());
+    ready.unwrap().run(&mut Conductor::default()).unwrap();
+}
+
+/// Processes that end when this goes.
+struct Processes(Vec<Child>);
+
+impl Processes {
+    fn begin(parent: &Parent, target: &str, seconds: u64, dealt: bool) -> Processes {
+        let start = |part: Part| {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["processes::one_process", "--exact", "--ignored"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            let told: Told = (part, target.to_owned(), seconds, dealt);
+            let told = serde_json::to_vec(&told).unwrap();
+            child.stdin.take().unwrap().write_all(&told).unwrap();
+            child
+        };
+        Processes(parent.parts().map(start).collect())
+    }
+
+    fn wait(&mut self) -> Vec<bool> {
+        let ended = self.0.iter_mut().map(|child| child.wait().unwrap());
+        ended.map(|status| status.success()).collect()
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn begin(runs: &Runs, job: Job, processes: u64) -> Parent {
+    let job = Job {
+        runs: Some(runs.0.clone()),
+        ..job
+    };
+    let divided = divide(job, processes, &voice()).unwrap();
+    divided.begin(SECOND / 2).unwrap()
+}
+
+#[test]
+fn processes_share_arrivals_and_one_finishes_for_all() {
+    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let (runs, target) = (Runs::new("processes"), lab.address().to_string());
+    let parent = begin(&runs, job(&target, 1, None), 3);
+    let mut processes = Processes::begin(&parent, &target, 1, false);
+    assert_eq!(processes.wait(), [true, true, true]);
+    let ended = parent.ended().unwrap();
+    let summary = analysis::summarise(&ended.run);
+    let arrivals = summary.arrivals.unwrap();
+    assert_eq!((arrivals.planned, arrivals.started), (Some(50), 50));
+    assert_eq!((summary.requests.ok, ended.run.processes.len()), (50, 3));
+    assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+    // The machine is looked at once, not by each of them.
+    let series = &ended.run.server.series;
+    assert!(!series.is_empty() && series.iter().all(|series| series.source == "host"));
+    let mut door = Conductor::default();
+    ended.finish(&mut door);
+    assert_eq!(door.order, ["kept", "code"]);
+}
+
+#[test]
+fn users_that_somebody_else_deals_out_add_up() {
+    let runs = Runs::new("dealt");
+    let target = "127.0.0.1:9";
+    let parent = begin(&runs, job(target, 1, Some(0)), 2);
+    let mut processes = Processes::begin(&parent, target, 1, true);
+    assert_eq!(processes.wait(), [true, true]);
+    let run = parent.ended().unwrap().run;
+    let summary = analysis::summarise(&run);
+    assert_eq!((summary.requests.issued, summary.requests.ok), (30, 30));
+    assert_eq!(run.manifest.load.users, Some(3));
+    assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+}
+
+#[test]
+fn a_process_that_is_killed_is_named_and_its_arrivals_are_unsent() {
+    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let (runs, target) = (Runs::new("killed"), lab.address().to_string());
+    let mut parent = begin(&runs, job(&target, 4, None), 2);
+    let mut processes = Processes::begin(&parent, &target, 4, false);
+    let run = parent.parts().next().unwrap().run;
+    until_it_has_an_interval(&run.join("parts/1"));
+    processes.0[1].kill().unwrap();
+    assert_eq!(processes.wait(), [true, false]);
+    parent.look();
+    let run = parent.ended().unwrap().run;
+    let summary = analysis::summarise(&run);
+    let arrivals = summary.arrivals.clone().unwrap();
+    let unsent = arrivals.unsent.unwrap();
+    assert_eq!(arrivals.planned, Some(200));
+    assert!((1..100).contains(&unsent), "{arrivals:?}");
+    assert_eq!(arrivals.started + unsent, 200);
+    assert!(arrivals.adds_up && summary.requests.adds_up);
+    let named = "process 1 of 2 did not come to its end";
+    let page = analysis::page::of(&run);
+    for text in [console::summary_text(&summary), markdown::of(&page).text] {
+        assert!(text.contains(named), "{text}");
+    }
+    let measurement = summary.measurement.unwrap();
+    assert_eq!(measurement.verdict, "INVALID");
+    assert!(
+        measurement
+            .line()
+            .contains("1 of 2 processes did not carry out their part")
+    );
+    // Whoever reads the record later is told the same.
+    let again = Run::find(&runs.0, "last").unwrap();
+    assert_eq!(again.lost().count(), 1);
+}
+
+fn until_it_has_an_interval(part: &Path) {
+    let until = clock::monotonic_ns() + 30 * SECOND;
+    while clock::monotonic_ns() < until {
+        let counters = std::fs::read_to_string(part.join("counters.jsonl"));
+        if counters.is_ok_and(|text| text.contains("\"end\":true")) {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    panic!("no interval came");
+}
