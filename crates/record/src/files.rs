@@ -10,7 +10,13 @@ use std::{
 use measure::Label;
 use serde::Serialize;
 
-use super::{Event, Frame, counters, door::DoorLine, hlog, server::ServerLine};
+use super::{
+    Event, Frame,
+    door::DoorLine,
+    hlog,
+    leaf::{Leaf, json_lines},
+    server::ServerLine,
+};
 
 /// The files of a record.
 pub(super) struct Files {
@@ -106,28 +112,13 @@ impl Files {
         door: Option<&DoorLine>,
         events: &[Event],
     ) -> io::Result<()> {
-        self.labels.append(&json_lines(labels))?;
-        let mut log = String::new();
-        self.encoder.write(frame, &mut log);
-        self.intervals.append(&log)?;
-        self.door.append(&json_lines(door))?;
-        self.events.append(&json_lines(events))?;
-        self.counters
-            .append(&json_lines(&counters::lines_of(frame)))
+        let leaf = Leaf::of(frame, labels, door, events, &mut self.encoder);
+        self.labels.append(&leaf.labels)?;
+        self.intervals.append(&leaf.intervals)?;
+        self.door.append(&leaf.door)?;
+        self.events.append(&leaf.events)?;
+        self.counters.append(&leaf.counters)
     }
-}
-
-fn json_lines<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
-    let mut text = String::new();
-    // What we serialise are our own plain structs: there is nothing in them that JSON cannot hold.
-    for line in items
-        .into_iter()
-        .filter_map(|item| serde_json::to_string(item).ok())
-    {
-        text.push_str(&line);
-        text.push('\n');
-    }
-    text
 }
 
 /// Writes a file whole or not at all.

@@ -17,6 +17,7 @@ mod frames;
 pub mod history;
 mod hlog;
 mod host;
+mod leaf;
 mod load_text;
 mod manifest;
 mod parts;
@@ -37,6 +38,7 @@ pub use extent::Cut;
 pub use frame::{Frame, HostSample, IntervalRow, Part};
 pub use frames::Frames;
 pub use host::Host;
+pub use leaf::{Leaf, Unfolded};
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
     Tool,

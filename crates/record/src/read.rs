@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Cursor},
     path::Path,
 };
 
@@ -31,9 +31,19 @@ impl Reader {
     /// A reader of the folder's files; files that are missing have no intervals.
     #[must_use]
     pub fn open(dir: &Path) -> Reader {
+        let lines = |name| Lines::open(&dir.join(name));
+        Reader::new(lines("counters.jsonl"), lines("intervals.hlog"))
+    }
+
+    /// A reader of what such files hold.
+    pub(super) fn of(counters: &str, intervals: &str) -> Reader {
+        Reader::new(Lines::of(counters), Lines::of(intervals))
+    }
+
+    fn new(counters: Lines, log: Lines) -> Reader {
         Reader {
-            counters: Lines::open(&dir.join("counters.jsonl")),
-            log: Lines::open(&dir.join("intervals.hlog")),
+            counters,
+            log,
             decoder: Decoder::new(),
             broken: false,
         }
@@ -166,7 +176,7 @@ pub(super) fn unreadable_things<T: DeserializeOwned>(path: &Path) -> usize {
 
 /// Whole lines of a file; a torn last one is none.
 pub(super) struct Lines {
-    file: Option<BufReader<File>>,
+    file: Option<Box<dyn BufRead>>,
     buffer: Vec<u8>,
 }
 
@@ -177,7 +187,14 @@ impl Lines {
             file: Some(path)
                 .filter(|path| path.is_file())
                 .and_then(|path| File::open(path).ok())
-                .map(BufReader::new),
+                .map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead>),
+            buffer: Vec::new(),
+        }
+    }
+
+    fn of(text: &str) -> Lines {
+        Lines {
+            file: Some(Box::new(Cursor::new(text.to_owned()))),
             buffer: Vec::new(),
         }
     }
