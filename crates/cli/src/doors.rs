@@ -1,9 +1,11 @@
 //! The front doors that there are, one line each, and the ways through them: their commands, their files, their runs shown again.
 
-use std::{ffi::OsString, path::Path};
+use std::{ffi::OsString, path::Path, sync::Arc};
 
 use clap::{Arg, ArgAction, Command};
+use engine::hook::Hooks;
 use formats::{Locustfiles, Reader, native};
+use plan::Plan;
 use session::{Card, FrontDoor, exit};
 
 use crate::log;
@@ -24,6 +26,14 @@ pub fn readers() -> Vec<&'static dyn Reader> {
 /// The door of this name.
 pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
     DOORS.into_iter().find(|door| door.card().name == name)
+}
+
+/// Who is asked about requests and answers while a plan runs, by the door that read it.
+///
+/// # Errors
+/// One line, when the plan is not that door's after all.
+pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
+    named(plan.format.0).map_or(Ok(None), |door| door.hooks(plan))
 }
 
 /// A command line that is a door's.

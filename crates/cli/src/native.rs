@@ -1,10 +1,13 @@
 //! `loadline run`: a URL, a native plan or an Artillery script, with Loadline's own flags, report and exit codes.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use analysis::page::Page;
 use door_wrk::{self as wrk, print::WrkReport};
-use engine::{Line, Options, RunError, StopHandle};
+use engine::{Line, Options, RunError, StopHandle, hook::Hooks};
 use formats::{Inputs, LoadErrors, UrlOptions};
 use measure::{Interval, accumulator::Tally};
 use plan::{
@@ -45,6 +48,8 @@ pub fn run(args: args::Run) -> u8 {
 struct Wanted {
     /// The plan.
     plan: Plan,
+    /// Who is asked about its requests and answers.
+    hooks: Option<Arc<dyn Hooks>>,
     /// The embedded target, if the run has one: it ends with this.
     lab: Option<LabProcess>,
     seed: u64,
@@ -167,6 +172,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     if !problems.is_empty() {
         return Err(problems.into());
     }
+    let hooks = doors::hooks(&plan).map_err(Stop::bad_input)?;
     // Before a script, which looks for addresses itself.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
@@ -177,6 +183,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     }
     Ok(Wanted {
         plan,
+        hooks,
         lab,
         seed,
         drain_ns: flags.drain_ns,
@@ -421,6 +428,7 @@ fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHan
         memory: Some(wanted.memory),
         driver: test.map(|test| test.driver(&wanted.plan, wanted.seed)),
         doing: test.map(wrk::Test::doing),
+        hooks: wanted.hooks,
         door: wanted.script.as_ref().map(wrk::accumulators),
         ..Options::default()
     };

@@ -66,9 +66,8 @@ impl Observer for Progress {
     fn line(&mut self, line: &Line) {
         match line {
             Line::Log { text, .. } => log::out(&format!("{text}\n")),
-            Line::Trace(text) => log::out(text),
-            // Natively, expectations are checks: counted, not printed.
-            Line::Expectation(_) | Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
+            Line::Trace(text) | Line::Text(text) => log::out(text),
+            Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use plan::{Load, Plan, Pool, Problem, Schedule, Share, Work, work::EACH_REQUEST}
 
 use codec::Origin;
 
-use crate::program::Program;
+use crate::program::{Looking, Program};
 
 /// Requests per second that one worker is trusted with before a second one is started.
 const PER_WORKER: f64 = 15_000.0;
@@ -31,7 +31,11 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// Of a plan.
-    pub fn of(plan: &Plan, seed: u64) -> Result<Compiled, Vec<Problem>> {
+    pub fn of(
+        plan: &Plan,
+        seed: u64,
+        looking: Option<&dyn Looking>,
+    ) -> Result<Compiled, Vec<Problem>> {
         let problems = plan.problems();
         if !problems.is_empty() {
             return Err(problems);
@@ -47,7 +51,7 @@ impl Compiled {
         };
         match &plan.work {
             Work::Scenarios(_) => {
-                let program = Program::compile(plan, seed)?;
+                let program = Program::compile(plan, seed, looking)?;
                 compiled.labels = program.labels.clone();
                 compiled.origins.clone_from(&program.origins);
                 compiled.peak = program.peak_requests(plan);

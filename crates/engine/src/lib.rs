@@ -26,7 +26,9 @@ pub mod worker;
 
 pub use clock::Zero;
 pub use collect::Sink;
+pub use program::{Looking, Looks};
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, StopHandle, Urgency, Verdict};
 pub use sys::exit_at_once;
+pub use user::hook;
 pub use worker::Line;

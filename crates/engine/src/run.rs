@@ -28,8 +28,9 @@ use crate::{
     },
     memory::Memory,
     pacer::Pacer,
-    program::{Program, RequestStep},
+    program::{Looking, Program, RequestStep},
     stop::StopHandle,
+    user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
     worker::{Common, Worker},
 };
@@ -74,6 +75,8 @@ pub struct Options {
     pub hosts: Allow,
     /// A front door's own books.
     pub door: Option<DoorMaker>,
+    /// Who is asked about the requests of scenarios and their answers, beside the plan.
+    pub hooks: Option<Arc<dyn Hooks>>,
     /// Who does work that the plan does not spell out: raw requests, or whatever drives itself. It may do a plan's scenarios too.
     pub driver: Option<DriverMaker>,
     /// Says what a worker is in the middle of, should it not come back.
@@ -132,11 +135,13 @@ impl Prepared {
     /// # Errors
     /// Everything that keeps the plan from running.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
-        let mut work = Compiled::of(plan, options.seed)?;
+        let hooks = options.hooks.as_deref();
+        let looking = hooks.map(|hooks| hooks as &dyn Looking);
+        let mut work = Compiled::of(plan, options.seed, looking)?;
         work.take_share(&plan.work, options.share)?;
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
-            (None, Some(program)) => scenario_driver(program),
+            (None, Some(program)) => scenario_driver(program, options.hooks.clone()),
             (None, None) => {
                 let by_itself = "the plan does not say what is sent: nothing here drives it";
                 return Err(vec![Problem::anywhere(by_itself)]);
@@ -293,12 +298,13 @@ impl Prepared {
 }
 
 /// Virtual users carry out the scenarios. Each worker has a copy of its own: nothing on the hot path is shared between cores.
-fn scenario_driver(program: &Program) -> DriverMaker {
+fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMaker {
     let test = Copied::new(program);
     Arc::new(move |given| {
         Box::new(ScenarioDriver {
             program: test.copy(),
             settings: given.client,
+            hooks: hooks.clone(),
         })
     })
 }

@@ -173,7 +173,7 @@ fn simulate_share(
     held_up: impl Fn(u64) -> u64,
     share: Share,
 ) -> Vec<Interval> {
-    let program = Program::compile(plan, 1).expect("a plan that compiles");
+    let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let labels = program.labels.clone();
     let now = Rc::new(Cell::new(0));
     let clock = Clock::manual(Rc::clone(&now));
@@ -222,6 +222,7 @@ fn simulate_share(
         worker: Rc::clone(&worker),
         client,
         program,
+        hook: None,
     };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -497,7 +498,7 @@ fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() 
 
 /// What is said of a simulated run.
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
-    let program = Program::compile(plan, 1).expect("a plan that compiles");
+    let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let started = record::Started {
         door: "run".into(),
         workers: 1,

@@ -14,7 +14,6 @@ use std::{
 use measure::{
     LabelId, Recorder, Sample,
     accumulator::KeptReason,
-    expectation::ExpectedAnswer,
     interval::Snapshot,
     label::{Group, MAX_LABELS, OTHER, Registry, Seen},
     sample::Intended,
@@ -59,8 +58,8 @@ pub enum Line {
         /// What must not be.
         secrets: Vec<String>,
     },
-    /// What was found of an answer.
-    Expectation(Box<ExpectedAnswer>),
+    /// What a hook prints, as it is.
+    Text(String),
     /// What ended a virtual user, where the test wants to be told.
     Error(KeptReason),
     /// A part of a trace: several lines.

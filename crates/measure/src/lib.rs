@@ -8,7 +8,6 @@
 pub mod accumulator;
 pub mod confidence;
 pub mod cuts;
-pub mod expectation;
 mod fault_names;
 pub mod histogram;
 pub mod interval;

@@ -7,12 +7,10 @@
 
 pub mod criteria;
 mod draw;
-pub mod endpoints;
-pub mod expect;
+mod extension;
 pub mod load;
 pub mod media;
 pub mod mutant;
-pub mod plugins;
 pub mod rng;
 pub mod route;
 pub mod scenario;
@@ -30,6 +28,7 @@ use serde::Serialize;
 
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
+pub use extension::Extension;
 pub use load::{Arrivals, FirstArrival, Load, Phase, Shape};
 pub use route::Route;
 pub use scenario::{Request, Scenario, Step};
@@ -78,9 +77,6 @@ pub struct Plan {
     /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub door_settings: serde_json::Value,
-    /// What an Artillery script asks of plugins that look at requests.
-    #[serde(skip)]
-    pub plugins: plugins::Plugins,
     /// What the reader had to tell the user: kept in the record and shown in every rendering.
     pub notes: Vec<Note>,
     /// The files that the plan was read from.
@@ -105,6 +101,14 @@ impl Plan {
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         self.work.scenarios()
+    }
+
+    /// Whether steps under load hold something for the hooks of a front door.
+    #[must_use]
+    pub fn has_extensions(&self) -> bool {
+        self.scenarios()
+            .iter()
+            .any(|scenario| extended(&scenario.steps))
     }
 
     /// A plan with everything else as it is natively when nobody says anything.
@@ -132,7 +136,6 @@ impl Plan {
             criteria: Vec::new(),
             stop: Vec::new(),
             door_settings: serde_json::Value::Null,
-            plugins: plugins::Plugins::default(),
             notes: Vec::new(),
             files: Vec::new(),
             allow_hosts: Vec::new(),
@@ -141,6 +144,15 @@ impl Plan {
             secret_variables: Vec::new(),
         }
     }
+}
+
+fn extended(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Request(request) => request.extension.is_some(),
+        Step::Loop(inner) => extended(&inner.steps),
+        Step::Parallel(inner) => extended(&inner.steps),
+        Step::Think(_) | Step::Log(_) => false,
+    })
 }
 
 /// The reader that made a plan, by its name; front doors have theirs.

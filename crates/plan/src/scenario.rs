@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{At, expect::Expectation, template::Template};
+use crate::{At, Extension, template::Template};
 use query::filtrex::Expression;
 
 /// A named, weighted list of steps.
@@ -78,8 +78,9 @@ pub struct Request {
     pub captures: Vec<Capture>,
     /// What the answer must be.
     pub checks: Vec<Check>,
-    /// What Artillery's plugin `expect` is to check in the answer.
-    pub expectations: Vec<Expectation>,
+    /// What its front door keeps with it, for the hook that looks at the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extension: Option<Extension>,
     /// Statuses that do not fail the request although they are 400 or above; empty: none.
     pub expected_status: Vec<u16>,
     /// A fault of the step that must fail it when its turn comes rather than before the run, because the original tool
@@ -111,7 +112,7 @@ impl Request {
             redirects_keep_method: false,
             captures: Vec::new(),
             checks: Vec::new(),
-            expectations: Vec::new(),
+            extension: None,
             expected_status: Vec::new(),
             fails_with: None,
             at: None,

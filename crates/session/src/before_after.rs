@@ -83,8 +83,6 @@ impl Own<'_> {
         let mut alone = self.plan.clone();
         alone.work = vec![scenario].into();
         alone.load = Load::Once;
-        // Artillery's plugins look at the scenarios under load alone.
-        alone.plugins = plan::plugins::Plugins::default();
         let heard = signals::hear(&self.stop, "nothing was measured".into(), self.voice);
         if let Err(error) = &heard {
             self.voice.warning(&format_args!(

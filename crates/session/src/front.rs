@@ -1,7 +1,11 @@
 //! What the command line knows of a front door: its name, the files it reads, how its command is run, and how a run that was made
 //! behind it is shown again. What a run is asked while it goes on is [`crate::Door`]'s.
 
+use std::sync::Arc;
+
+use engine::hook::Hooks;
 use formats::Reader;
+use plan::Plan;
 use record::Run;
 
 use crate::{exit, voice::SharedVoice};
@@ -12,6 +16,13 @@ pub trait FrontDoor: Sync {
     fn card(&self) -> Card;
     /// Reads its test files, for whoever runs them natively.
     fn reader(&self) -> &'static dyn Reader;
+    /// Who is asked about requests and answers while a plan of its own runs, behind whatever command; none where nobody is.
+    ///
+    /// # Errors
+    /// One line, when the plan does not hold what this door keeps in its plans.
+    fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
+        Ok(None)
+    }
     /// Runs its command and answers the exit code; `called` is the name that it was called by.
     fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8;
     /// What a run behind it printed, from the run's record.

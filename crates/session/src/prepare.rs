@@ -145,6 +145,12 @@ pub(crate) fn prepare_as(
     if !problems.is_empty() {
         return Err(Refused::bad_input(problems));
     }
+    if job.options.hooks.is_none() && plan.has_extensions() {
+        // Nothing that a test file says of its answers is left out silently.
+        let nobody =
+            "steps of the plan say what nobody here looks at: their front door's hooks are missing";
+        return Err(Refused::bad_input(vec![Problem::anywhere(nobody)]));
+    }
     if let Some(problem) = job
         .options
         .memory

@@ -233,7 +233,7 @@ impl accumulator::Accumulator for Accumulator {
                 status,
                 sent_wall_ns,
                 last,
-                endpoint,
+                called,
                 server_ms,
             } => {
                 widen(&mut counts.histogram_span, at);
@@ -241,7 +241,7 @@ impl accumulator::Accumulator for Accumulator {
                     step,
                     status,
                     last,
-                    endpoint,
+                    endpoint: called,
                     server_ms,
                 };
                 self.head(&head, at.saturating_sub(sent_wall_ns / MS) as f64);
@@ -260,12 +260,13 @@ impl accumulator::Accumulator for Accumulator {
                     counts.apdex(total_ns, satisfied_ns);
                 }
             }
-            Event::Expected { kind, ok } => {
-                let counted = match counts.expected.get_mut(kind) {
+            // What the door's hook tells: an expectation by its kind, and whether it held.
+            Event::Told { name, value } => {
+                let counted = match counts.expected.get_mut(name) {
                     Some(counted) => counted,
-                    None => counts.expected.entry(kind.to_owned()).or_default(),
+                    None => counts.expected.entry(name.to_owned()).or_default(),
                 };
-                counted[usize::from(!ok)] += 1;
+                counted[usize::from(value == 0)] += 1;
             }
             Event::Remark { name } => {
                 *counts.errors.entry(format!("errors.{name}")).or_default() += 1;

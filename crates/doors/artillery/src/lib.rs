@@ -5,6 +5,8 @@
 
 mod accumulator;
 mod command;
+mod endpoints;
+pub mod expect;
 pub mod plugins;
 pub mod print;
 pub mod read;

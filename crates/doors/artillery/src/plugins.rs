@@ -1,9 +1,10 @@
 //! What a script asks of the plugins that judge or show a run's figures. Plain data, kept with the plan and the run's record as the
 //! door's own settings, so that a run can be shown again as it was.
 
-use plan::plugins::{Endpoints, Expect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use crate::{endpoints::Endpoints, expect::Expect};
 
 /// The plugins of a script.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -20,6 +20,12 @@ impl Built {
         format!("{}{}", self.target.origin.text(), self.target.path)
     }
 
+    /// What is sent behind the head.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        self.bytes.get(self.cookie_at + 2..).unwrap_or_default()
+    }
+
     /// The bytes with the jar's cookies; a `cookie` header of the request's own gives way to them.
     #[must_use]
     pub fn with_cookie(&self, cookie: &str, charset: Charset) -> Vec<u8> {

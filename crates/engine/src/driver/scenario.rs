@@ -1,6 +1,11 @@
 //! The scenario driver: starts virtual users when the schedule says so (open), or keeps so many going (closed).
 
-use std::{cell::Cell, pin::Pin, rc::Rc, sync::atomic::Ordering};
+use std::{
+    cell::{Cell, RefCell},
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering},
+};
 
 use measure::{
     Fault, NoAnswer,
@@ -18,7 +23,7 @@ use crate::{
     client::{Client, Settings},
     memory,
     program::Program,
-    user::{self, Env, Start, UserState},
+    user::{self, Env, Start, UserState, hook::Hooks},
     worker::Worker,
 };
 
@@ -28,6 +33,8 @@ pub struct ScenarioDriver {
     pub program: Program,
     /// What its client needs.
     pub settings: Settings,
+    /// Who is asked about requests and answers.
+    pub hooks: Option<Arc<dyn Hooks>>,
 }
 
 impl Driver for ScenarioDriver {
@@ -37,6 +44,7 @@ impl Driver for ScenarioDriver {
             worker,
             client,
             program: self.program,
+            hook: self.hooks.map(|hooks| RefCell::new(hooks.hook())),
         };
         Box::pin(run(Rc::new(env)))
     }

@@ -49,6 +49,8 @@ impl Driver for SetupDriver {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
+                // What is looked at is the load.
+                hook: None,
             };
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));

@@ -4,6 +4,7 @@
 //! on the hot path is shared between cores.
 
 mod captures;
+mod looks;
 mod multipart;
 mod request;
 
@@ -18,6 +19,7 @@ use plan::{
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
+pub use looks::{Looking, Looks};
 pub use request::RequestStep;
 
 use codec::{Origin, content::Reader};
@@ -53,10 +55,8 @@ pub struct Program {
     pub target: String,
     /// Whether anything asks for `$uuid`: making one for each virtual user would be felt.
     pub uses_uuid: bool,
-    /// How endpoints are named, where that takes what was sent.
-    pub made_endpoints: Option<plan::plugins::Endpoints>,
-    /// Whether what ends a virtual user is printed.
-    pub prints_errors: bool,
+    /// Whether what ends a virtual user is told.
+    pub tells_errors: bool,
     /// Variables that hold something secret.
     pub secret_variables: Vec<String>,
     /// Origins known before the run.
@@ -128,10 +128,15 @@ impl Program {
     ///
     /// # Errors
     /// Everything that keeps it from running, one line each.
-    pub fn compile(plan: &Plan, seed: u64) -> Result<Program, Vec<plan::Problem>> {
+    pub fn compile(
+        plan: &Plan,
+        seed: u64,
+        looking: Option<&dyn Looking>,
+    ) -> Result<Program, Vec<plan::Problem>> {
         let mut problems = plan.problems();
         let mut compiler = Compiler {
             plan,
+            looking,
             labels: Labels::default(),
             requests: Vec::new(),
             origins: Vec::new(),
@@ -166,17 +171,12 @@ impl Program {
             seed,
             draw: plan.draw(seed),
             target: plan.target.clone(),
-            // Wherever a name can stand, it stands in the scenarios' own words; expectations show all variables.
-            uses_uuid: plan.plugins.expect.is_some_and(|e| e.prints_exchange())
+            // Wherever a name can stand, it stands in the scenarios' own words.
+            uses_uuid: looking.is_some_and(Looking::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
             secret_variables: plan.secret_variables.clone(),
-            made_endpoints: plan
-                .plugins
-                .endpoints
-                .clone()
-                .filter(|endpoints| !endpoints.group_dynamic),
-            prints_errors: plan.plugins.expect.is_some_and(|e| e.print.is_some()),
+            tells_errors: looking.is_some_and(Looking::tells_errors),
             origins: compiler.origins,
             labels: compiler.labels,
         })
@@ -275,6 +275,7 @@ fn tables(payloads: Vec<plan::Payload>) -> (Constants, Vec<plan::Payload>) {
 
 struct Compiler<'a> {
     plan: &'a Plan,
+    looking: Option<&'a dyn Looking>,
     labels: Labels,
     requests: Vec<RequestStep>,
     origins: Vec<Origin>,
@@ -305,10 +306,11 @@ impl Compiler<'_> {
                     let label = self
                         .labels
                         .id(Group::Request, &request.method, &request.label);
+                    let looks = self.looking.map(|looking| looking.looks(request));
                     match RequestStep::compile(
                         request,
                         (self.requests.len(), label),
-                        self.plan,
+                        (self.plan, looks.unwrap_or_default()),
                         &mut self.origins,
                     ) {
                         Ok(step) => self.requests.push(step),

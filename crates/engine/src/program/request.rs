@@ -3,7 +3,6 @@
 use measure::LabelId;
 use plan::{
     Plan, Problem,
-    expect::Expectation,
     rng::{Purpose, Rng},
     scenario::{Body, Check, Request, Source},
     template::Template,
@@ -12,6 +11,7 @@ use query::Scope;
 use serde_json::{Map, Value};
 
 use super::{
+    Looks,
     captures::{Capturing, Checking, capturing, checking},
     multipart,
 };
@@ -41,8 +41,8 @@ pub struct RequestStep {
     pub checks: Vec<Checking>,
     /// The step's own name.
     pub name: Option<Template>,
-    /// What becomes of expectations; none where nobody would hear of them.
-    pub expect: Option<plan::plugins::Expect>,
+    /// What a front door's hook looks at.
+    pub looks: Looks,
     /// How header values become bytes.
     pub charset: Charset,
 }
@@ -52,7 +52,7 @@ impl RequestStep {
     pub(super) fn compile(
         spec: &Request,
         (index, label): (usize, LabelId),
-        plan: &Plan,
+        (plan, looks): (&Plan, Looks),
         origins: &mut Vec<Origin>,
     ) -> Result<RequestStep, Problem> {
         let problem = |message: String| Problem {
@@ -77,14 +77,14 @@ impl RequestStep {
             label,
             spec: spec.clone(),
             fixed: None,
-            want: want(spec, plan),
+            want: want(spec, looks),
             captures,
             checks,
             name: spec
                 .name
                 .as_deref()
                 .map(|name| Template::parse_text(name).unwrap_or_else(|_| Template::from(name))),
-            expect: expectations(spec, plan),
+            looks,
             charset: Charset::of(plan.http.latin1),
         };
         if is_fixed(spec) {
@@ -392,31 +392,21 @@ fn fixed_pairs(pairs: &[(Template, Template)]) -> bool {
         .all(|(name, value)| name.as_literal().is_some() && value.as_literal().is_some())
 }
 
-/// Every answer has its line of JSON; otherwise a step without expectations is nobody's business.
-fn expectations(spec: &Request, plan: &Plan) -> Option<plan::plugins::Expect> {
-    let options = plan.plugins.expect?;
-    let heard = !spec.expectations.is_empty() || options.print == Some(plan::plugins::Print::Json);
-    heard.then_some(options)
-}
-
-fn want(spec: &Request, plan: &Plan) -> Want {
-    let expects = !spec.expectations.is_empty();
-    let shows = expects && plan.plugins.expect.is_some_and(|e| e.prints_exchange());
+fn want(spec: &Request, looks: Looks) -> Want {
     let body = |source: &Source| !matches!(source, Source::Header(_));
     let header = |source: &Source| matches!(source, Source::Header(_));
     Want {
         headers: spec.captures.iter().any(|c| header(&c.from))
             || spec.checks.iter().any(|c| matches!(c, Check::Header(..)))
-            || expects,
-        body: shows
-            || spec.expectations.iter().any(Expectation::reads_body)
-            || spec.captures.iter().any(|c| body(&c.from))
+            || looks.headers,
+        body: spec.captures.iter().any(|c| body(&c.from))
             || spec.checks.iter().any(|c| {
                 matches!(
                     c,
                     Check::JsonEquals(..) | Check::JsonExists(_) | Check::BodyContains(_)
                 )
-            }),
-        timing: plan.plugins.endpoints.is_some(),
+            })
+            || looks.body,
+        timing: looks.timing,
     }
 }

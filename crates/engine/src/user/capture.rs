@@ -80,6 +80,12 @@ impl<'a> Inspection<'a> {
         }
     }
 
+    /// The answer as it came.
+    #[must_use]
+    pub fn answer(&self) -> &'a Answer {
+        self.answer
+    }
+
     /// Whether there was not enough memory to look at it.
     pub fn is_out_of_memory(&self) -> bool {
         self.out_of_memory
@@ -111,7 +117,8 @@ impl<'a> Inspection<'a> {
         self.body.get_or_insert(Err(Unreadable::TooLarge))
     }
 
-    pub(super) fn text(&mut self) -> Option<&str> {
+    /// The body as text; none where it cannot be read, or there is no memory for it.
+    pub fn text(&mut self) -> Option<&str> {
         if self.text.is_none() {
             let size = self.body().as_ref().map_or(0, |body| body.len() as u64);
             if !self.affords(size) {
@@ -125,7 +132,8 @@ impl<'a> Inspection<'a> {
         self.text.as_ref()?.as_deref()
     }
 
-    pub(super) fn json(&mut self) -> Option<&Value> {
+    /// The body as JSON, read once; none where it is none.
+    pub fn json(&mut self) -> Option<&Value> {
         if self.json.is_none() {
             let size = self.text().map_or(0, memory::parsed);
             if !self.affords(size) {

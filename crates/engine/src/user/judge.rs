@@ -7,10 +7,13 @@ use plan::mutant::{self, Mutant};
 use super::{
     End, User,
     capture::{CaptureFailed, Inspection},
-    expect::Unexpected,
+    hook::{Answered, Unexpected},
     ongoing::Ongoing,
 };
-use crate::{client::Moments, program::RequestStep};
+use crate::{
+    client::{Built, Moments},
+    program::RequestStep,
+};
 use codec::{Answer, content::Unreadable};
 
 impl User<'_> {
@@ -77,14 +80,19 @@ impl User<'_> {
         let captured = self.capture(step, seen);
         // What is expected may be what was captured; and it is looked at even if that failed.
         let asked = ongoing.asked.take();
-        let expected = self.expect(step, asked.as_ref(), seen, ongoing.exchange.moments.done);
-        let unexpected = match expected {
-            Err(Unexpected { what, end }) => {
+        let hooked = self.hooked(step, asked.as_ref(), seen, ongoing.exchange.moments.done);
+        let unexpected = match hooked {
+            Err(Unexpected {
+                kind,
+                what,
+                ends_user,
+            }) => {
                 ongoing.unexpected = Some(what);
-                if let Some(end) = end {
-                    return (Ended::Failed(Unexpected::FAILURE), Err(end));
+                let failure = Failure::Check(kind);
+                if let Some(error) = ends_user {
+                    return (Ended::Failed(failure), Err(End::Unexpected(kind, error)));
                 }
-                Some(Unexpected::FAILURE)
+                Some(failure)
             }
             Ok(()) => None,
         };
@@ -110,6 +118,29 @@ impl User<'_> {
         }
     }
 
+    /// Shows the answer to the worker's hook, where that looks at it.
+    fn hooked(
+        &mut self,
+        step: &RequestStep,
+        sent: Option<&Built>,
+        seen: &mut Inspection<'_>,
+        now_ns: u64,
+    ) -> Result<(), Unexpected> {
+        let Some(hook) = self.hook.as_ref().filter(|_| step.looks.answers) else {
+            return Ok(());
+        };
+        hook.borrow_mut().answered(&mut Answered {
+            step,
+            base: &self.program.target,
+            sent,
+            answer: seen,
+            vars: &self.vars,
+            rng: &mut self.rng,
+            worker: self.worker,
+            now_ns,
+        })
+    }
+
     /// Puts the request into the books.
     pub(super) fn book(&self, ongoing: &Ongoing<'_>, ended: Ended, result: &Result<(), End>) {
         let exchange = &ongoing.exchange;
@@ -131,7 +162,7 @@ impl User<'_> {
         if status.is_some() {
             let complete =
                 !matches!(ended, Ended::None(_)) && !matches!(result, Err(End::Answered(..)));
-            let step = (ongoing.step.index, ongoing.endpoint.as_deref());
+            let step = (ongoing.step.index, ongoing.called.as_deref());
             let came = (moments, &exchange.answer);
             door_answer(&mut recorder, step, came, self.worker, complete);
         }
@@ -154,7 +185,7 @@ impl User<'_> {
 /// Tells the front door of an answer, and whether it is the last and complete one.
 pub(super) fn door_answer(
     recorder: &mut measure::Recorder,
-    (step, endpoint): (u32, Option<&str>),
+    (step, called): (u32, Option<&str>),
     (moments, answer): (&Moments, &Answer),
     worker: &crate::worker::Worker,
     last: bool,
@@ -164,7 +195,7 @@ pub(super) fn door_answer(
         status: answer.status,
         sent_wall_ns: worker.wall_ns(moments.sent),
         last,
-        endpoint,
+        called,
         server_ms: answer.server_ms,
     };
     recorder.door(moments.head, &head);

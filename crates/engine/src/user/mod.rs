@@ -1,8 +1,8 @@
 //! A virtual user: its variables, its place in a flat list of operations, its connections. One small future each.
 
 mod capture;
-mod expect;
 mod fork;
+pub mod hook;
 mod judge;
 mod ongoing;
 mod request;
@@ -31,9 +31,10 @@ use crate::{
     program::{Enter, Op, Program},
     worker::{Line, Worker},
 };
+pub use capture::Inspection;
 use codec::cookies::Jar;
-use vars::Vars;
-pub use vars::uuid;
+use hook::WorkerHook;
+pub use vars::{Vars, uuid};
 
 /// What a virtual user is to do.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,8 @@ pub struct Env {
     pub client: Client,
     /// Its copy of the test.
     pub program: Program,
+    /// Its hook, if the run has hooks.
+    pub hook: WorkerHook,
 }
 
 /// What a virtual user keeps from one iteration to the next in a closed model.
@@ -85,8 +88,8 @@ enum End {
     Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
-    /// An answer was not as expected: the error's name.
-    Unexpected(String),
+    /// A hook ended it: the kind of check that failed, and the error's name.
+    Unexpected(&'static str, String),
     /// The original's HTTP client would not send the request: the error's name, and the step.
     Unsendable(String, Fault, u32),
     /// An error of the flow itself, by name.
@@ -98,6 +101,7 @@ struct User<'a> {
     worker: &'a Worker,
     client: &'a Client,
     program: &'a Program,
+    hook: &'a WorkerHook,
     state: &'a UserState,
     vars: Vars<'a>,
     rng: Rng,
@@ -165,8 +169,8 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
                     Some(Reason::Capture),
                     None,
                 ),
-                End::Unexpected(name) => (
-                    Ended::Failed(expect::Unexpected::FAILURE),
+                End::Unexpected(kind, name) => (
+                    Ended::Failed(measure::Failure::Check(kind)),
                     Some(Reason::Named(name)),
                     None,
                 ),
@@ -178,7 +182,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
                 // Only what a request died of is news: the rest has been seen with its answer.
-                let is_news = program.prints_errors && step.is_some();
+                let is_news = program.tells_errors && step.is_some();
                 told = is_news.then(|| reason.to_kept());
             }
             ended
@@ -211,7 +215,7 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
             End::Fault(fault, _) | End::Answered(_, fault, _) => fault.text().to_owned(),
             End::Failed(failure) => failure.to_string(),
             End::Capture => "Failed capture or match".to_owned(),
-            End::Named(name, _) | End::Unsendable(name, ..) | End::Unexpected(name) => name,
+            End::Named(name, _) | End::Unsendable(name, ..) | End::Unexpected(_, name) => name,
         })
 }
 
@@ -222,6 +226,7 @@ impl<'a> User<'a> {
             worker,
             client: &env.client,
             program,
+            hook: &env.hook,
             state,
             vars: Vars::new(program, start.number),
             rng: Rng::keyed(program.seed, Purpose::User, start.number, 0),

@@ -12,8 +12,8 @@ pub(super) struct Ongoing<'s> {
     pub(super) exchange: Exchange,
     /// What was asked first, kept where it may have to be shown.
     pub(super) asked: Option<Built>,
-    /// The name of what was asked for, where the step does not say it.
-    pub(super) endpoint: Option<String>,
+    /// What a hook called it, where the step does not say it.
+    pub(super) called: Option<String>,
     /// What the answer should have been.
     pub(super) unexpected: Option<String>,
     /// Whether it was redirected to where it may not go.

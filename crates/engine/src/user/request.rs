@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample::Intended};
 use plan::rng::Rng;
 
-use super::{End, User, judge::door_answer, ongoing::Ongoing, vars::Vars};
+use super::{End, User, hook::Asked, judge::door_answer, ongoing::Ongoing, vars::Vars};
 use crate::{
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Exchange, Moments, Override, Redirects,
@@ -35,7 +35,7 @@ impl User<'_> {
             step,
             exchange: Exchange::begun(intended, taken_up, timeouts, &worker.memory),
             asked: None,
-            endpoint: None,
+            called: None,
             unexpected: None,
             stranded: false,
         };
@@ -99,8 +99,8 @@ impl User<'_> {
         if let Cow::Owned(made) = &request {
             self.goes_to(&made.target.origin.host, ongoing)?;
         }
-        ongoing.endpoint = self.made_endpoint(step, &request);
-        if step.expect.is_some_and(|expect| expect.print.is_some()) {
+        ongoing.called = self.called(step, &request);
+        if step.looks.sent {
             ongoing.asked = Some(request.clone().into_owned());
         }
         self.set_cookies_of_step(step, &request)?;
@@ -139,7 +139,7 @@ impl User<'_> {
             program: self.program,
             vars: &self.vars,
             step,
-            endpoint: ongoing.endpoint.as_deref(),
+            called: ongoing.called.as_deref(),
             drawn_from,
         };
         let exchange = &mut ongoing.exchange;
@@ -199,19 +199,17 @@ impl User<'_> {
         self.secrets().iter().fold(text, hide)
     }
 
-    /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
-    fn made_endpoint(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
-        let naming = self.program.made_endpoints.as_ref()?;
-        if step.fixed.is_some() && step.name.as_ref().is_none_or(|n| n.as_literal().is_some()) {
-            return None;
-        }
-        let url = request.url();
-        let name = step
-            .name
-            .as_ref()
-            .map(|name| name.to_text(&self.vars, &mut self.rng));
-        let made = naming.name(&self.program.target, &url, name.as_deref())?;
-        Some(self.hidden(made))
+    /// What the worker's hook calls a request, where it is asked.
+    fn called(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
+        let hook = self.hook.as_ref().filter(|_| step.looks.calls)?;
+        let name = hook.borrow_mut().call(&mut Asked {
+            step,
+            base: &self.program.target,
+            request,
+            vars: &self.vars,
+            rng: &mut self.rng,
+        })?;
+        Some(self.hidden(name))
     }
 
     fn set_cookies_of_step(&mut self, step: &RequestStep, request: &Built) -> Result<(), End> {
@@ -234,7 +232,7 @@ struct Teller<'u> {
     program: &'u Program,
     vars: &'u Vars<'u>,
     step: &'u RequestStep,
-    endpoint: Option<&'u str>,
+    called: Option<&'u str>,
     /// What was random in the request is sent again as it was.
     drawn_from: Rng,
 }
@@ -248,7 +246,7 @@ impl Caller for Teller<'_> {
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.redirected(moments.head, self.step.label, intended);
-        let step = (self.step.index, self.endpoint);
+        let step = (self.step.index, self.called);
         door_answer(&mut recorder, step, (moments, answer), self.worker, false);
     }
 

@@ -17,6 +17,7 @@ use serde_json::json;
 mod batch;
 mod faults;
 mod flow;
+mod hook;
 mod peer;
 
 /// Keeps everything that a run hands out.

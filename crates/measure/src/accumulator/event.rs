@@ -37,8 +37,8 @@ pub enum Event<'a> {
         sent_wall_ns: u64,
         /// Whether it is the last one, and complete: not of a redirect that was followed.
         last: bool,
-        /// What was asked for, where that is not said by the step.
-        endpoint: Option<&'a str>,
+        /// What a hook called it, where the step does not say it.
+        called: Option<&'a str>,
         /// The total that the server says it took, in milliseconds.
         server_ms: Option<f64>,
     },
@@ -53,12 +53,12 @@ pub enum Event<'a> {
         /// What a new connection took before it; none over one that was there.
         opening: Opening,
     },
-    /// One expectation of an answer was looked at.
-    Expected {
-        /// Its kind.
-        kind: &'a str,
-        /// Whether it held.
-        ok: bool,
+    /// What a hook found in an answer, in words that mean something to its own accumulator alone.
+    Told {
+        /// Of what.
+        name: &'a str,
+        /// How much, or whether.
+        value: u64,
     },
     /// Something is counted as an error although the virtual user goes on.
     Remark {

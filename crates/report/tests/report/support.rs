@@ -178,7 +178,7 @@ pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<S
                 status: 200,
                 sent_wall_ns,
                 last: true,
-                endpoint: None,
+                called: None,
                 server_ms: None,
             },
         );

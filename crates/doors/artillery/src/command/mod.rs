@@ -10,12 +10,17 @@ mod run;
 mod screen;
 mod terminal;
 
+use std::sync::Arc;
+
 use clap::Parser;
+use engine::hook::Hooks;
 use formats::Reader;
+use plan::Plan;
 use record::Run;
 use session::{Card, FrontDoor, SharedVoice, exit};
 
 use crate::{
+    expect::hook::hooks,
     print::{Console, Options, Zone},
     read::{Scripts, differences::DIFFERENCES},
     refusal::FAILED,
@@ -40,6 +45,10 @@ impl FrontDoor for Artillery {
 
     fn reader(&self) -> &'static dyn Reader {
         &Scripts
+    }
+
+    fn hooks(&self, plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
+        hooks(plan)
     }
 
     fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {

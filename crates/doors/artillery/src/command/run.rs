@@ -22,7 +22,7 @@ use super::{
     screen::{Behind, Screen},
 };
 use crate::{
-    Accumulator, Given,
+    Accumulator, Given, expect,
     plugins::Plugins,
     print::{Zone, test_run_id},
     refusal::FAILED,
@@ -215,12 +215,20 @@ fn carry_out(
             return FAILED;
         }
     };
+    let hooks = match expect::hook::hooks(&plan) {
+        Ok(hooks) => hooks,
+        Err(line) => {
+            voice.error(&line);
+            return FAILED;
+        }
+    };
     // Artillery waits for its virtual users without a limit.
     let options = Options {
         seed,
         drain_ns: None,
         memory: memory::budget(None).ok(),
         door: Some(door),
+        hooks,
         ..Options::default()
     };
     let screen = Screen::new(voice.clone(), quiet, plugins);

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use engine::Line;
 use measure::Interval;
-use plan::plugins::Print;
 use record::Run;
 use session::{Door, Ended, NotRun, Observer, Outcome, SharedVoice, exit};
 
 use super::terminal;
 use crate::{
+    expect::Print,
     plugins::Plugins,
-    print::{self, Console, Zone, error_text, judged_text},
+    print::{self, Console, Zone, error_text},
     refusal::{FAILED, WORKER_DIED},
     words,
 };
@@ -179,13 +179,8 @@ impl Observer for Screen {
     fn line(&mut self, line: &Line) {
         match line {
             Line::Log { text, .. } => self.voice.out(&format!("{text}\n")),
-            Line::Trace(text) => self.voice.out(text),
             // What a script prints itself is no part of the console that `--quiet` silences.
-            Line::Expectation(judged) => {
-                if let Some(print) = self.print() {
-                    self.voice.out(&judged_text(judged, print));
-                }
-            }
+            Line::Trace(text) | Line::Text(text) => self.voice.out(text),
             Line::Error(reason) => {
                 if let Some(print) = self.print() {
                     self.voice

@@ -1,10 +1,13 @@
 //! What the plugin `expect` prints of an answer: a block of lines, with the whole exchange where a check failed, or a line of
 //! JSON. It is printed as it is, secrets included, because that is what the script asked for; nothing of it is recorded.
 
-use measure::expectation::{Exchange, ExpectedAnswer};
-use plan::plugins::Print;
 use query::value::{self, string_of};
 use serde_json::{Map, Value, json};
+
+use crate::expect::{
+    Print,
+    found::{Exchange, ExpectedAnswer},
+};
 
 /// The text for one answer; empty where nothing is to be said.
 #[must_use]
@@ -104,9 +107,8 @@ fn indented(lines: &str, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use measure::expectation::ExpectedCheck;
-
     use super::*;
+    use crate::expect::found::ExpectedCheck;
 
     fn judged(ok: bool) -> ExpectedAnswer {
         ExpectedAnswer {

@@ -1,14 +1,11 @@
 //! `config.plugins.expect` and the `expect` of requests: which checks, and what becomes of them.
 
-use plan::{
-    Template,
-    expect::{CHECKS, Expectation, JmesWord},
-    plugins::{Expect, OnFailure, Print},
-};
+use plan::{Extension, Template};
 use query::jmespath::JmesPath;
 use serde_json::Value;
 
 use super::Translator;
+use crate::expect::{self, CHECKS, Expect, Expectation, JmesWord, OnFailure, Print};
 use formats::{
     document::{Entry, Node},
     nearest::hint,
@@ -86,8 +83,18 @@ impl Translator<'_> {
         }
     }
 
+    /// The expectations of a request, as the plan keeps them.
+    pub(super) fn extension(&mut self, request: &Node) -> Option<Extension> {
+        let found = self.expectations(request);
+        expect::keep(found).unwrap_or_else(|why| {
+            let text = format!("these expectations cannot be kept: {why}");
+            self.findings.problem(request.mark, text);
+            None
+        })
+    }
+
     /// The expectations of a request: a mapping of checks, or a list of mappings with one each.
-    pub(super) fn expectations(&mut self, request: &Node) -> Vec<Expectation> {
+    fn expectations(&mut self, request: &Node) -> Vec<Expectation> {
         let entry = request.entry("expect");
         let Some(plugin) = self.expect else {
             if let Some(entry) = entry {

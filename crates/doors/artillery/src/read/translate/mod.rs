@@ -120,10 +120,6 @@ pub(super) fn translate(
     plan.variables = variables;
     plan.payloads = payloads;
     plan.door_settings = plugins.settings();
-    plan.plugins = plan::plugins::Plugins {
-        endpoints: plugins.endpoints,
-        expect: plugins.expect,
-    };
     plan.http = http;
     plan.rules = Rules {
         status_fails: inputs.native,

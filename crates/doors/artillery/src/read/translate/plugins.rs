@@ -3,11 +3,9 @@
 //! Plugins that only send results elsewhere are noted, those that Artillery itself would not find get its warning, and the run goes
 //! on; those that shape traffic are refused until they are supported. What the others judge or show goes into the plan.
 
-use plan::plugins::Endpoints;
-
 use super::Translator;
 use crate::{
-    plugins::{Condition, Ensure, Plugins},
+    plugins::{Condition, Endpoints, Ensure, Plugins},
     read::keys::{self, Level, Support},
 };
 use formats::{

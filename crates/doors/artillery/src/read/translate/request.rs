@@ -74,7 +74,7 @@ impl Translator<'_> {
         request.max_redirects = node
             .get("maxRedirects")
             .and_then(|node| self.max_redirects(node));
-        request.expectations = self.expectations(node);
+        request.extension = self.extension(node);
         request.fails_with = self.late_fault(&method, url, node, &request.body);
         Some(request)
     }

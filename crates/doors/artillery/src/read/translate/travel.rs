@@ -1,6 +1,8 @@
 //! Through whom and under which certificates requests travel: `config.tls`, and the environment's proxies.
 
-use plan::{Proxies, Proxy, Tls, endpoints::percent_decoded};
+use plan::{Proxies, Proxy, Tls};
+
+use crate::endpoints::percent_decoded;
 use url::Url;
 
 use super::Translator;

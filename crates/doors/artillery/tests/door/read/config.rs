@@ -373,7 +373,7 @@ fn what_ensure_and_apdex_check() {
 
 #[test]
 fn figures_by_endpoint() {
-    use plan::plugins::Endpoints;
+    use door_artillery::plugins::Endpoints;
     let of = |text: &str| plugins(&plan(&config(&format!("plugins: {{ {text} }}"))));
     let unnamed = of("ensure: {}");
     assert_eq!(unnamed.endpoints, Some(Endpoints::default()));

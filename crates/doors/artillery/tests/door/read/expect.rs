@@ -1,13 +1,12 @@
 //! The plugin `expect`: its options, and every form of a check.
 
-use door_artillery::load;
-use formats::Inputs;
-use plan::{
-    expect::{Expectation, JmesWord},
-    plugins::{Expect, OnFailure, Print},
+use door_artillery::{
+    expect::{self, Expect, Expectation, JmesWord, OnFailure, Print},
+    load,
 };
+use formats::Inputs;
 
-use super::{errors, notes, plan};
+use super::{errors, notes, plan, plugins};
 use crate::support::{Folder, lines, requests, shown};
 
 fn script(options: &str, expect: &str) -> String {
@@ -17,13 +16,11 @@ fn script(options: &str, expect: &str) -> String {
 }
 
 fn expectations(expect: &str) -> Vec<Expectation> {
-    requests(&plan(&script("{}", expect)))[0]
-        .expectations
-        .clone()
+    expect::of(requests(&plan(&script("{}", expect)))[0]).to_vec()
 }
 
 fn options(options: &str) -> Expect {
-    match plan(&script(options, "[]")).plugins.expect {
+    match plugins(&plan(&script(options, "[]"))).expect {
         Some(expect) => expect,
         None => panic!("no plugin"),
     }
@@ -60,13 +57,8 @@ fn every_option() {
     let [first, second] = requests(&default_200)[..] else {
         panic!()
     };
-    assert!(matches!(
-        first.expectations[..],
-        [Expectation::CdnHit(true)]
-    ));
-    assert!(
-        matches!(&second.expectations[..], [Expectation::StatusCode(code)] if shown(code) == "200")
-    );
+    assert!(matches!(expect::of(first)[..], [Expectation::CdnHit(true)]));
+    assert!(matches!(expect::of(second), [Expectation::StatusCode(code)] if shown(code) == "200"));
     let folder = Folder::new("expect-native");
     let native = load(Inputs {
         native: true,
@@ -77,7 +69,7 @@ fn every_option() {
         on_failure: OnFailure::FailsRequest,
         names_only: false,
     };
-    assert_eq!(native.unwrap().plugins.expect, Some(wanted));
+    assert_eq!(plugins(&native.unwrap()).expect, Some(wanted));
     assert_eq!(
         lines(&errors(&script("{ outputFormat: jsno }", "[]")))[0],
         "test.yml:1:66: `jsno` is no output format: use pretty, prettyError, json or silent (did you mean `json`?)"

@@ -398,7 +398,7 @@ fn plugins_of_the_environment() {
         ..folder.inputs("s.yml", BASE)
     };
     let plan = ok(with(r#"{"expect": {"formatter": "json"}, "apdex": {}}"#));
-    assert!(plan.plugins.expect.is_some() && plugins(&plan).apdex_ms.is_some());
+    assert!(plugins(&plan).expect.is_some() && plugins(&plan).apdex_ms.is_some());
     assert_eq!(
         lines(&load(with("[]")).unwrap_err()),
         ["ARTILLERY_PLUGINS:1:1: `[]` is not a JSON object"]

@@ -1,10 +1,40 @@
-//! Expectations: what a step says of its answer in the words of Artillery's plugin `expect`. Plain data; looking at answers is
-//! the engine's business, printing what came of it a renderer's.
+//! Expectations: what a step says of its answer in the words of Artillery's plugin `expect`. What is here is plain data, which the
+//! plan keeps with the step; [`hook`] looks at answers, [`crate::print`] prints what came of it.
 
 use serde::Serialize;
 
-use crate::template::Template;
+mod checks;
+pub mod found;
+pub mod hook;
+mod options;
+
+use plan::{Extension, Request, Template};
 use query::jmespath::JmesPath;
+
+pub use options::{Expect, OnFailure, Print};
+
+/// What a step says of its answer, as the plan keeps it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+struct Kept(Vec<Expectation>);
+
+/// The expectations of a step; none where it has none.
+#[must_use]
+pub fn of(request: &Request) -> &[Expectation] {
+    let kept = request.extension.as_ref().and_then(Extension::get::<Kept>);
+    kept.map_or(&[], |kept| &kept.0)
+}
+
+/// As a plan keeps them with their step; nothing where there are none.
+///
+/// # Errors
+/// When they cannot be written down.
+pub(crate) fn keep(found: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
+    if found.is_empty() {
+        return Ok(None);
+    }
+    Extension::of(Kept(found)).map(Some)
+}
 
 /// One thing that an answer is expected to be.
 #[derive(Debug, Clone, Serialize)]

@@ -1,18 +1,6 @@
-//! What an Artillery script asks of the plugins that look at requests while the test runs. Plain data; what the others judge and
-//! show is that door's own business.
+//! What a script says the plugin `expect` shall do with what it finds. Plain data.
 
 use serde::{Deserialize, Serialize};
-
-pub use crate::endpoints::Endpoints;
-
-/// Those plugins of a script that look at requests while the test runs.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Plugins {
-    /// How figures by endpoint are named; none where nobody counts them.
-    pub endpoints: Option<Endpoints>,
-    /// What becomes of expectations; none without the plugin.
-    pub expect: Option<Expect>,
-}
 
 /// What the plugin `expect` does with what it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

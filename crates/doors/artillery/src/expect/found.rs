@@ -1,5 +1,5 @@
-//! An answer beside what was expected of it: one finding per check, and the exchange where a renderer wants to show it. Made by
-//! the engine, shown by a front door's renderer; it is printed, never recorded, and no figure is computed from it.
+//! An answer beside what was expected of it: one finding per check, and the exchange where it is to be shown. It is printed, never
+//! recorded, and no figure is computed from it.
 
 use serde_json::Value;
 

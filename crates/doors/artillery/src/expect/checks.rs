@@ -1,8 +1,7 @@
 //! The checks of the plugin `expect`, one function each: what they compare, and how they say what they found. All that a virtual
 //! user would have to expand has been expanded before.
 
-use measure::expectation::ExpectedCheck;
-use plan::expect::JmesWord;
+use engine::hook::Inspection;
 use query::{
     jmespath::JmesPath,
     path,
@@ -11,7 +10,7 @@ use query::{
 };
 use serde_json::Value;
 
-use crate::user::capture::Inspection;
+use super::{JmesWord, found::ExpectedCheck};
 
 /// The headers in which caches say whether they had the answer.
 const CACHE_HEADERS: [&str; 3] = ["cf-cache-status", "x-cache", "x-vercel-cache"];
@@ -254,7 +253,7 @@ fn node_header(seen: &Inspection<'_>, name: &str) -> Option<String> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return None;
     }
-    let headers = seen.answer.headers.iter();
+    let headers = seen.answer().headers.iter();
     let mut values = headers.filter(|(known, _)| known.eq_ignore_ascii_case(name));
     let mut joined = values.next()?.1.clone();
     values.for_each(|(_, value)| join(name, &mut joined, value));

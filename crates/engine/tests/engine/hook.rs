@@ -1,0 +1,144 @@
+//! A hook of a front door's: what it is given, what it may do, and that nobody is asked where nothing is looked at.
+
+use engine::{
+    Looking, Looks,
+    hook::{AnswerHook, Answered, Asked, Hooks, Unexpected},
+};
+use measure::accumulator::{Accumulator, Event, Tally};
+use plan::Extension;
+
+use super::{
+    Arc, Failure, Kept, Line, Load, Options, Request, get, label,
+    peer::{Peer, ok},
+    plan, request, run_with,
+};
+
+/// Wants every answer whose step says so to hold a word.
+struct Words;
+
+impl Looking for Words {
+    fn looks(&self, request: &Request) -> Looks {
+        let wants = request.extension.is_some();
+        Looks {
+            body: wants,
+            sent: wants,
+            calls: wants,
+            answers: wants,
+            ..Looks::default()
+        }
+    }
+}
+
+impl Hooks for Words {
+    fn hook(&self) -> Box<dyn AnswerHook> {
+        Box::new(Seen(0))
+    }
+}
+
+/// How many answers a worker's hook has seen.
+struct Seen(u64);
+
+impl AnswerHook for Seen {
+    fn call(&mut self, asked: &mut Asked<'_>) -> Option<String> {
+        Some(format!("call {}", asked.request.url()))
+    }
+
+    fn answered(&mut self, answered: &mut Answered<'_, '_>) -> Result<(), Unexpected> {
+        self.0 += 1;
+        answered.tell("seen", self.0);
+        let extension = answered.step.spec.extension.as_ref();
+        let wanted = extension.and_then(Extension::get::<String>).expect("ours");
+        let text = answered.answer.text().unwrap_or_default().to_owned();
+        let sent = answered.sent.expect("it is looked at");
+        answered.print(format!("{} {wanted} in {text}\n", sent.target.path));
+        if text.contains(wanted.as_str()) {
+            return Ok(());
+        }
+        Err(Unexpected {
+            kind: "words",
+            what: format!("no {wanted}"),
+            ends_user: Some("no such word".into()),
+        })
+    }
+}
+
+/// Keeps what a hook tells, and what it calls requests.
+#[derive(Default)]
+struct Heard(Tally);
+
+impl Accumulator for Heard {
+    fn event(&mut self, _: u64, event: &Event<'_>) {
+        let (name, n) = match event {
+            Event::Told { name, value } => ((*name).to_owned(), *value),
+            Event::Head { called, .. } => (called.unwrap_or("by its step").to_owned(), 1),
+            _ => return,
+        };
+        *self.0.counters.entry(name).or_default() += n;
+    }
+
+    fn take(&mut self) -> Tally {
+        std::mem::take(&mut self.0)
+    }
+}
+
+fn wanting(path: &str, word: &str) -> Request {
+    Request {
+        extension: Some(Extension::of(word.to_owned()).expect("plain data")),
+        ..get(path)
+    }
+}
+
+fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
+    let steps = ["/a", "/b", "/c"].map(|path| match path {
+        "/a" => request(get(path)),
+        "/b" => request(wanting(path, "hello")),
+        _ => request(wanting(path, "good-bye")),
+    });
+    let mut steps = Vec::from(steps);
+    steps.push(request(get("/never")));
+    let options = Options {
+        hooks,
+        door: Some(Arc::new(|| Box::new(Heard::default()))),
+        ..Options::default()
+    };
+    run_with(&plan(&peer.url(), Load::Once, steps), options)
+}
+
+#[test]
+fn a_hook_sees_tells_prints_and_fails() {
+    let peer = Peer::start(|_| ok("hello"));
+    let kept = once(&peer, Some(Arc::new(Words)));
+    let lines: Vec<&Line> = kept.lines.iter().collect();
+    assert_eq!(
+        lines,
+        [
+            &Line::Text("/b hello in hello\n".into()),
+            &Line::Text("/c good-bye in hello\n".into())
+        ]
+    );
+    let all = kept.total(label::ALL).counters;
+    assert_eq!((all.ok, all.failed), (2, 1));
+    assert_eq!(all.failures.0, [(Failure::Check("words"), 1)]);
+    // The user ended there.
+    assert_eq!(peer.heads().len(), 3);
+    let mut tally = Tally::default();
+    for interval in &kept.intervals {
+        tally.merge(interval.door.clone());
+    }
+    let url = |path| format!("call {}{path}", peer.url());
+    let wanted = [
+        ("by its step".to_owned(), 1),
+        (url("/b"), 1),
+        (url("/c"), 1),
+        ("seen".to_owned(), 3),
+    ];
+    assert_eq!(tally.counters, wanted.into());
+}
+
+#[test]
+fn without_hooks_nobody_is_asked() {
+    let peer = Peer::start(|_| ok("hello"));
+    let kept = once(&peer, None);
+    assert!(kept.lines.is_empty());
+    assert_eq!(kept.total(label::ALL).counters.ok, 4);
+}
