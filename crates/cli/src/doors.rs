@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use engine::hook::Hooks;
 use formats::{Locustfiles, Reader, native};
 use plan::Plan;
-use session::{Card, FrontDoor, exit};
+use session::{Card, FrontDoor, Scripts, exit};
 
 use crate::log;
 
@@ -26,6 +26,12 @@ pub fn readers() -> Vec<&'static dyn Reader> {
 /// The door of this name.
 pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
     DOORS.into_iter().find(|door| door.card().name == name)
+}
+
+/// Who runs this itself, because only running it tells what it sends.
+pub fn scripts(what: &str) -> Option<&'static dyn Scripts> {
+    let mut scripts = DOORS.iter().filter_map(|door| door.scripts());
+    scripts.find(|scripts| scripts.runs(what))
 }
 
 /// Who is asked about requests and answers while a plan runs, by the door that read it.

@@ -6,8 +6,7 @@ use std::{
 };
 
 use analysis::page::Page;
-use door_wrk::{self as wrk, print::WrkReport};
-use engine::{Line, Options, RunError, StopHandle, hook::Hooks};
+use engine::{Line, Options, hook::Hooks};
 use formats::{Inputs, LoadErrors, UrlOptions};
 use measure::{Interval, accumulator::Tally};
 use plan::{
@@ -18,9 +17,8 @@ use plan::{
 
 use record::Run;
 use report::console;
-use script::lua::Trouble;
 use session::{
-    Door, Ended, Hosts, Job, NotRun, Observer, Outcome, exit,
+    Asked, Door, Ended, Hosts, Job, NotRun, Observer, Outcome, Scripted, SharedVoice, exit,
     exports::{self, Exports},
     hosts, inputs, live, memory, trust,
 };
@@ -56,8 +54,8 @@ struct Wanted {
     drain_ns: u64,
     /// What may be spent on what others decide the size of, in bytes.
     memory: u64,
-    /// A script of wrk's, which makes its requests itself.
-    script: Option<wrk::read::Command>,
+    /// A script, which makes its requests itself.
+    script: Option<Box<dyn Scripted>>,
     exports: Exports,
 }
 
@@ -140,16 +138,13 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         .map(|lab| lab.url.clone())
         .or_else(|| args.target.clone());
     contradictions(args, &flags)?;
-    let script = if wrk::native::is_script(&args.what) {
-        Some(script_command(args, &flags, target.as_deref()).map_err(Stop::bad_input)?)
-    } else {
-        None
-    };
-    let mut plan = match &script {
-        Some(command) => {
-            wrk::native::plan(command, flags.rate, args.insecure).map_err(Stop::bad_input)?
+    let (mut plan, script) = match doors::scripts(&args.what) {
+        Some(scripts) => {
+            let asked = asked(args, &flags, target.as_deref()).map_err(Stop::bad_input)?;
+            let (plan, script) = scripts.read(&asked).map_err(Stop::bad_input)?;
+            (plan, Some(script))
         }
-        None => load(args, &flags, target.as_deref())?,
+        None => (load(args, &flags, target.as_deref())?, None),
     };
     travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
     for text in &args.check {
@@ -193,30 +188,30 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     })
 }
 
-/// The command of a script of wrk's.
-fn script_command(
-    args: &args::Run,
+/// What the command line asks of a script.
+fn asked<'a>(
+    args: &'a args::Run,
     flags: &Flags,
-    target: Option<&str>,
-) -> Result<wrk::read::Command, String> {
+    target: Option<&'a str>,
+) -> Result<Asked<'a>, String> {
     let unfit = [(args.once, "--once"), (args.trace, "--trace")];
-    let mut command = wrk::native::command(&wrk::native::Flags {
-        script: Path::new(&args.what),
+    let headers = args.header.iter().map(|text| headers::read(text));
+    Ok(Asked {
+        what: &args.what,
         target,
         duration_ns: flags.duration_ns,
         workers: args.workers,
         connections: args.connections,
-        paced: flags.rate.is_some(),
+        rate: flags.rate,
         at_random: flags.arrivals == Some(Arrivals::Poisson),
+        insecure: args.insecure,
+        routed: !args.resolve.is_empty() || args.unix.is_some(),
         arguments: &args.arguments,
+        headers: headers.collect::<Result<_, _>>()?,
         unfit: unfit
             .into_iter()
             .find_map(|(given, flag)| given.then_some(flag)),
-    })?;
-    for text in &args.header {
-        command.headers.push(headers::read(text)?);
-    }
-    Ok(command)
+    })
 }
 
 /// Criteria that one iteration cannot decide are not judged by it: a percentile of one sample is none.
@@ -244,14 +239,9 @@ fn set_aside(plan: &mut Plan) {
 
 /// Flags that say two different things, of which one would have to be ignored.
 fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
-    if !args.arguments.is_empty() && !wrk::native::is_script(&args.what) {
+    if !args.arguments.is_empty() && doors::scripts(&args.what).is_none() {
         return Err(Stop::bad_input(
             "what stands behind -- is for scripts (.lua): a test file has variables",
-        ));
-    }
-    if wrk::native::is_script(&args.what) && !(args.resolve.is_empty() && args.unix.is_none()) {
-        return Err(Stop::bad_input(
-            "--resolve and --unix do not go with a script of wrk's, which looks up addresses itself (`wrk.lookup`)",
         ));
     }
     if args.what.contains("://") && args.target.is_some() {
@@ -418,21 +408,25 @@ fn tell_notes(plan: &Plan) {
 }
 
 /// The job, as the flags have it.
-fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHandle) -> Job {
-    let options = Options {
-        workers: test.map(wrk::Test::threads).or(args.workers),
+fn job(
+    mut wanted: Wanted,
+    args: &args::Run,
+    script: Option<&mut Box<dyn Scripted>>,
+    voice: &SharedVoice,
+) -> Result<Job, (String, u8)> {
+    let mut options = Options {
+        workers: args.workers,
         seed: wanted.seed,
         trace: args.trace,
         drain_ns: Some(wanted.drain_ns),
-        stop,
         memory: Some(wanted.memory),
-        driver: test.map(|test| test.driver(&wanted.plan, wanted.seed)),
-        doing: test.map(wrk::Test::doing),
-        hooks: wanted.hooks,
-        door: wanted.script.as_ref().map(wrk::accumulators),
+        hooks: wanted.hooks.take(),
         ..Options::default()
     };
-    Job {
+    if let Some(script) = script {
+        script.ready(&wanted.plan, &mut options, voice)?;
+    }
+    Ok(Job {
         hosts: Hosts::Native(args.allow_host.clone()),
         runs: args.runs.clone(),
         secrets: args.secret.clone(),
@@ -443,30 +437,24 @@ fn job(wanted: Wanted, args: &args::Run, test: Option<&wrk::Test>, stop: StopHan
         exports: wanted.exports,
         json: args.json.clone(),
         ..Job::new("run", wanted.plan, options)
-    }
+    })
 }
 
 /// Runs what was prepared, shows it, and says what to exit with.
 fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
-    let (stop, voice) = (StopHandle::default(), log::voice());
+    let voice = log::voice();
     let _lab = wanted.lab.take();
-    let test = wanted
-        .script
-        .as_ref()
-        .map(|command| wrk::Test::ready(command, wrk::Strictness::Native, &stop, &voice));
-    let test = match test.transpose() {
-        Ok(test) => test,
-        Err(trouble) => {
-            log::error(wrk::native::words(&trouble));
-            return wrk::native::code(&trouble);
+    let mut script = wanted.script.take();
+    let job = match job(wanted, args, script.as_mut(), &voice) {
+        Ok(job) => job,
+        Err((line, code)) => {
+            log::error(line);
+            return code;
         }
     };
-    let job = job(wanted, args, test.as_ref(), stop);
     let mut door = Native {
         shows: Shows::new(),
-        target: job.plan.target.clone(),
-        test,
-        trouble: None,
+        script,
     };
     match session::prepare(job, &voice) {
         Ok(ready) => {
@@ -482,11 +470,8 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
 /// The native door: progress meanwhile, the summary behind the run, Loadline's own codes.
 struct Native {
     shows: Shows,
-    target: String,
-    /// A script of wrk's.
-    test: Option<wrk::Test>,
-    /// What the script died of.
-    trouble: Option<Trouble>,
+    /// A script that makes its requests itself.
+    script: Option<Box<dyn Scripted>>,
 }
 
 impl Door for Native {
@@ -504,15 +489,8 @@ impl Door for Native {
 
     fn ended(&mut self, ended: &Ended) {
         self.shows.progress.end();
-        script::lua::flush_output();
-        let Some(test) = &self.test else { return };
-        self.trouble = test.failure();
-        let stuck = matches!(ended.error, Some(RunError::Stuck(_)));
-        if self.trouble.is_none() && !stuck {
-            let part = std::mem::take(&mut self.shows.part);
-            let report = WrkReport::from_part(part, ended.runtime_ns(), &self.target);
-            self.trouble = test.done(&report).err();
-            script::lua::flush_output();
+        if let Some(script) = &mut self.script {
+            script.ended(ended, std::mem::take(&mut self.shows.part));
         }
     }
 
@@ -525,8 +503,9 @@ impl Door for Native {
     }
 
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
-        if let Some(trouble) = &self.trouble {
-            log::error(wrk::native::words(trouble));
+        let trouble = self.script.as_ref().and_then(|script| script.trouble());
+        if let Some(trouble) = trouble {
+            log::error(trouble);
             return exit::COULD_NOT_RUN;
         }
         if let Some(error) = outcome.error {

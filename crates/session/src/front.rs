@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use engine::hook::Hooks;
+use engine::{Options, hook::Hooks};
 use formats::Reader;
-use plan::Plan;
+use measure::accumulator::Tally;
+use plan::{Plan, Rate};
 use record::Run;
 
-use crate::{exit, voice::SharedVoice};
+use crate::{Ended, exit, voice::SharedVoice};
 
 /// A front door, as whoever lists the front doors sees it.
 pub trait FrontDoor: Sync {
@@ -23,6 +24,10 @@ pub trait FrontDoor: Sync {
     fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         Ok(None)
     }
+    /// Test files of its that `loadline run` cannot have read, because only running them tells what they send.
+    fn scripts(&self) -> Option<&'static dyn Scripts> {
+        None
+    }
     /// Runs its command and answers the exit code; `called` is the name that it was called by.
     fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8;
     /// What a run behind it printed, from the run's record.
@@ -31,6 +36,64 @@ pub trait FrontDoor: Sync {
     fn remarks(&self) -> String {
         String::new()
     }
+}
+
+/// Test files that their door runs itself, behind Loadline's own flags, report and exit codes.
+pub trait Scripts: Sync {
+    /// Whether what is to be run is one of them.
+    fn runs(&self, what: &str) -> bool;
+    /// The plan of such a run, and its script, which has not begun.
+    ///
+    /// # Errors
+    /// One line of what is wrong with what was asked for.
+    fn read(&self, asked: &Asked<'_>) -> Result<(Plan, Box<dyn Scripted>), String>;
+}
+
+/// What Loadline's own flags ask of a script.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// The script.
+    pub what: &'a str,
+    /// The URL.
+    pub target: Option<&'a str>,
+    /// How long, in nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// Threads.
+    pub workers: Option<usize>,
+    /// Connections.
+    pub connections: Option<u32>,
+    /// The rate at which requests come, where they come at one.
+    pub rate: Option<Rate>,
+    /// They come at random moments.
+    pub at_random: bool,
+    /// Certificates are not checked.
+    pub insecure: bool,
+    /// Connections are to lead elsewhere than names say.
+    pub routed: bool,
+    /// For the script.
+    pub arguments: &'a [String],
+    /// For every request: names and values.
+    pub headers: Vec<(String, String)>,
+    /// A flag that asks for what a script cannot give.
+    pub unfit: Option<&'a str>,
+}
+
+/// A script on its way through a run.
+pub trait Scripted {
+    /// Makes it ready, and puts what it brings into the options of the run.
+    ///
+    /// # Errors
+    /// One line of what is wrong, and the code that the run ends with.
+    fn ready(
+        &mut self,
+        plan: &Plan,
+        options: &mut Options,
+        voice: &SharedVoice,
+    ) -> Result<(), (String, u8)>;
+    /// The load is over: what its door counted of it.
+    fn ended(&mut self, ended: &Ended, counted: Tally);
+    /// What it died of, if it did.
+    fn trouble(&self) -> Option<String>;
 }
 
 /// What a front door is called, and how its command line is read.

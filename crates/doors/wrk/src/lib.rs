@@ -8,7 +8,7 @@
 
 mod accumulator;
 mod figures;
-pub mod native;
+mod native;
 pub mod print;
 pub mod read;
 mod run;
@@ -45,6 +45,10 @@ impl FrontDoor for Wrk {
 
     fn reader(&self) -> &'static dyn Reader {
         &Scripts
+    }
+
+    fn scripts(&self) -> Option<&'static dyn session::Scripts> {
+        Some(&native::LuaFiles)
     }
 
     fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8 {

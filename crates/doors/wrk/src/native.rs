@@ -2,51 +2,97 @@
 
 use std::path::Path;
 
+use engine::{Options, RunError};
+use measure::accumulator::Tally;
 use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
-use script::lua::Trouble;
+use script::lua::{self, Trouble};
+use session::{Asked, Ended, Scripted, Scripts, SharedVoice, exit};
 
-use session::exit;
-
-use crate::read::{Command, Persona, parts};
-
-/// Whether a test file is a script of wrk's.
-pub fn is_script(what: &str) -> bool {
-    let suffix = Path::new(what).extension();
-    !what.contains("://") && suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("lua"))
-}
+use crate::{
+    print::WrkReport,
+    read::{Command, Persona, parts},
+    run::accumulators,
+    test::{Strictness, Test},
+};
 
 /// Connections of a run that says nothing of them: as many as wrk has.
 const CONNECTIONS: u32 = 10;
 
-/// What Loadline's own flags say of such a run.
+/// Scripts behind `loadline run`.
 #[derive(Debug)]
-pub struct Flags<'a> {
-    /// The script.
-    pub script: &'a Path,
-    /// The URL.
-    pub target: Option<&'a str>,
-    /// How long, in nanoseconds.
-    pub duration_ns: Option<u64>,
-    /// Threads.
-    pub workers: Option<usize>,
-    /// Connections.
-    pub connections: Option<u32>,
-    /// Requests come at a rate.
-    pub paced: bool,
-    /// They come at random moments.
-    pub at_random: bool,
-    /// For the script's `init`.
-    pub arguments: &'a [String],
-    /// A flag that asks for what a script cannot give.
-    pub unfit: Option<&'a str>,
+pub(crate) struct LuaFiles;
+
+impl Scripts for LuaFiles {
+    fn runs(&self, what: &str) -> bool {
+        let suffix = Path::new(what).extension();
+        !what.contains("://") && suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("lua"))
+    }
+
+    fn read(&self, asked: &Asked<'_>) -> Result<(Plan, Box<dyn Scripted>), String> {
+        let command = command(asked)?;
+        let plan = plan(&command, asked.rate, asked.insecure)?;
+        let lua = Lua {
+            target: plan.target.clone(),
+            command,
+            test: None,
+            trouble: None,
+        };
+        Ok((plan, Box::new(lua)))
+    }
 }
 
-/// The command that the flags come to, without headers.
-///
-/// # Errors
-/// One line of what is wrong with them.
-pub fn command(flags: &Flags<'_>) -> Result<Command, String> {
-    let script = flags.script.to_owned();
+/// A script on its way through a run.
+struct Lua {
+    command: Command,
+    target: String,
+    /// Once it is ready.
+    test: Option<Test>,
+    /// What it died of.
+    trouble: Option<Trouble>,
+}
+
+impl Scripted for Lua {
+    fn ready(
+        &mut self,
+        plan: &Plan,
+        options: &mut Options,
+        voice: &SharedVoice,
+    ) -> Result<(), (String, u8)> {
+        let test = Test::ready(&self.command, Strictness::Native, &options.stop, voice)
+            .map_err(|trouble| (words(&trouble), code(&trouble)))?;
+        options.workers = Some(test.threads());
+        options.driver = Some(test.driver(plan, options.seed));
+        options.doing = Some(test.doing());
+        options.door = Some(accumulators(&self.command));
+        self.test = Some(test);
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: &Ended, counted: Tally) {
+        lua::flush_output();
+        let Some(test) = &self.test else { return };
+        self.trouble = test.failure();
+        let stuck = matches!(ended.error, Some(RunError::Stuck(_)));
+        if self.trouble.is_none() && !stuck {
+            let report = WrkReport::from_part(counted, ended.runtime_ns(), &self.target);
+            self.trouble = test.done(&report).err();
+            lua::flush_output();
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.trouble.as_ref().map(words)
+    }
+}
+
+/// The command that the flags come to.
+fn command(flags: &Asked<'_>) -> Result<Command, String> {
+    if flags.routed {
+        return Err(
+            "--resolve and --unix do not go with a script of wrk's, which looks up addresses itself (`wrk.lookup`)".to_owned(),
+        );
+    }
+    let script = Path::new(flags.what).to_owned();
     std::fs::File::open(&script).map_err(|why| format!("{}: {why}", script.display()))?;
     let Some(url) = flags.target else {
         return Err(format!(
@@ -74,7 +120,7 @@ pub fn command(flags: &Flags<'_>) -> Result<Command, String> {
     let mut arguments = vec![url.to_owned()];
     arguments.extend_from_slice(flags.arguments);
     Ok(Command {
-        persona: if flags.paced {
+        persona: if flags.rate.is_some() {
             Persona::Wrk2
         } else {
             Persona::Wrk
@@ -85,23 +131,20 @@ pub fn command(flags: &Flags<'_>) -> Result<Command, String> {
         connections,
         duration_ns: flags.duration_ns.unwrap_or(10 * SECOND),
         script: Some(script),
-        headers: Vec::new(),
+        headers: flags.headers.clone(),
         latency: true,
         uncorrected: false,
         batch_latency: false,
         timeout_ns: 10 * SECOND,
-        rate: flags.paced.then_some(1),
+        rate: flags.rate.map(|_| 1),
         at_random: flags.at_random,
         json: None,
         arguments,
     })
 }
 
-/// The plan of that command.
-///
-/// # Errors
-/// When there are not enough descriptors.
-pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
+/// The plan of that command; none where there are not enough descriptors.
+fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
     let mut plan = command.plan();
     if let Some(rate) = rate {
         let mut phase = Phase::new(command.duration_ns, Shape::Rate(rate));
@@ -120,7 +163,7 @@ pub fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Pla
 }
 
 /// What kept a script from running, in our own words.
-pub fn words(trouble: &Trouble) -> String {
+fn words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Script(message) => format!("the script failed: {message}"),
         Trouble::Load(message) => format!("the script does not load: {message}"),
@@ -132,7 +175,7 @@ pub fn words(trouble: &Trouble) -> String {
 }
 
 /// And the code for it.
-pub fn code(trouble: &Trouble) -> u8 {
+fn code(trouble: &Trouble) -> u8 {
     match trouble {
         Trouble::Script(_) | Trouble::Load(_) | Trouble::Request(_) => exit::BAD_INPUT,
         Trouble::Place(_) | Trouble::Memory => exit::COULD_NOT_RUN,
