@@ -14,6 +14,11 @@ pub(crate) fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// Seconds since 1970, for what expires.
+pub(crate) fn wall_s() -> f64 {
+    jiff::Timestamp::now().as_duration().as_secs_f64()
+}
+
 /// The present date and time in UTC as FHIR writes an instant: `2026-01-31T12:00:00.000Z`.
 pub(crate) fn instant_utc() -> String {
     format!("{:.3}", jiff::Timestamp::now())

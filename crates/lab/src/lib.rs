@@ -11,15 +11,20 @@ mod clock;
 mod error;
 mod fhir;
 mod guard;
+mod jwt;
+mod latency;
 mod listen;
 mod log;
 mod observe;
 mod options;
+mod pepeunit;
 mod random;
 mod server;
+mod shortener;
 mod stats;
 mod stop;
 mod sum;
+mod timer;
 mod truth;
 
 use std::io::Write;
@@ -41,17 +46,47 @@ struct Entry {
     /// Names of the `option=value` pairs that this lab takes.
     extra: &'static [&'static str],
     kind: Kind,
+    /// What `--print-token` prints.
+    token: fn(&Options) -> String,
+}
+
+/// The token itself, for labs that want nothing else, or none.
+fn plain_token(options: &Options) -> String {
+    options.token.clone()
 }
 
 /// What a lab stands on.
 enum Kind {
     /// axum: builds the lab's routes, opens what it needs; the rest is shared.
-    Routes(fn(&Options) -> Result<Router, LabError>),
+    Routes(fn(&Options) -> Result<Routes, LabError>),
     /// A loop of its own, because its timing matters: opens what it needs and takes its port.
     OwnLoop(fn(&Options) -> Result<Bound, LabError>),
 }
 
-const LABS: &[Entry] = &[sum::LAB, fhir::LAB, truth::LAB];
+/// A lab's routes, and what it counts for itself beside requests and answers: a name and a document, for `/__lab/stats`.
+struct Routes {
+    router: Router,
+    stats: Option<OwnStats>,
+}
+
+type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
+
+impl From<Router> for Routes {
+    fn from(router: Router) -> Self {
+        Self {
+            router,
+            stats: None,
+        }
+    }
+}
+
+const LABS: &[Entry] = &[
+    sum::LAB,
+    fhir::LAB,
+    shortener::LAB,
+    pepeunit::LAB,
+    truth::LAB,
+];
 
 const NAMES: [(&str, &str); LABS.len()] = {
     let mut names = [("", ""); LABS.len()];
@@ -78,8 +113,8 @@ pub fn names() -> &'static [(&'static str, &'static str)] {
 /// Whatever keeps the lab from starting, and a log that could not be written to its end.
 pub fn run(name: &str, options: Options, mut out: impl Write) -> Result<(), LabError> {
     if options.print_token {
-        find(name, &options)?;
-        writeln!(out, "{}", options.token).map_err(LabError::Output)?;
+        let token = (find(name, &options)?.token)(&options);
+        writeln!(out, "{token}").map_err(LabError::Output)?;
         return out.flush().map_err(LabError::Output);
     }
     listen::raise_descriptor_limit();

@@ -20,7 +20,7 @@ use axum::{Json, Router};
 
 use crate::log::{LogLine, RequestLog};
 use crate::stats::Stats;
-use crate::{LabError, body, clock};
+use crate::{LabError, Routes, body, clock};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -69,13 +69,19 @@ impl Tally {
 }
 
 /// Puts the tally around a lab's routes, and adds the route that shows it.
-pub(crate) fn attach(routes: Router, tally: &Arc<Tally>) -> Router {
+pub(crate) fn attach(routes: Routes, tally: &Arc<Tally>) -> Router {
     let shown = Arc::clone(tally);
+    let own = routes.stats.map(Arc::new);
+    let told = move || {
+        let mut stats = shown.books().stats.to_json();
+        if let Some((name, document)) = own.as_ref().map(|own| own()) {
+            stats[name] = document;
+        }
+        Json(stats)
+    };
     routes
-        .route(
-            "/__lab/stats",
-            get(async move || Json(shown.books().stats.to_json())),
-        )
+        .router
+        .route("/__lab/stats", get(async move || told()))
         .layer(middleware::from_fn_with_state(Arc::clone(tally), observe))
 }
 

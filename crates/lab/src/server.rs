@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::log::RequestLog;
 use crate::observe::{self, Tally};
-use crate::{Bound, LabError, Options, listen};
+use crate::{Bound, LabError, Options, Routes, listen};
 
 /// How often the log is flushed; the promise is "at least once a second".
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Opens what the lab needs and takes its port.
 pub(crate) fn bind(
     options: &Options,
-    routes: fn(&Options) -> Result<Router, LabError>,
+    routes: fn(&Options) -> Result<Routes, LabError>,
 ) -> Result<Bound, LabError> {
     let log = options.log.as_deref().map(RequestLog::create).transpose()?;
     let tally = Arc::new(Tally::new(log));

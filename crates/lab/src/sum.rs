@@ -12,22 +12,23 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Number, Value, json};
 
-use crate::{Entry, Kind, LabError, Options, guard};
+use crate::{Entry, Kind, LabError, Options, Routes, guard, plain_token};
 
 pub(crate) const LAB: Entry = Entry {
     name: "sum",
     help: "adds two numbers: POST or GET /api/sum (no token)",
     extra: guard::OPTIONS,
     kind: Kind::Routes(routes),
+    token: plain_token,
 };
 
-fn routes(options: &Options) -> Result<Router, LabError> {
+fn routes(options: &Options) -> Result<Routes, LabError> {
     let routes = Router::new()
         .route("/", get(async || "This is the lab `sum`. Try GET /api/sum?a=1&b=2, or POST {\"a\":1,\"b\":2} there.\n"))
         .route("/api/sum", get(sum_of_query).post(sum_of_body))
         .fallback(async || problem(StatusCode::NOT_FOUND, "there is nothing here; try /api/sum"))
         .method_not_allowed_fallback(async || problem(StatusCode::METHOD_NOT_ALLOWED, "use GET or POST"));
-    guard::attach(routes, LAB.name, options)
+    guard::attach(routes, LAB.name, options).map(Routes::from)
 }
 
 /// A missing number counts as 0, so that a plain GET without a query is a valid request too.

@@ -21,7 +21,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
 
-use crate::{Entry, Kind, LabError, Options};
+use crate::{Entry, Kind, LabError, Options, Routes, plain_token};
 use answer::{Bundle, Refusal};
 use ids::Ids;
 use patient::Patient;
@@ -32,6 +32,7 @@ pub(crate) const LAB: Entry = Entry {
     help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them",
     extra: &["store"],
     kind: Kind::Routes(routes),
+    token: plain_token,
 };
 
 const BASE: &str = "/fhir/R4";
@@ -64,7 +65,7 @@ type Body = Result<Bytes, BytesRejection>;
 type Id = Result<Path<String>, PathRejection>;
 type SearchQuery = Result<Query<Vec<(String, String)>>, QueryRejection>;
 
-fn routes(options: &Options) -> Result<Router, LabError> {
+fn routes(options: &Options) -> Result<Routes, LabError> {
     let store = Store::open(options.extra("store")).map_err(|error| LabError::CannotOpenStore {
         store: options.extra("store").unwrap_or("in memory").to_owned(),
         reason: error.to_string(),
@@ -97,7 +98,8 @@ fn routes(options: &Options) -> Result<Router, LabError> {
             )
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&fhir), authorize))
-        .with_state(fhir))
+        .with_state(fhir)
+        .into())
 }
 
 /// Everything below the base needs the token, also what does not exist: an unknown client learns nothing.

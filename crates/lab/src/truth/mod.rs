@@ -26,7 +26,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::log::RequestLog;
 use crate::random::seed_or_fresh;
-use crate::{Bound, Entry, Kind, LabError, Options, listen};
+use crate::{Bound, Entry, Kind, LabError, Options, listen, plain_token};
 use books::Books;
 use journal::Journal;
 use serve::Serve;
@@ -39,6 +39,7 @@ pub(crate) const LAB: Entry = Entry {
     help: "reference server: answers any path after a known time, logs arrival and release; mode=constant|table|exponential|stall|slow|never|reset|error",
     extra: settings::OPTIONS,
     kind: Kind::OwnLoop(bind),
+    token: plain_token,
 };
 
 fn bind(options: &Options) -> Result<Bound, LabError> {

@@ -6,6 +6,8 @@ mod client;
 mod command;
 mod contract;
 mod fhir;
+mod pepeunit;
+mod shortener;
 mod sum;
 mod truth;
 
