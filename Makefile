@@ -37,7 +37,6 @@ demo: build
 test: build $(VENV)/tests-ready
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	cargo test --workspace --locked
 	cd web && npm run check && npm run test
 	$(VENV)/bin/ruff check tests bench
@@ -45,9 +44,23 @@ test: build $(VENV)/tests-ready
 	$(PY) -m pytest tests -q -m 'not long and not alone' -n 3
 	$(PY) -m pytest tests -q -m 'alone and not long'
 
+# What counts, builds or fuzzes runs side by side; behind it, alone, what hangs on a clock.
 test-long: build $(VENV)/tests-ready
-	$(PY) -m pytest tests -q -m long
+	$(MAKE) -j2 long-counts long-fuzz
+	$(PY) -m pytest tests -q -m 'long and alone'
+
+long-counts:
+	$(PY) -m pytest tests -q -m 'long and not alone' -n 2 --dist loadfile
+
+long-fuzz: mutants
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	./fuzz/run 60
+
+# A binary with the known sins in it. What lies where the product lies is the product again behind that.
+mutants:
+	cargo build --release --locked -q -p loadline --features mutants
+	install -D -m 755 target/release/loadline target/mutants/loadline
+	cargo build --release --locked -q -p loadline
 
 # Debian splits venv from Python; as root we may fetch what is missing.
 $(VENV)/ready:
@@ -88,4 +101,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build web demo test test-long bench bench-wrk bench-tls bench-artillery bench-report clean
+.PHONY: help build web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-report clean

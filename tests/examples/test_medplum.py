@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from excuses import exits
 
-pytestmark = pytest.mark.alone
-
 EXAMPLE = Path(__file__).parent.parent.parent / "examples/medplum"
 TOKEN = "a-token-that-must-not-be-seen"
 ENV = {"FHIR_TOKEN": TOKEN}
@@ -28,6 +26,7 @@ def no_token_anywhere(loadline, *outputs: str) -> None:
     assert not any(TOKEN in output for output in outputs)
 
 
+@pytest.mark.alone
 def test_the_demo(loadline):
     run = loadline("demo", timeout=60)
     assert exits(run, 0), run.stdout + run.stderr
@@ -37,6 +36,7 @@ def test_the_demo(loadline):
     assert (loadline.folder / ".loadline/runs/last/manifest.json").exists()
 
 
+@pytest.mark.alone
 def test_the_round_of_a_patient(loadline, start_lab):
     lab = start_lab("fhir", "--token", TOKEN)
     run = loadline("run", EXAMPLE / "fhir.yml", "--target", lab.url, "--rate", "10/s", "--duration", "2s", env=ENV)
@@ -46,6 +46,7 @@ def test_the_round_of_a_patient(loadline, start_lab):
     no_token_anywhere(loadline, run.stdout, run.stderr)
 
 
+@pytest.mark.alone
 def test_without_the_token_every_request_is_refused(loadline, start_lab):
     lab = start_lab("fhir", "--token", TOKEN)
     script = EXAMPLE / "fhir.yml"
