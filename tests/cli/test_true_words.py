@@ -29,12 +29,30 @@ def test_one_iteration_decides_what_one_iteration_can(loadline, start_lab):
         assert text in note
 
 
-def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline):
-    run = loadline("run", "http://127.0.0.1:1", "--check", "server.cpu < 80%")
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--check", "server.cpu < 80%"),
+        ("--once", "--check", "server.cpu < 80%"),
+        ("--stop", "server.cpu < 80% for 2s: stop fail"),
+    ],
+)
+def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline, flags):
+    run = loadline("run", "http://127.0.0.1:1", *flags)
     assert run.returncode == 2
     assert "server.cpu < 80%" in run.stderr
     assert "can never be judged" in run.stderr
     assert "server.host.cpu" in run.stderr, "what there is"
+
+
+def test_names_that_have_no_row_of_their_own_are_told_of(loadline, start_lab):
+    steps = "".join(f"  - get: {{ url: /api/sum?a=1&b=2, name: step {n} }}\n" for n in range(200))
+    plan = loadline.write("p.yml", f"loadline: 1\ntarget: {start_lab('sum').url}\nsteps:\n{steps}")
+    run = loadline("run", plan, "--once")
+    assert exits(run, 0), run.stderr
+    told = "more than 198 names came up: those beyond the first 198 are counted as (other)"
+    assert loadline.summary()["notes"].count(told) == 1
+    assert " ".join(told.split()) in " ".join(run.stdout.split())
 
 
 @pytest.mark.alone

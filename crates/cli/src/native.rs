@@ -228,13 +228,15 @@ fn set_aside(plan: &mut Plan) {
         .partition::<Vec<_>, _>(decides);
     plan.criteria = judged;
     if !aside.is_empty() {
-        let texts: Vec<String> = aside.into_iter().map(|criterion| criterion.text).collect();
+        let texts = aside.iter().map(|criterion| criterion.text.clone());
+        let texts: Vec<String> = texts.collect();
         let text = format!(
             "one iteration (--once) does not decide, so it is not judged: {}",
             texts.join(", ")
         );
         plan.notes.push(plan::Note { at: None, text });
     }
+    plan.set_aside = aside;
 }
 
 /// Flags that say two different things, of which one would have to be ignored.

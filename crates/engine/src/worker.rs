@@ -15,7 +15,7 @@ use measure::{
     LabelId, Recorder, Sample,
     accumulator::KeptReason,
     interval::Snapshot,
-    label::{Group, MAX_LABELS, OTHER, Registry, Seen},
+    label::{self, Group, OTHER, Registry, Seen},
     sample::Intended,
     under_way::UnderWay,
 };
@@ -199,9 +199,7 @@ impl Worker {
         if is_new {
             self.recorder.borrow_mut().has_label(id);
             if id == OTHER {
-                self.remark(format!(
-                    "more than {MAX_LABELS} names came up: the rest are counted as (other)"
-                ));
+                self.remark(label::too_many());
             }
         }
         id

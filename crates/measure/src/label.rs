@@ -134,11 +134,20 @@ impl Labels {
         &self.list
     }
 
-    /// Whether names had to be thrown together under (other).
+    /// What is to be said where names had to be thrown together under (other).
     #[must_use]
-    pub fn overflowed(&self) -> bool {
-        self.overflowed
+    pub fn remark(&self) -> Option<String> {
+        self.overflowed.then(too_many)
     }
+}
+
+/// What is said where names are thrown together: how many have rows of their own.
+#[must_use]
+pub fn too_many() -> String {
+    let own = MAX_LABELS - 2;
+    format!(
+        "more than {own} names came up: those beyond the first {own} are counted as {OTHER_NAME}"
+    )
 }
 
 /// The labels of a run while it goes on: names come up, and whoever brings one up first gives it its number for all workers. Asked
@@ -275,7 +284,8 @@ mod tests {
             labels.id(Group::Request, "GET", &format!("/{i}"));
         }
         assert_eq!(labels.all().len(), MAX_LABELS);
-        assert!(labels.overflowed());
+        let remark = labels.remark().unwrap();
+        assert!(remark.contains("beyond the first 198"), "{remark}");
         assert_eq!(labels.id(Group::Request, "GET", "/299"), OTHER);
         // Times that stand aside do not become requests.
         let aside = labels.id(Group::Custom, "", "a time");

@@ -72,6 +72,9 @@ pub struct Plan {
     pub rules: Rules,
     /// Judged once, at the end.
     pub criteria: Vec<Criterion>,
+    /// Criteria that this run does not judge: what no run could judge is refused all the same.
+    #[serde(skip)]
+    pub set_aside: Vec<Criterion>,
     /// Watched during the run.
     pub stop: Vec<StopRule>,
     /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
@@ -134,6 +137,7 @@ impl Plan {
             http: Http::default(),
             rules: Rules::default(),
             criteria: Vec::new(),
+            set_aside: Vec::new(),
             stop: Vec::new(),
             door_settings: serde_json::Value::Null,
             notes: Vec::new(),

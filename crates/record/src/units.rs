@@ -120,6 +120,40 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
+/// A figure in whatever unit its source has: three significant digits, more only where there are more before the point.
+#[must_use]
+pub fn figure(value: f64, unit: &str) -> String {
+    match unit {
+        "B" | "B/s" if value >= 1000.0 => {
+            let per = unit.trim_start_matches('B');
+            format!("{}{per}", bytes(value.round() as u64))
+        }
+        _ => format!("{} {unit}", significant(value))
+            .trim_end()
+            .to_owned(),
+    }
+}
+
+fn significant(value: f64) -> String {
+    if value.abs() < 0.001 {
+        // Too small for three digits behind the point, and no reason to call it nothing.
+        return format!("{value}");
+    }
+    if value.abs() < 999.5 {
+        return decimal(
+            three_digits(value.abs())
+                .parse::<f64>()
+                .map_or(value, |v| v.copysign(value)),
+        );
+    }
+    let whole = count(value.abs().round() as u64);
+    if value < 0.0 {
+        format!("-{whole}")
+    } else {
+        whole
+    }
+}
+
 fn three_digits(value: f64) -> String {
     // Decide by the rounded value: 9.996 is 10.0, not 10.00.
     if value < 9.995 {
@@ -134,6 +168,23 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_in_the_unit_of_their_source() {
+        for (value, unit, shown) in [
+            (78_799.301, "B/s", "78.8 kB/s"),
+            (812.4, "B/s", "812 B/s"),
+            (2_500_000.0, "B", "2.50 MB"),
+            (55.0, "%", "55 %"),
+            (12.345, "%", "12.3 %"),
+            (0.25, "", "0.25"),
+            (0.0, "%", "0 %"),
+            (-3.456, "", "-3.46"),
+            (12_345.6, "/s", "12,346 /s"),
+        ] {
+            assert_eq!(figure(value, unit), shown);
+        }
+    }
 
     #[test]
     fn times_have_three_digits() {

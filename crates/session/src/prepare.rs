@@ -167,8 +167,9 @@ pub(crate) fn prepare_as(
         prepared.labels().all(),
         sampling::declared(&job.samplers),
     );
-    if !undecidable.is_empty() {
-        let problems = undecidable.into_iter().map(Problem::anywhere).collect();
+    let mut problems: Vec<Problem> = undecidable.into_iter().map(Problem::anywhere).collect();
+    problems.extend(never_measured(&job));
+    if !problems.is_empty() {
         return Err(Refused::bad_input(problems));
     }
     let live = Bound::of(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
@@ -202,11 +203,24 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
         processes,
     };
     let mut manifest = Manifest::new(&job.plan, started);
+    // Names that come up later are told of by who brings them up.
+    manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
         let note = "certificates were not checked (-k): whoever answered need not be who was asked";
         manifest.notes.push(note.to_owned());
     }
     manifest
+}
+
+/// What is not judged in this run, and could not be in any other.
+fn never_measured(job: &Job) -> Vec<Problem> {
+    let server = sampling::declared(&job.samplers);
+    let rules = job.plan.stop.iter().map(|rule| &rule.when);
+    rules
+        .chain(&job.plan.set_aside)
+        .filter_map(|criterion| analysis::verdict::never_measured(criterion, &server))
+        .map(Problem::anywhere)
+        .collect()
 }
 
 /// Another one for each run.

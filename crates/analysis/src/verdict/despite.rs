@@ -12,6 +12,7 @@ use measure::{
 use plan::{
     Criterion,
     criteria::{Metric, Op, Stat},
+    units::SECOND,
 };
 
 use super::{
@@ -20,7 +21,10 @@ use super::{
     measured::{Scope, kind_of},
 };
 use crate::figures::{Arrivals, Sampled};
-use record::Run;
+use record::{Model, Run};
+
+/// What is measured beside the load is measured about once in so long.
+const LOOK_NS: u64 = SECOND;
 
 /// What the generator did wrong in the phases that a criterion is of.
 struct Harm {
@@ -117,8 +121,18 @@ pub(super) fn stands(
             Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
         }
         Metric::Unsent | Metric::LatenessP99 => None,
-        Metric::InFlight | Metric::Server(..) => Some(false),
+        Metric::Server(..) => Some(came_as_planned(run, arrivals)),
+        Metric::InFlight => Some(false),
     }
+}
+
+/// Whether the load that the generator was to send came to the server within the width of a look: then whatever was measured there is as it
+/// would have been.
+fn came_as_planned(run: &Run, arrivals: &Arrivals) -> bool {
+    let all = run.totals.label(label::ALL);
+    let is_open = run.manifest.load.model == Model::Open;
+    let sent = arrivals.unsent == Some(0) && own_faults(&all.slot.counters, false) == 0;
+    is_open && sent && worst_ns(run) < LOOK_NS
 }
 
 /// Whether a time is below a limit even if all that was touched, and all that was never sent, had been slow.

@@ -22,6 +22,7 @@ use crate::figures::{Arrivals, Requests};
 use bound::Measured;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
+pub use server::never_measured;
 pub use timeline::Timeline;
 
 /// How a criterion came out.

@@ -2,12 +2,12 @@
 
 use plan::{
     Criterion,
-    criteria::{Stat, fits},
+    criteria::{Metric, Stat, fits},
     units::{Quantity, SECOND},
 };
 use record::{
     Run,
-    server::{Series, Sort},
+    server::{Series, Server, Sort},
     units,
 };
 
@@ -25,7 +25,7 @@ pub(super) fn of(
     criterion: &Criterion,
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
-    let series = series_of(run, name, criterion)?;
+    let series = series_of(&run.server.series, name, criterion)?;
     let scale = scale(series, criterion)?;
     let spans = spans(run, criterion, elapsed_ns)?;
     let (mut sum, mut known_ns, mut asked_ns) = (0.0, 0, 0);
@@ -50,9 +50,7 @@ pub(super) fn of(
     Ok(Measured {
         value: Some(value * scale),
         bound: bound(criterion),
-        text: format!("{} {}", units::decimal(value), series.unit())
-            .trim_end()
-            .to_owned(),
+        text: units::figure(value, &series.unit()),
         certain: !few,
         reason: few.then(|| {
             format!(
@@ -66,7 +64,8 @@ pub(super) fn of(
 
 /// Why nothing can come of a criterion on what will be measured.
 pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> Option<String> {
-    let fitting = series_of(run, name, criterion).and_then(|series| scale(series, criterion));
+    let fitting =
+        series_of(&run.server.series, name, criterion).and_then(|series| scale(series, criterion));
     let why = fitting.and_then(|_| spans(run, criterion, u64::MAX).map(drop));
     why.err()
 }
@@ -77,30 +76,58 @@ pub(crate) fn bound_of<'a>(
     name: &str,
     criterion: &Criterion,
 ) -> Option<(&'a Series, f64)> {
-    let series = series_of(run, name, criterion).ok()?;
+    let series = series_of(&run.server.series, name, criterion).ok()?;
     let scale = scale(series, criterion).ok()?;
     Some((series, bound(criterion) / scale))
 }
 
 /// The one series that a criterion is of.
-fn series_of<'a>(run: &'a Run, name: &str, criterion: &Criterion) -> Result<&'a Series, String> {
-    let named = |series: &&Series| {
+fn series_of<'a>(
+    all: &'a [Series],
+    name: &str,
+    criterion: &Criterion,
+) -> Result<&'a Series, String> {
+    let wanted = criterion.of.as_deref();
+    let is_wanted = |series: &&Series| {
         let own = series.of.instance.as_deref();
-        let wanted = criterion.of.as_deref();
-        series.name() == name && wanted.is_none_or(|of| own.is_some_and(|own| fits(of, own)))
+        wanted.is_none_or(|of| own.is_some_and(|own| fits(of, own)))
     };
-    let found: Vec<&Series> = run.server.series.iter().filter(named).collect();
+    let named: Vec<&Series> = all.iter().filter(|series| series.name() == name).collect();
+    let found: Vec<&Series> = named.iter().copied().filter(is_wanted).collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(format!(
-            "there is no server.{name}{}",
-            those(run.server.series.iter())
-        )),
+        [] if !named.is_empty() => Err(no_instance(name, wanted.unwrap_or_default(), &named)),
+        [] => Err(format!("there is no server.{name}{}", those(all.iter()))),
         several => Err(format!(
             "server.{name} is several, name one with `of \"…\"`{}",
             those(several.iter().copied())
         )),
     }
+}
+
+/// That there is no such one of what is measured, and which there are.
+fn no_instance(name: &str, wanted: &str, named: &[&Series]) -> String {
+    let own = named
+        .iter()
+        .filter_map(|series| series.of.instance.as_deref());
+    let own: Vec<String> = own.map(|own| format!("\"{own}\"")).take(NAMES).collect();
+    let are = if own.is_empty() {
+        "it is one, leave `of` out".to_owned()
+    } else {
+        format!("there are {}", own.join(", "))
+    };
+    format!("server.{name} has no \"{wanted}\" ({are})")
+}
+
+/// Why a criterion, or a stop rule, on what is measured beside the load could never be judged, whatever the load; none of others.
+#[must_use]
+pub fn never_measured(criterion: &Criterion, server: &Server) -> Option<String> {
+    let Metric::Server(name, _) = &criterion.metric else {
+        return None;
+    };
+    let series = series_of(&server.series, name, criterion);
+    let why = series.and_then(|series| scale(series, criterion)).err()?;
+    Some(format!("`{}` can never be judged: {why}", criterion.text))
 }
 
 fn those<'a>(all: impl Iterator<Item = &'a Series>) -> String {

@@ -156,6 +156,14 @@ impl OneAnswer<'_> {
         }
     }
 
+    fn moved(&mut self, now_ns: u64) {
+        let limits = &mut self.exchange.limits;
+        if limits.are_moving() {
+            limits.moved(now_ns);
+            limits.arm(self.worker, self.limit);
+        }
+    }
+
     fn holds(&self, reply: &mut Reply) -> Result<(), Fault> {
         if self.exchange.kept.hold(reply.body.capacity() as u64) {
             return Ok(());
@@ -205,14 +213,17 @@ impl Watch for OneAnswer<'_> {
         moments.bytes_in += bytes as u64;
     }
 
+    fn unseen(&mut self, bytes: usize, clock: &Clock) {
+        self.exchange.moments.bytes_in += bytes as u64;
+        if self.exchange.limits.are_moving() {
+            self.moved(clock.now());
+        }
+    }
+
     fn grew(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         self.holds(reply)?;
         self.head(reply, now_ns);
-        let limits = &mut self.exchange.limits;
-        if limits.are_moving() {
-            limits.moved(now_ns);
-            limits.arm(self.worker, self.limit);
-        }
+        self.moved(now_ns);
         Ok(())
     }
 

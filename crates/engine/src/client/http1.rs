@@ -183,12 +183,11 @@ impl Http1 {
         if n == 0 {
             return Err(Fault::ClosedEarly);
         }
-        let now = io.clock.now();
-        watch.came(now, n);
+        watch.unseen(n, io.clock);
         if !self.replies.discarded(n as u64) {
-            watch.grew(&mut self.replies.reply, now)?;
             return Ok(None);
         }
+        let now = io.clock.now();
         if watch.answered(&mut self.replies.reply, now)? {
             self.stream.drained();
             return Ok(Some(now));

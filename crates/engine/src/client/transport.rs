@@ -70,6 +70,8 @@ pub trait Watch {
     }
     /// So many bytes were read.
     fn came(&mut self, now_ns: u64, bytes: usize);
+    /// So many bytes of a body were thrown away, behind a head that has been told of.
+    fn unseen(&mut self, bytes: usize, clock: &Clock);
     /// An answer has grown and is not complete.
     ///
     /// # Errors

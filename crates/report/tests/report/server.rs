@@ -88,7 +88,7 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
             (Pass, Some("55 %")),
             (Fail, Some("90 %")),
             (Pass, Some("20 %")),
-            (Pass, Some("1000 B/s")),
+            (Pass, Some("1.00 kB/s")),
             (Inconclusive, None)
         ]
     );
@@ -119,6 +119,14 @@ fn what_cannot_be_judged_is_known_before() {
         (
             "server.cpu < 80%",
             Some("there is no server.cpu (there are server.host.cpu, "),
+        ),
+        (
+            "server.host.cpu of \"0\" < 80%",
+            Some("server.host.cpu has no \"0\" (it is one, leave `of` out)"),
+        ),
+        (
+            "server.host.network-in of \"eth9\" < 10/s",
+            Some("server.host.network-in has no \"eth9\" (there are \"lo\", \"others\")"),
         ),
         (
             "server.host.network-in < 10/s",

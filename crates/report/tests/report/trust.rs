@@ -4,7 +4,11 @@
 use analysis::verdict::{Judgement, Measurement};
 use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
 use plan::{Load, Plan};
-use record::{Frame, HostSample, Manifest, Run, State, Writer, redact::Redactor};
+use record::{
+    Frame, HostSample, Manifest, Run, State, Writer,
+    redact::Redactor,
+    server::{Descriptor, Look, Reading},
+};
 
 use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
 
@@ -50,6 +54,18 @@ impl Told {
     fn run(&self, plan: &Plan, host: &HostSample) -> Run {
         let manifest = Manifest::new(plan, started());
         let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
+        for second in 0..=self.seconds {
+            let cpu = Reading {
+                of: Descriptor::gauge("cpu", "%"),
+                value: 50.0,
+            };
+            let look = Look {
+                at_ns: second * SECOND,
+                source: "host".into(),
+                readings: Ok(vec![cpu]),
+            };
+            assert!(writer.server(&[look]).is_none());
+        }
         for interval in self.intervals() {
             assert!(writer.interval(&interval, host).is_none());
         }
@@ -155,6 +171,7 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
         "errors < 1%",
         "rate > 100/s",
         "max < 28ms",
+        "server.host.cpu < 80%",
     ];
     let summary = analysis::summarise(&late.run(&plan(&criteria), &HostSample::default()));
     let measurement = summary.measurement.unwrap();
@@ -175,10 +192,26 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
             (Pass, Some(true)),
             (Pass, Some(true)),
             (Pass, Some(false)),
+            // A look a second cannot tell the difference.
+            (Pass, Some(true)),
         ],
         "{:?}",
         summary.criteria
     );
+    let later = Told {
+        late_ns: |k| {
+            if k.is_multiple_of(6) {
+                2 * SECOND
+            } else {
+                20 * US
+            }
+        },
+        ..late
+    };
+    let summary_of_later =
+        analysis::summarise(&later.run(&plan(&criteria), &HostSample::default()));
+    let server = &summary_of_later.criteria[7];
+    assert_eq!((server.judgement, server.stands), (Pass, Some(false)));
     // The stamp stays.
     assert_eq!(summary.exit_code, 4);
     let told: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();

@@ -12,6 +12,7 @@ use crate::{
         pool::Conn,
         transport::{Lost, Next, Stage, Transport, Watch},
     },
+    clock::Clock,
     deadlines::{Cut, Limit},
 };
 use codec::reply::{Keep, Reply};
@@ -278,6 +279,11 @@ impl Watch for Answers<'_> {
     fn came(&mut self, now_ns: u64, _: usize) {
         self.heard = true;
         self.moments.first_read.get_or_insert(now_ns);
+    }
+
+    #[inline]
+    fn unseen(&mut self, _: usize, _: &Clock) {
+        self.heard = true;
     }
 
     #[inline]
