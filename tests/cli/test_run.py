@@ -3,6 +3,8 @@
 import json
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 import peers
 import pytest
@@ -249,3 +251,19 @@ def test_the_ledger_of_a_fast_run_adds_up_when_it_is_interrupted(loadline, start
     assert arrivals["until_stop"]
     assert arrivals["planned"] >= arrivals["started"] > 1000
     assert "does not add up" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_stopped_stops_its_test_and_leaves_nothing(loadline, number):
+    demo = loadline.start("demo")
+    folder = Path(tempfile.gettempdir()) / f"loadline-{demo.pid}"
+    counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
+    until(lambda: counters.exists() and counters.stat().st_size > 0, "the first interval")
+    demo.send_signal(number)
+    out, err = demo.communicate(timeout=30)
+    assert demo.returncode == 128 + number, err
+    assert "ended early by" in out
+    assert not folder.exists()
+    manifest = json.loads((counters.parent / "manifest.json").read_text())
+    assert manifest["state"] == "interrupted"
+    assert not Path(f"/proc/{manifest['pid']}").exists()

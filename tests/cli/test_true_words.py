@@ -45,9 +45,19 @@ def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline, fl
     assert "server.host.cpu" in run.stderr, "what there is"
 
 
+def test_a_criterion_of_a_plan_is_refused_where_it_stands(loadline):
+    plan = PLAN.replace("'p95 in \"ramp\" < 1s'", "server.cpu < 80%") + "stop: ['server.cpu < 80% for 2s: stop fail']\n"
+    run = loadline("run", loadline.write("p.yml", plan), "--target", "http://127.0.0.1:1")
+    assert run.returncode == 2
+    assert "p.yml:8:12: the criterion `server.cpu < 80%` can never be judged" in run.stderr
+    assert "p.yml:9:8: `server.cpu < 80%` can never be judged" in run.stderr
+
+
 def test_names_that_have_no_row_of_their_own_are_told_of(loadline, start_lab):
     steps = "".join(f"  - get: {{ url: /api/sum?a=1&b=2, name: step {n} }}\n" for n in range(200))
-    plan = loadline.write("p.yml", f"loadline: 1\ntarget: {start_lab('sum').url}\nsteps:\n{steps}")
+    plan = loadline.write(
+        "p.yml", f"loadline: 1\nload: {{ rate: 1/s, duration: 1s }}\ntarget: {start_lab('sum').url}\nsteps:\n{steps}"
+    )
     run = loadline("run", plan, "--once")
     assert exits(run, 0), run.stderr
     told = "more than 198 names came up: those beyond the first 198 are counted as (other)"

@@ -70,7 +70,7 @@ impl Answer {
                 Vec::new()
             },
             server_ms: server_ms.filter(|_| want.timing),
-            // What was kept for somebody who only wanted the head is not there.
+            // Nothing of it was kept where nobody wanted it.
             body: std::mem::take(&mut reply.body),
             body_cut: reply.body_cut,
             body_bytes: reply.body_bytes,

@@ -128,20 +128,25 @@ fn date_in(head: &[u8]) -> std::ops::Range<usize> {
     head.len()..head.len()
 }
 
+/// Answers that differ in their date, for tests.
+#[cfg(test)]
+pub(crate) mod dated {
+    pub const MONDAY: &str = "Mon, 01 Jan 2024 00:00:00 GMT";
+    pub const TUESDAY: &str = "Tue, 02 Jan 2024 00:00:00 GMT";
+
+    pub fn answer(date: &str, body: &str) -> Vec<u8> {
+        let length = body.len();
+        format!("HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: {length}\r\n\r\n{body}")
+            .into_bytes()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn answer(date: &str, body: &str) -> Vec<u8> {
-        format!(
-            "HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .into_bytes()
-    }
-
-    const MONDAY: &str = "Mon, 01 Jan 2024 00:00:00 GMT";
-    const TUESDAY: &str = "Tue, 02 Jan 2024 00:00:00 GMT";
+    use super::{
+        dated::{MONDAY, TUESDAY, answer},
+        *,
+    };
 
     #[test]
     fn a_known_head_is_known_by_everything_but_its_date() {

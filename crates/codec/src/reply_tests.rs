@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Answer, Want};
+use crate::{
+    Answer, Want,
+    heads::dated::{MONDAY, TUESDAY, answer},
+};
 
 /// Reads one answer, with every header that a client acts upon.
 struct Decoder {
@@ -244,17 +247,6 @@ fn what_the_server_says_it_took() {
         assert_eq!(answer.server_ms, total, "{header}");
     }
 }
-
-fn answer(date: &str, body: &str) -> Vec<u8> {
-    format!(
-        "HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
-}
-
-const MONDAY: &str = "Mon, 01 Jan 2024 00:00:00 GMT";
-const TUESDAY: &str = "Tue, 02 Jan 2024 00:00:00 GMT";
 
 #[test]
 fn answers_are_told_apart_in_any_split() {

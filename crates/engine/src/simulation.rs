@@ -1,6 +1,8 @@
 //! The engine in simulated time: the real driver, users, exchange, deadlines and recorder, on a clock that jumps from deadline
 //! to deadline, against a server that is a formula. What a real run proves within noise is exact here.
 
+mod shares;
+
 use std::{
     cell::{Cell, OnceCell, RefCell},
     collections::VecDeque,
@@ -557,91 +559,6 @@ fn no_healthy_run_is_stamped_and_every_stolen_one_is() {
             let intervals = simulate_held_up(plan, model(), held_up);
             let found = verdict(plan, intervals);
             assert_eq!(found.verdict, "INVALID", "{stolen_ms} ms: {found:?}");
-        }
-    }
-}
-
-mod shares {
-    use plan::Arrivals;
-    use proptest::prelude::*;
-    use record::{Frame, HostSample, Totals};
-
-    use super::*;
-
-    /// What the intervals of one process come to, added to a run's.
-    fn add(totals: &mut Totals, intervals: &[Interval]) {
-        for interval in intervals {
-            totals.add(&Frame::of(interval, &HostSample::default()), &[]);
-        }
-    }
-
-    /// Everything that is counted, and nothing that is sampled: which process looks when is its own affair.
-    fn counted(totals: &Totals) -> String {
-        let mut text = String::new();
-        for (key, part) in &totals.parts {
-            let mut counters = part.slot.counters.clone();
-            counters.codes.0.sort_unstable();
-            counters.faults.0.sort_by_key(|(fault, _)| fault.name());
-            text.push_str(&format!("{key:?} {counters:?}\n"));
-            for (kind, outcome, times) in part.slot.histograms() {
-                // How often a process looks around is no figure of the load's.
-                if kind != Kind::Stall {
-                    let cells: Vec<_> = times.cells().collect();
-                    let exact = (times.count(), times.sum(), times.min(), times.max());
-                    text.push_str(&format!("  {kind:?} {outcome:?} {exact:?} {cells:?}\n"));
-                }
-            }
-        }
-        for (index, row) in &totals.rows {
-            let run = &row.run;
-            let arrivals = (run.due, run.started, run.skipped, run.opened);
-            // When a process noticed that it was over is its own affair too.
-            text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
-        }
-        text
-    }
-
-    /// A server whose answer is a function of the arrival: some never come, and some are slow.
-    fn answers(salt: u64) -> Model {
-        Box::new(move |arrival| {
-            let dice = (arrival ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            (!dice.is_multiple_of(50)).then(|| arrival + 1_000 + dice * 40)
-        })
-    }
-
-    fn phase() -> impl Strategy<Value = Phase> {
-        let shape = prop_oneof![
-            (1..300u64).prop_map(|rate| Shape::Rate(Rate::per_second(rate))),
-            (1..500u64).prop_map(Shape::Count),
-            Just(Shape::Pause),
-        ];
-        (300..2500u64, shape, any::<bool>()).prop_map(|(ms, shape, at_random)| {
-            let mut phase = Phase::new(ms * MILLISECOND, shape);
-            if at_random {
-                phase.arrivals = Arrivals::Poisson;
-            }
-            phase
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
-        #[test]
-        fn add_up_to_the_whole_bit_for_bit(phases in prop::collection::vec(phase(), 1..4), salt: u64) {
-            let first = FirstArrival::AtStart;
-            let mut plan = plan(Load::Open { phases, first }, Pool::PerUser);
-            plan.http.timeouts.total_ns = Some(SECOND);
-            let on_time = |at| at;
-            let mut whole = Totals::default();
-            add(&mut whole, &simulate_share(&plan, answers(salt), on_time, Share::WHOLE));
-            for of in [1, 2, 3, 7] {
-                let mut sum = Totals::default();
-                for index in 0..of {
-                    let share = Share { index, of };
-                    add(&mut sum, &simulate_share(&plan, answers(salt), on_time, share));
-                }
-                prop_assert_eq!(counted(&sum), counted(&whole), "{} shares", of);
-            }
         }
     }
 }

@@ -26,7 +26,7 @@ mod recording;
 mod run;
 mod salt;
 pub mod sampling;
-mod signals;
+pub mod signals;
 pub mod trust;
 mod voice;
 mod watch;

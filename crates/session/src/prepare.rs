@@ -167,7 +167,12 @@ pub(crate) fn prepare_as(
         prepared.labels().all(),
         sampling::declared(&job.samplers),
     );
-    let mut problems: Vec<Problem> = undecidable.into_iter().map(Problem::anywhere).collect();
+    // The manifest has them in the plan's order.
+    let placed = |(place, message): (usize, String)| Problem {
+        at: job.plan.criteria.get(place).and_then(|of| of.at.clone()),
+        message,
+    };
+    let mut problems: Vec<Problem> = undecidable.into_iter().map(placed).collect();
     problems.extend(never_measured(&job));
     if !problems.is_empty() {
         return Err(Refused::bad_input(problems));
@@ -218,8 +223,11 @@ fn never_measured(job: &Job) -> Vec<Problem> {
     let rules = job.plan.stop.iter().map(|rule| &rule.when);
     rules
         .chain(&job.plan.set_aside)
-        .filter_map(|criterion| analysis::verdict::never_measured(criterion, &server))
-        .map(Problem::anywhere)
+        .filter_map(|criterion| {
+            let message = analysis::verdict::never_measured(criterion, &server)?;
+            let at = criterion.at.clone();
+            Some(Problem { at, message })
+        })
         .collect()
 }
 

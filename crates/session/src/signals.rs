@@ -54,7 +54,7 @@ fn listeners() -> MutexGuard<'static, Listeners> {
     LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has SIGINT, SIGTERM and SIGHUP come to this run from now on. What of it is `kept` is said should the process end at once.
+/// Has SIGINT, SIGTERM and SIGHUP come to this run, or whatever else is under way, from now on. What of it is `kept` is said should the process end at once.
 ///
 /// # Errors
 /// When the handlers cannot be installed.

@@ -115,19 +115,29 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
 }
 
 /// Criteria that ask for a label or a phase which this run does not have, each with what it does: to be told before anything is
-/// sent, because no measurement could ever decide them. `labels` are all that may come.
+/// sent, because no measurement could ever decide them; by their places in the manifest. `labels` are all that may come.
 #[must_use]
-pub fn without_subject(manifest: &Manifest, labels: &[Label], server: Server) -> Vec<String> {
+pub fn without_subject(
+    manifest: &Manifest,
+    labels: &[Label],
+    server: Server,
+) -> Vec<(usize, String)> {
     let run = Run {
         server,
         ..Run::planned(manifest.clone(), labels.to_vec())
     };
-    let told = |text: &String| {
+    let told = |(place, text): (usize, &String)| {
         let criterion = parse_criterion(text).ok()?;
         let why = measured::subject_missing(&run, &criterion)?;
-        Some(format!("the criterion `{text}` can never be judged: {why}"))
+        let line = format!("the criterion `{text}` can never be judged: {why}");
+        Some((place, line))
     };
-    manifest.criteria.iter().filter_map(told).collect()
+    manifest
+        .criteria
+        .iter()
+        .enumerate()
+        .filter_map(told)
+        .collect()
 }
 
 fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {

@@ -7,7 +7,7 @@ mod parse;
 
 use serde::Serialize;
 
-use crate::units::Quantity;
+use crate::{At, units::Quantity};
 pub use parse::{GRAMMAR, parse_criterion, parse_stop};
 
 /// A condition on one figure of the run.
@@ -15,6 +15,9 @@ pub use parse::{GRAMMAR, parse_criterion, parse_stop};
 pub struct Criterion {
     /// As the user wrote it, white space folded.
     pub text: String,
+    /// Where, if in a file.
+    #[serde(skip)]
+    pub at: Option<At>,
     /// The figure.
     pub metric: Metric,
     /// Only labels of this name; `*` stands for any text.

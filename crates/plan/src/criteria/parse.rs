@@ -83,6 +83,7 @@ fn criterion(scan: &mut Scan) -> Result<Criterion, GrammarError> {
         .join(" ");
     Ok(Criterion {
         text: written,
+        at: None,
         metric,
         of,
         phase,
@@ -155,7 +156,7 @@ fn stat(word: &str) -> Option<Stat> {
                 return None;
             }
             let percent: f64 = percent.parse().ok()?;
-            (percent > 0.0 && percent <= 99.999).then_some(Stat::Quantile(percent / 100.0))
+            (percent > 0.0 && percent <= 99.99).then_some(Stat::Quantile(percent / 100.0))
         }
     }
 }
@@ -361,6 +362,7 @@ mod tests {
     #[test]
     fn faults_have_places() {
         assert_eq!(fault("p101 < 1s").0, 0);
+        assert_eq!(fault("p99.999 < 1s").0, 0);
         assert_eq!(fault("p99 of POST < 1s").0, 7);
         assert_eq!(fault("p99 1s").0, 4);
         assert_eq!(fault("p99 < 1").0, 6);

@@ -141,7 +141,7 @@ fn what_cannot_be_judged_is_known_before() {
         let refused = analysis::verdict::without_subject(&manifest, labels().all(), server.clone());
         match said {
             None => assert!(refused.is_empty(), "{refused:?}"),
-            Some(said) => assert!(refused[0].contains(said), "{refused:?}"),
+            Some(said) => assert!(refused[0].1.contains(said), "{refused:?}"),
         }
     }
 }

@@ -231,7 +231,9 @@ impl Translator<'_> {
         let items = list(node, "criteria", self.findings);
         let parsed = items.iter().filter_map(|item| {
             let text = read::text(item, "criteria", self.findings)?;
-            read::grammar(item, criteria::parse_criterion(&text), self.findings)
+            let read = read::grammar(item, criteria::parse_criterion(&text), self.findings)?;
+            let at = Some(self.findings.at(item.mark));
+            Some(Criterion { at, ..read })
         });
         parsed.collect()
     }
@@ -253,7 +255,9 @@ impl Translator<'_> {
                 _ => item.clone(),
             };
             let text = read::text(&rule, "stop", self.findings)?;
-            read::grammar(&rule, criteria::parse_stop(&text), self.findings)
+            let mut read = read::grammar(&rule, criteria::parse_stop(&text), self.findings)?;
+            read.when.at = Some(self.findings.at(rule.mark));
+            Some(read)
         });
         parsed.collect()
     }
