@@ -153,6 +153,19 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
 }
 
 #[test]
+fn what_only_a_hook_would_look_at_is_refused_without_one() {
+    let runs = Runs::new("hookless");
+    let lab = lab::Lab::start("truth", &lab::Options::default()).unwrap();
+    let mut job = job(&lab, &runs, 1, &StopHandle::default());
+    let plan::Step::Request(request) = &mut job.plan.work.scenarios_mut()[0].steps[0] else {
+        panic!("it begins with a request")
+    };
+    request.extension = plan::Extension::of("looked at").ok();
+    let refused = prepare(job, &voice()).err().unwrap();
+    assert!(refused.bad_input && refused.problems[0].to_string().contains("hooks"));
+}
+
+#[test]
 fn what_nobody_could_judge_is_refused_before_there_is_a_record() {
     let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
     let runs = Runs::new("refused");
