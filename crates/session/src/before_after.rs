@@ -94,6 +94,8 @@ impl Own<'_> {
             workers: Some(1),
             stop: self.stop.clone(),
             hosts: self.options.hosts.clone(),
+            // Nobody is shown these answers; but one that cannot be read is as broken here as under load.
+            hooks: self.options.hooks.clone(),
             memory: self.options.memory,
             ..Options::default()
         };

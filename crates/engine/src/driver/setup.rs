@@ -49,7 +49,7 @@ impl Driver for SetupDriver {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // What is looked at is the load.
+                // A hook is shown the load alone.
                 hook: None,
             };
             let outcome = {
