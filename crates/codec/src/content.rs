@@ -7,12 +7,12 @@ use super::{
     unpack::{Trouble, read},
 };
 
-/// Who reads a body.
+/// How a body is unpacked, by who wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    /// Somebody who wants to know what it says.
+pub enum Unpacking {
+    /// For somebody who wants to know what it says.
     Strict,
-    /// Somebody who reads what Artillery's client reads: it unpacks three encodings and takes any other as it comes.
+    /// For somebody who reads what Artillery's client reads: it unpacks three encodings and takes any other as it comes.
     Lenient,
 }
 
@@ -20,7 +20,11 @@ pub enum Reader {
 ///
 /// # Errors
 /// When the encoding is unknown, the bytes do not fit it, or there are more of them than `most`.
-pub fn decoded(answer: &Answer, most: usize, reader: Reader) -> Result<Cow<'_, [u8]>, Unreadable> {
+pub fn decoded(
+    answer: &Answer,
+    most: usize,
+    unpacking: Unpacking,
+) -> Result<Cow<'_, [u8]>, Unreadable> {
     if answer.body_cut {
         return Err(Unreadable::TooLarge);
     }
@@ -33,7 +37,7 @@ pub fn decoded(answer: &Answer, most: usize, reader: Reader) -> Result<Cow<'_, [
         return Ok(body);
     }
     let encodings = encodings.to_ascii_lowercase();
-    if reader == Reader::Lenient {
+    if unpacking == Unpacking::Lenient {
         return match encodings.as_str() {
             "gzip" | "deflate" | "br" => unpacked(body, &encodings, most),
             _ => Ok(body),
@@ -117,7 +121,7 @@ mod tests {
     use super::*;
 
     fn decoded(answer: &Answer) -> Result<Cow<'_, [u8]>, Unreadable> {
-        super::decoded(answer, 1 << 20, Reader::Strict)
+        super::decoded(answer, 1 << 20, Unpacking::Strict)
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -150,7 +154,7 @@ mod tests {
     fn what_artillery_does_not_unpack_it_takes_as_it_comes() {
         let read = |encoding: &str, body: Vec<u8>| {
             let answer = answer(encoding, body);
-            super::decoded(&answer, 1 << 20, Reader::Lenient).map(Cow::into_owned)
+            super::decoded(&answer, 1 << 20, Unpacking::Lenient).map(Cow::into_owned)
         };
         assert_eq!(read("zstd", b"x".to_vec()), Ok(b"x".to_vec()));
         assert_eq!(read("gzip, br", b"x".to_vec()), Ok(b"x".to_vec()));
@@ -162,9 +166,9 @@ mod tests {
     #[test]
     fn a_bomb_is_not_unpacked() {
         let bomb = answer("gzip", gzip(&vec![0; 1 << 20]));
-        assert!(super::decoded(&bomb, 1 << 20, Reader::Strict).is_ok());
+        assert!(super::decoded(&bomb, 1 << 20, Unpacking::Strict).is_ok());
         assert_eq!(
-            super::decoded(&bomb, (1 << 20) - 1, Reader::Strict),
+            super::decoded(&bomb, (1 << 20) - 1, Unpacking::Strict),
             Err(Unreadable::TooLarge)
         );
     }

@@ -6,7 +6,7 @@ use measure::Fault;
 
 use codec::{
     Answer, Origin,
-    content::{self, Reader},
+    content::{self, Unpacking},
 };
 
 const MOST: usize = 2048;
@@ -38,7 +38,7 @@ pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
         for (name, value) in &answer.headers {
             let _ = writeln!(out, "< {name}: {value}");
         }
-        let body = content::decoded(answer, codec::reply::MAX_BODY, Reader::Strict)
+        let body = content::decoded(answer, codec::reply::MAX_BODY, Unpacking::Strict)
             .unwrap_or(std::borrow::Cow::Borrowed(&answer.body));
         push_body(&mut out, '<', &body);
     }

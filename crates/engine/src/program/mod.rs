@@ -22,7 +22,7 @@ pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
 pub use looks::{Looking, Looks};
 pub use request::RequestStep;
 
-use codec::{Origin, content::Reader};
+use codec::{Origin, content::Unpacking};
 
 /// A compiled test.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub struct Program {
     /// What a failure is and what it ends.
     pub rules: Rules,
     /// Who reads what answers hold.
-    pub reader: Reader,
+    pub unpacking: Unpacking,
     /// The load.
     pub load: Load,
     /// When arrivals are intended.
@@ -161,10 +161,10 @@ impl Program {
             choices,
             http: plan.http.clone(),
             rules: plan.rules,
-            reader: if plan.http.takes_any_encoding {
-                Reader::Lenient
+            unpacking: if plan.http.takes_any_encoding {
+                Unpacking::Lenient
             } else {
-                Reader::Strict
+                Unpacking::Strict
             },
             load: plan.load.clone(),
             schedule: plan.schedule(seed),

@@ -21,7 +21,7 @@ use crate::{
 };
 use codec::{
     Answer,
-    content::{self, Reader, Unreadable},
+    content::{self, Unpacking, Unreadable},
     reply::MAX_BODY,
 };
 
@@ -60,16 +60,16 @@ pub struct Inspection<'a> {
     /// The memory that may be spent on it, and whether that was not enough.
     room: u64,
     out_of_memory: bool,
-    reader: Reader,
+    unpacking: Unpacking,
 }
 
 impl<'a> Inspection<'a> {
     /// Of this answer, with so much memory to spend on what it unfolds to.
-    pub fn of(answer: &'a Answer, room: u64, reader: Reader) -> Inspection<'a> {
+    pub fn of(answer: &'a Answer, room: u64, unpacking: Unpacking) -> Inspection<'a> {
         Inspection {
             answer,
             room,
-            reader,
+            unpacking,
             out_of_memory: false,
             body: None,
             text: None,
@@ -109,7 +109,7 @@ impl<'a> Inspection<'a> {
         if self.body.is_none() {
             // Half of the room: what is unpacked is copied once, as text.
             let half = usize::try_from(self.room / 2).unwrap_or(usize::MAX);
-            let body = content::decoded(answer, MAX_BODY.min(half), self.reader);
+            let body = content::decoded(answer, MAX_BODY.min(half), self.unpacking);
             let is_larger = matches!(body, Err(Unreadable::TooLarge));
             self.out_of_memory |= is_larger && half < MAX_BODY && !answer.body_cut;
             self.body = Some(body);

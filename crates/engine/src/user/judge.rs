@@ -38,7 +38,7 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
-        let mut seen = Inspection::of(&answer, self.worker.memory.left(), self.program.reader);
+        let mut seen = Inspection::of(&answer, self.worker.memory.left(), self.program.unpacking);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
             // Nobody can tell what it holds: that is not the server's fault.

@@ -283,7 +283,7 @@ mod tests {
         body_of(&mut Inspection::of(
             answer,
             u64::MAX,
-            codec::content::Reader::Lenient,
+            codec::content::Unpacking::Lenient,
         ))
     }
 
@@ -319,7 +319,7 @@ mod tests {
             got(&content_type(
                 wanted,
                 &body(answer),
-                &Inspection::of(answer, u64::MAX, codec::content::Reader::Lenient),
+                &Inspection::of(answer, u64::MAX, codec::content::Unpacking::Lenient),
             ))
         };
         assert_eq!(check("json", &json), (true, "json".into()));
@@ -381,7 +381,7 @@ mod tests {
             ],
             "",
         );
-        let seen = Inspection::of(&answer, u64::MAX, codec::content::Reader::Lenient);
+        let seen = Inspection::of(&answer, u64::MAX, codec::content::Unpacking::Lenient);
         assert_eq!(node_header(&seen, "set-cookie").as_deref(), Some("a=1,b=2"));
         assert_eq!(node_header(&seen, "via").as_deref(), Some("x, y"));
         assert_eq!(node_header(&seen, "server").as_deref(), Some("one"));
