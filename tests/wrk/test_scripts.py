@@ -499,6 +499,20 @@ def test_random_moments_at_a_rate(loadline, peer):
     assert "-D, --dist" in loadline("wrk", "--help").stdout
 
 
+def test_batches_at_a_rate_are_no_more_arrivals_than_were_planned(loadline, start_lab):
+    loadline.write(
+        "t.lua",
+        "local r init = function() r = string.rep(wrk.format('GET', '/api/sum?a=1&b=2'), 12) end request = function() return r end",
+    )
+    lab = start_lab("sum")
+    run = loadline("run", "t.lua", "--target", lab.url, "--rate", "10/s", "--duration", "3s", "--connections", "1")
+    assert run.returncode in (0, 4), run.stderr
+    arrivals = loadline.summary()["arrivals"]
+    assert (arrivals["planned"], arrivals["started"], arrivals["completed"], arrivals["adds_up"]) == (30, 30, 30, True)
+    # The last batch is as long as the others.
+    assert loadline.summary()["requests"]["ok"] == 36 == lab.stats()["answered"]["total"]
+
+
 def test_trailers_are_among_the_headers(loadline):
     answer = b"HTTP/1.1 200 OK\r\nX-A: one\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: tail\r\nX-A: again\r\n\r\n"
     loadline.write("t.lua", 'response = function(s, h, b) if not n then n = 1 print(h["X-A"], h["X-T"], b) end end')

@@ -77,13 +77,17 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Permit, Cut>> {
+        // Whose wait is over does not begin because the others' are over too: it would open a connection for nothing.
+        if let Poll::Ready(cut) = limit.poll(cx) {
+            return Poll::Ready(Err(cut));
+        }
         if self.place.called.get() {
             // From here on the permit gives the place back, not this wait.
             self.place.gone.set(true);
             return Poll::Ready(Ok(Permit(Rc::clone(self.semaphore))));
         }
         *self.place.waker.borrow_mut() = Some(cx.waker().clone());
-        limit.poll(cx).map(Err)
+        Poll::Pending
     }
 }
 
@@ -145,5 +149,23 @@ mod tests {
         ));
         drop(wait);
         assert_eq!(semaphore.free.get(), 0);
+    }
+
+    #[test]
+    fn whose_limit_is_over_gets_no_place_that_comes_free_then() {
+        let semaphore = Semaphore::new(1);
+        let (limit, all) = (Limit::default(), Limit::default());
+        let mut first = Box::pin(semaphore.acquire(&limit));
+        let Poll::Ready(Ok(pass)) = poll_once(first.as_mut()) else {
+            panic!("the semaphore is free")
+        };
+        let mut second = Box::pin(semaphore.acquire(&all));
+        assert!(poll_once(second.as_mut()).is_pending());
+        all.abort();
+        drop(pass);
+        let cut = poll_once(second.as_mut());
+        assert!(matches!(cut, Poll::Ready(Err(Cut::Aborted))));
+        drop(second);
+        assert_eq!(semaphore.free.get(), 1, "the place is given back");
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Moments {
     pub taken_up: u64,
     /// From when on it is under way.
     pub since: u64,
+    /// How many of those still to be answered are arrivals of the plan's, where requests are paced: a batch may be more than was left of it.
+    pub arrivals: u32,
     pub first_write: Option<u64>,
     /// When the first byte of the answer under way was read.
     pub first_read: Option<u64>,
@@ -47,6 +49,7 @@ impl Moments {
             intended,
             taken_up,
             since: taken_up,
+            arrivals: 1,
             first_write: None,
             first_read: None,
             bytes_out: 0,
@@ -55,9 +58,15 @@ impl Moments {
 }
 
 impl Books {
-    /// So many requests are taken up, and under way since a moment behind which nobody has looked around yet.
+    /// So many requests are taken up, so many of them the plan's arrivals, and under way since a moment behind which nobody has looked around yet.
     #[inline]
-    pub(super) fn begin(&self, intended: Intended, since: u64, now: u64, requests: u32) {
+    pub(super) fn begin(
+        &self,
+        intended: Intended,
+        since: u64,
+        now: u64,
+        (requests, arrivals): (u32, u32),
+    ) {
         let worker = &self.worker;
         worker.requests_began(since, self.label, requests);
         let mut recorder = worker.recorder.borrow_mut();
@@ -65,7 +74,7 @@ impl Books {
             recorder.issued(now, self.label, intended);
         }
         if self.iteration.is_some() {
-            recorder.run.started += u64::from(requests);
+            recorder.run.started += u64::from(arrivals);
         }
     }
 
@@ -89,7 +98,7 @@ impl Books {
             bytes_out: moments.bytes_out,
             bytes_in: reply.bytes,
         };
-        self.sample(&sample, moments.since);
+        self.sample(&sample, moments.since, moments.arrivals > 0);
         let event = Event::Answer {
             status: reply.status,
             bytes: reply.bytes,
@@ -119,6 +128,7 @@ impl Books {
                     bytes_in: if k == 0 { reply.bytes } else { 0 },
                 },
                 moments.since,
+                k < moments.arrivals,
             );
         }
         let how = match (fault.class(), stage) {
@@ -152,16 +162,17 @@ impl Books {
                 bytes_in: 0,
             },
             now,
+            true,
         );
     }
 
     #[inline]
-    fn sample(&self, sample: &Sample, since: u64) {
+    fn sample(&self, sample: &Sample, since: u64, is_arrival: bool) {
         let worker = &self.worker;
         worker.request_ended(sample.done_ns, (self.label, since));
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
-        if let Some(label) = self.iteration {
+        if let Some(label) = self.iteration.filter(|_| is_arrival) {
             // A status that is a failure of the request's is none of the schedule's: its iteration came to its end.
             let ended = match sample.ended {
                 Ended::Failed(_) => Ended::Ok,

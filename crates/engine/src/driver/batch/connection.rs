@@ -80,7 +80,7 @@ impl Connection {
             Ok(conn) => conn,
             Err(fault) => {
                 // Nobody has said what it would have been: one request.
-                shared.books.begin(due.intended, since, since, 1);
+                shared.books.begin(due.intended, since, since, (1, 1));
                 self.take(shared, 1);
                 self.expected = 1;
                 let lost = Lost(fault, Stage::Connect);
@@ -95,7 +95,7 @@ impl Connection {
             return Ended::Finished;
         }
         let begun = worker.clock.now();
-        self.begin(shared, due.intended, since, begun);
+        moments.arrivals = self.begin(shared, due.intended, since, begun);
         shared.arm(begun, limit);
         let mut answers = Answers::of(shared, self.number, &self.batch, moments, (begun, limit));
         let io = shared.client.io();
@@ -125,13 +125,20 @@ impl Connection {
         }
     }
 
-    /// The batch is under way.
-    fn begin(&mut self, shared: &Shared, intended: Intended, since: u64, now: u64) {
+    /// The batch is under way; answers how many of it are arrivals of the plan's.
+    fn begin(&mut self, shared: &Shared, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
-        shared.books.begin(intended, since, now, answers);
+        // One that was due is one of the plan's.
+        let arrivals = match answers {
+            1 => 1,
+            _ => answers.min(shared.left_of_plan(self.number)),
+        };
+        let books = &shared.books;
+        books.begin(intended, since, now, (answers, arrivals));
         self.take(shared, answers);
         self.expected = answers;
+        arrivals
     }
 
     fn take(&self, shared: &Shared, requests: u32) {
@@ -304,6 +311,7 @@ impl Watch for Answers<'_> {
             self.show(reply, now_ns);
         }
         self.moments.first_read = None;
+        self.moments.arrivals = self.moments.arrivals.saturating_sub(1);
         Ok(self.left == 0)
     }
 

@@ -314,6 +314,16 @@ impl Shared {
         end.is_some_and(|end| intended_ns >= end)
     }
 
+    /// How many arrivals the plan still has for a connection; of one that is not paced, as many as it likes.
+    fn left_of_plan(&self, connection: usize) -> u32 {
+        let Some((pace, _)) = &self.driver.pace else {
+            return u32::MAX;
+        };
+        let taken = self.turns.borrow()[connection].taken;
+        let left = pace.due(connection, self.driver.until_ns);
+        u32::try_from(left.saturating_sub(taken)).unwrap_or(u32::MAX)
+    }
+
     /// What was due and will not be sent: planned all the same, so it is counted as given up rather than forgotten.
     fn give_up(&self, line: &Connection) {
         let Some((pace, _)) = &self.driver.pace else {
@@ -327,7 +337,8 @@ impl Shared {
         let until = self.driver.until_ns.min(end.unwrap_or(now)).min(now);
         for n in taken..pace.due(line.number, until) {
             let intended = pace.intended(line.number, n);
-            self.books.begin(Intended::scheduled(intended), now, now, 1);
+            self.books
+                .begin(Intended::scheduled(intended), now, now, (1, 1));
             self.books
                 .given_up(Intended::scheduled(intended), intended, now);
         }
