@@ -16,6 +16,8 @@ pub struct Want {
     pub body: bool,
     /// The total of `Server-Timing`.
     pub timing: bool,
+    /// The head as it came.
+    pub head: bool,
 }
 
 impl Want {
@@ -24,6 +26,7 @@ impl Want {
         headers: true,
         body: true,
         timing: true,
+        head: true,
     };
 
     /// What of the bytes has to be kept for it.
@@ -31,7 +34,7 @@ impl Want {
     pub fn keep(self) -> Keep {
         match self {
             Want { body: true, .. } => Keep::Body,
-            Want { headers: true, .. } => Keep::Head,
+            Want { headers: true, .. } | Want { head: true, .. } => Keep::Head,
             _ => Keep::Nothing,
         }
     }
@@ -44,6 +47,8 @@ pub struct Answer {
     pub status: u16,
     /// Header names in lower case with their values, when wanted.
     pub headers: Vec<(String, String)>,
+    /// The head as it came, when wanted; of trailers behind it the lines alone.
+    pub head: Vec<u8>,
     /// The total of `Server-Timing` in milliseconds, when wanted and there.
     pub server_ms: Option<f64>,
     /// The body as it came over the wire, when wanted, up to [`super::reply::MAX_BODY`].
@@ -66,6 +71,11 @@ impl Answer {
             status: reply.status,
             headers: if want.headers && reply.status > 0 {
                 reply.headers()
+            } else {
+                Vec::new()
+            },
+            head: if want.head {
+                std::mem::take(&mut reply.head)
             } else {
                 Vec::new()
             },

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// All but those of TLS.
-const ALL: [Fault; 37] = [
+const ALL: [Fault; 38] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
     Fault::ConnectTimeout,
@@ -46,6 +46,7 @@ const ALL: [Fault; 37] = [
     Fault::Declared,
     Fault::Other,
     Fault::Unfinished,
+    Fault::Cancelled,
 ];
 
 impl Fault {
@@ -96,6 +97,7 @@ impl Fault {
             Fault::Declared => "declared",
             Fault::Other => "other",
             Fault::Unfinished => "unfinished",
+            Fault::Cancelled => "cancelled",
         }
     }
 

@@ -44,6 +44,8 @@ pub enum Group {
     Iteration,
     /// MQTT operations.
     Mqtt,
+    /// Requests that a test's own code has sent and timed by other means.
+    Script,
     /// What a script counts.
     Custom,
 }
@@ -64,7 +66,7 @@ impl Group {
     #[must_use]
     pub fn role(self) -> Role {
         match self {
-            Group::Request | Group::Mqtt => Role::Request,
+            Group::Request | Group::Mqtt | Group::Script => Role::Request,
             Group::Iteration => Role::Iteration,
             Group::Custom => Role::Aside,
         }

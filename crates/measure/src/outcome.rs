@@ -33,11 +33,15 @@ pub enum Kind {
     /// A look of the worker's at its connections and deadlines: the random moment at which it was to be taken → the moment at which
     /// it was. For so long the worker could neither send nor read. Run-wide only.
     Stall,
+    /// The call of a test's own code → the answer in its hands: what it sees, whatever it was busy with meanwhile.
+    Script,
+    /// Last byte read → the answer in the hands of the test's own code: for so long it was busy elsewhere. Run-wide only.
+    Lag,
 }
 
 impl Kind {
     /// All, in the order of their numbers.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Lateness,
         Kind::Wait,
         Kind::Service,
@@ -49,6 +53,8 @@ impl Kind {
         Kind::Ack,
         Kind::Delivery,
         Kind::Stall,
+        Kind::Script,
+        Kind::Lag,
     ];
 
     /// The name in the record.
@@ -66,6 +72,8 @@ impl Kind {
             Kind::Ack => "ack",
             Kind::Delivery => "delivery",
             Kind::Stall => "stall",
+            Kind::Script => "script",
+            Kind::Lag => "lag",
         }
     }
 
@@ -217,6 +225,8 @@ pub enum Fault {
     Other,
     /// Still under way when the run ended.
     Unfinished,
+    /// Given up by the test itself while it was under way: a user was stopped.
+    Cancelled,
 }
 
 /// How a connection that was kept from an earlier request ended: most servers close idle ones after a while, and whoever writes at
@@ -286,7 +296,7 @@ impl Fault {
             | Fault::HostNotAllowed
             | Fault::OutOfMemory
             | Fault::Declared => NoAnswer::Generator,
-            Fault::Unfinished => NoAnswer::Unfinished,
+            Fault::Unfinished | Fault::Cancelled => NoAnswer::Unfinished,
         }
     }
 
@@ -343,6 +353,7 @@ impl Fault {
             Fault::Declared => "the step cannot be sent",
             Fault::Other => "socket error",
             Fault::Unfinished => "unfinished when the run ended",
+            Fault::Cancelled => "cancelled when its user was stopped",
         }
     }
 }

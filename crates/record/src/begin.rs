@@ -111,6 +111,14 @@ impl Start {
     }
 }
 
+/// Who outside decides how many users a closed model has, and for how long.
+fn outside(plan: &Plan) -> Option<String> {
+    match (&plan.work, &plan.load) {
+        (Work::External(external), Load::Closed { .. }) => Some(external.by.clone()),
+        _ => None,
+    }
+}
+
 fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     let (model, planned, users) = match &plan.load {
         Load::Open { .. } => (Model::Open, Some(share.of_first(schedule.total())), None),
@@ -123,6 +131,7 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
         planned,
         users,
         end_ns: schedule.end_ns(),
+        by: outside(plan),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The load in words, as every rendering shows it: `open, 200/s even for 10 s`. It says the model first, because what a
 //! percentile means depends on it.
 
-use plan::{Arrivals, Load, Phase, Plan, Pool, Shape};
+use plan::{Arrivals, Load, Phase, Plan, Pool, Shape, Work};
 
 use crate::units;
 
@@ -15,10 +15,16 @@ pub(super) fn of(plan: &Plan) -> String {
             } else {
                 format!("{} users", units::count(u64::from(*users)))
             };
-            format!(
-                "closed loop, {users} for {}: a stall is seen once per user",
-                units::duration(*duration_ns)
-            )
+            match &plan.work {
+                Work::External(external) => format!(
+                    "closed loop, up to {users} that {} starts and stops: a stall is seen once per user",
+                    external.by
+                ),
+                _ => format!(
+                    "closed loop, {users} for {}: a stall is seen once per user",
+                    units::duration(*duration_ns)
+                ),
+            }
         }
         Load::Open { phases, .. } => {
             let shown: Vec<String> = phases.iter().take(3).map(of_phase).collect();

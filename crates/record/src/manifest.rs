@@ -113,6 +113,9 @@ pub struct LoadFacts {
     pub users: Option<u32>,
     /// When the last phase ends, in nanoseconds from the start.
     pub end_ns: u64,
+    /// Who outside decides how many users there are and when the load ends; then its end is known behind it only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The model of a load.

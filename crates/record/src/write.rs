@@ -204,6 +204,9 @@ impl Writer {
         };
         self.run.live = false;
         self.run.manifest.state = state;
+        if self.run.manifest.load.by.is_some() {
+            self.run.manifest.load.end_ns = end.ns;
+        }
         self.run.manifest.end = Some(end);
         self.run.events.sort_by_key(|event| event.at_ns);
         let written = match &self.run.dir {

@@ -35,6 +35,8 @@ pub struct Job {
     pub live: live::Wanted,
     /// Whether the tool whose door it is never checks certificates: then nobody is told that they were not.
     pub never_checks: bool,
+    /// Whether signals that the process gets are this run's; else whoever has it run listens.
+    pub hears_signals: bool,
     /// Files to write at the end.
     pub exports: Exports,
     /// Where the summary goes as JSON.
@@ -58,6 +60,7 @@ impl Job {
             secrets: Vec::new(),
             live: live::Wanted::default(),
             never_checks: false,
+            hears_signals: true,
             exports: Exports::default(),
             json: None,
             samplers: sampling::usual(),

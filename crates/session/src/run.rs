@@ -92,7 +92,11 @@ impl Ready {
             }
         };
         let live = self.live.serve(&stop, &voice);
-        let heard = hear(&stop, &writer, &voice);
+        let heard = if job.hears_signals {
+            hear(&stop, &writer, &voice)
+        } else {
+            None
+        };
         observer.started(writer.run());
         live.started(writer.run());
         let mut recording = Recording {

@@ -84,6 +84,12 @@ pub struct Summary {
     pub lateness: Option<Stats>,
     /// The worker turned to it → first byte written, of all requests.
     pub wait: Option<Stats>,
+    /// The call of the test's own code → the answer in its hands, of all requests; none where no such code sends requests.
+    #[serde(default)]
+    pub script: Option<Stats>,
+    /// Last byte read → the answer in the hands of the test's own code: for so long that was busy elsewhere.
+    #[serde(default)]
+    pub lag: Option<Stats>,
     /// TCP connects.
     pub connect: Option<Stats>,
     /// TLS handshakes.

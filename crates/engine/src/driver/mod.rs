@@ -2,6 +2,7 @@
 //! connections and books.
 
 pub mod batch;
+pub mod bridge;
 pub mod scenario;
 pub mod setup;
 

@@ -408,5 +408,6 @@ fn want(spec: &Request, looks: Looks) -> Want {
             })
             || looks.body,
         timing: looks.timing,
+        head: false,
     }
 }

@@ -87,7 +87,8 @@ fn identity(summary: &Summary) -> String {
 }
 
 /// A line per criterion: the verdict, the criterion, what was measured, and why.
-fn criteria(criteria: &[Judged]) -> String {
+#[must_use]
+pub fn criteria(criteria: &[Judged]) -> String {
     let text_width = criteria
         .iter()
         .map(|judged| judged.text.chars().count())

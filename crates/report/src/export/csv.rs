@@ -103,6 +103,7 @@ impl Line<'_> {
             Some(Group::Request) | None => "request",
             Some(Group::Iteration) => "iteration",
             Some(Group::Mqtt) => "mqtt",
+            Some(Group::Script) => "script",
             Some(Group::Custom) => "custom",
         };
         let label = self

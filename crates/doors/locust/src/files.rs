@@ -1,0 +1,28 @@
+//! Locustfiles, by their names. Nothing here reads Python: whoever runs one hands it over.
+
+use formats::{Inputs, LoadErrors, Reader};
+use plan::Plan;
+
+/// Python files.
+#[derive(Debug)]
+pub struct Locustfiles;
+
+impl Reader for Locustfiles {
+    fn reads(&self) -> &'static str {
+        "a locustfile ends in .py"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &["py"]
+    }
+
+    /// A locustfile is a program: what it asks for is known when it runs.
+    fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
+        let file = inputs.files.first();
+        let name = file.map(|file| file.display().to_string());
+        let name = name.unwrap_or_default();
+        Err(LoadErrors::refused(format!(
+            "{name}: a locustfile is run by Locust itself: `loadline locust -f {name} --headless -u USERS -t TIME`"
+        )))
+    }
+}

@@ -1,0 +1,54 @@
+//! The front door of Locust: the real Locust reads a locustfile, starts users and prints what it prints; its requests are sent and timed
+//! by our engine. [`interpreter`] hands a command line over to the Python package, [`Running`] is what that package holds while a test
+//! runs.
+//!
+//! Python is the crate `loadline-python`'s and the package's; nothing here knows it.
+
+#![forbid(unsafe_code)]
+
+mod files;
+pub mod interpreter;
+mod running;
+
+use formats::Reader;
+use record::Run;
+use session::{Card, FrontDoor, SharedVoice, exit};
+
+pub use files::Locustfiles;
+pub use running::{Running, Test, Told};
+
+/// The door, for whoever lists the front doors.
+#[derive(Debug)]
+pub struct Locust;
+
+impl FrontDoor for Locust {
+    fn card(&self) -> Card {
+        Card {
+            name: "locust",
+            about: "Run a locustfile as `locust` would, with the requests sent by our engine",
+            usage: "OPTIONS",
+            takes: "What locust takes; see docs/locust.md",
+            explains_itself: true,
+            ..Card::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn Reader {
+        &Locustfiles
+    }
+
+    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        match interpreter::become_locust(arguments) {
+            Ok(never) => match never {},
+            Err(line) => {
+                voice.error(&line);
+                exit::BAD_INPUT
+            }
+        }
+    }
+
+    /// Locust's own tables are not kept.
+    fn printed(&self, _: &Run) -> String {
+        String::new()
+    }
+}

@@ -1,0 +1,362 @@
+//! A bridge to whoever decides outside of the engine, on a thread of its own, what is sent: orders go in, what became of them comes out,
+//! and what the sender makes of each answer goes back into the books. The two sides share queues and two doorbells: neither ever waits
+//! for the other, and neither calls into the other. It knows no tool and no language.
+
+mod bell;
+mod serve;
+
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Receiver, Sender},
+    },
+};
+
+use codec::Origin;
+use measure::{
+    Fault, LabelId, Sample,
+    label::Group,
+    sample::{Ended, Intended},
+};
+
+use crate::{client::Built, clock, run::DriverMaker};
+use bell::Bell;
+
+/// The number of an order, given out by the bridge.
+pub type Token = u64;
+/// Whose connections an order uses: sessions share none.
+pub type SessionId = u64;
+
+/// Sends this, and tell what becomes of it.
+#[derive(Debug)]
+pub struct Order {
+    /// Whose connections are used.
+    pub session: SessionId,
+    /// Whether a certificate must be right.
+    pub verifies: bool,
+    /// The method, in the request's bytes too.
+    pub method: String,
+    /// What it is counted under unless the sender says otherwise at its end.
+    pub name: String,
+    /// The request.
+    pub request: Built,
+    /// A connection must be open and the request written in so many nanoseconds; none: no limit.
+    pub connect_ns: Option<u64>,
+    /// Behind that nothing may come for so long; none: no limit.
+    pub read_ns: Option<u64>,
+    /// When the sender called, on CLOCK_MONOTONIC.
+    pub called_ns: u64,
+    /// When it should have called, where a schedule says so, on CLOCK_MONOTONIC.
+    pub scheduled_ns: Option<u64>,
+}
+
+/// What became of an order.
+#[derive(Debug)]
+pub struct Done {
+    /// Whose.
+    pub token: Token,
+    /// The answer, as far as it came.
+    pub answer: Answered,
+    /// Why it is not complete.
+    pub fault: Option<Fault>,
+    /// For [`Bridge::settle`].
+    pub account: Account,
+}
+
+/// An answer, as whoever sent the request reads it.
+#[derive(Debug, Default)]
+pub struct Answered {
+    /// The status; 0 where no head came.
+    pub status: u16,
+    /// The head as it came.
+    pub head: Vec<u8>,
+    /// The body as its author meant it, or as it came where it cannot be unpacked.
+    pub body: Vec<u8>,
+    /// Why it could not be unpacked.
+    pub unreadable: Option<String>,
+    /// Where it redirects to.
+    pub location: Option<String>,
+    /// Whether it sets cookies.
+    pub sets_cookies: bool,
+}
+
+/// What is to be said of a request once its sender knows what it makes of the answer.
+#[derive(Debug, Clone)]
+pub struct Account {
+    lane: usize,
+    /// CLOCK_MONOTONIC at the beginning of the test, for what happened on the other side.
+    zero_ns: u64,
+    sample: Sample,
+    /// Requests before it, whose answers led to it.
+    redirects: u32,
+}
+
+impl Account {
+    /// First byte written → last byte read, in nanoseconds; none when nothing was written.
+    #[must_use]
+    pub fn service_ns(&self) -> Option<u64> {
+        self.sample.service_ns()
+    }
+
+    /// This request was made because the answer to another one said so: one account for both, from the first one's beginning.
+    pub fn follows(&mut self, first: &Account) {
+        let (last, first) = (&mut self.sample, &first.sample);
+        last.intended = first.intended;
+        last.taken_up_ns = first.taken_up_ns;
+        last.first_write_ns = first.first_write_ns.or(last.first_write_ns);
+        last.bytes_out += first.bytes_out;
+        last.bytes_in += first.bytes_in;
+    }
+
+    /// So many requests led to this one.
+    pub fn is_behind(&mut self, redirects: u32) {
+        self.redirects = redirects;
+    }
+
+    /// How many led to it.
+    #[must_use]
+    pub fn redirects(&self) -> u32 {
+        self.redirects
+    }
+
+    /// Whether a byte was written.
+    #[must_use]
+    pub fn was_sent(&self) -> bool {
+        self.sample.first_write_ns.is_some()
+    }
+
+    /// The last byte read, or the moment at which it was given up, on CLOCK_MONOTONIC.
+    #[must_use]
+    pub fn done_ns(&self) -> u64 {
+        self.zero_ns + self.sample.done_ns
+    }
+}
+
+/// What the sender makes of an answer.
+#[derive(Debug)]
+pub struct Settled {
+    /// The request's.
+    pub account: Account,
+    /// Under which method and name it is counted, where that is not what its order said.
+    pub renamed: Option<(String, String)>,
+    /// How it ended, by the sender's rule.
+    pub ended: Ended,
+    /// What went wrong, for the first of its kind.
+    pub detail: String,
+    /// When the sender had the answer in its hands, on CLOCK_MONOTONIC; none: it never took it.
+    pub resumed_ns: Option<u64>,
+}
+
+/// A request that something else has made and timed.
+#[derive(Debug)]
+pub struct Foreign {
+    /// Its method, or whatever stands there.
+    pub method: String,
+    /// Its name.
+    pub name: String,
+    /// When it ended, on CLOCK_MONOTONIC.
+    pub done_ns: u64,
+    /// How long it took; none: nobody timed it.
+    pub took_ns: Option<u64>,
+    /// Bytes of its answer, as far as somebody has counted them.
+    pub bytes_in: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// What went wrong, for the first of its kind.
+    pub detail: String,
+}
+
+/// What goes in.
+#[derive(Debug)]
+enum Asked {
+    Send(Token, Box<Order>),
+    /// Nobody waits for it any more.
+    Cancel(Token),
+    Settle(Box<Settled>),
+    Foreign(Box<Foreign>),
+    /// A session's connections are closed.
+    Close(SessionId),
+    /// Nothing comes behind this.
+    End,
+}
+
+/// The way to one worker.
+#[derive(Debug)]
+struct Lane {
+    asked: Sender<Asked>,
+    bell: Bell,
+}
+
+#[derive(Debug)]
+struct Shared {
+    lanes: Vec<Lane>,
+    done: Sender<Done>,
+    /// Rung when something is done.
+    bell: Bell,
+    /// Rung once: the run is told to end from inside.
+    ending: AtomicU64,
+    users: AtomicU64,
+}
+
+/// The outer end of a bridge.
+#[derive(Debug)]
+pub struct Bridge {
+    shared: Arc<Shared>,
+    done: Mutex<Receiver<Done>>,
+    next: AtomicU64,
+}
+
+impl Bridge {
+    /// A bridge to so many workers, and the maker of their drivers.
+    ///
+    /// # Errors
+    /// When the kernel has no descriptor for a doorbell.
+    pub fn new(workers: usize) -> io::Result<(Bridge, DriverMaker)> {
+        let mut lanes = Vec::new();
+        let mut ends = Vec::new();
+        for _ in 0..workers {
+            let (asked, end) = mpsc::channel();
+            lanes.push(Lane {
+                asked,
+                bell: Bell::new()?,
+            });
+            ends.push(Some(end));
+        }
+        let (sender, done) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            lanes,
+            done: sender,
+            bell: Bell::new()?,
+            ending: AtomicU64::new(0),
+            users: AtomicU64::new(0),
+        });
+        let bridge = Bridge {
+            shared: Arc::clone(&shared),
+            done: Mutex::new(done),
+            next: AtomicU64::new(1),
+        };
+        let ends = Mutex::new(ends);
+        let maker: DriverMaker = Arc::new(move |given| {
+            let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = ends.get_mut(given.worker).and_then(Option::take);
+            Box::new(serve::Server {
+                shared: Arc::clone(&shared),
+                lane: given.worker,
+                asked,
+                settings: given.client,
+            })
+        });
+        Ok((bridge, maker))
+    }
+
+    /// Becomes readable when [`Bridge::take`] has something.
+    #[must_use]
+    pub fn readable(&self) -> BorrowedFd<'_> {
+        self.shared.bell.fd()
+    }
+
+    /// Sends a request. Each order is told once what became of it, unless it is cancelled.
+    pub fn send(&self, order: Order) -> Token {
+        let token = self.next.fetch_add(1, Ordering::Relaxed);
+        let lane = self.lane_of(order.session);
+        self.ask(lane, Asked::Send(token, Box::new(order)), true);
+        token
+    }
+
+    /// Nobody waits for an order any more: its connection is closed, and it is counted as given up. Its answer may be on its way.
+    pub fn cancel(&self, token: Token, session: SessionId) {
+        self.ask(self.lane_of(session), Asked::Cancel(token), true);
+    }
+
+    /// Puts a request into the books. Nobody is woken for it.
+    pub fn settle(&self, settled: Settled) {
+        let lane = settled.account.lane;
+        self.ask(lane, Asked::Settle(Box::new(settled)), false);
+    }
+
+    /// Puts a request into the books that something else has made.
+    pub fn foreign(&self, foreign: Foreign) {
+        self.ask(0, Asked::Foreign(Box::new(foreign)), false);
+    }
+
+    /// Closes the connections of a session that are not in use.
+    pub fn close(&self, session: SessionId) {
+        self.ask(self.lane_of(session), Asked::Close(session), false);
+    }
+
+    /// How many virtual users run outside.
+    pub fn has_users(&self, users: u64) {
+        self.shared.users.store(users, Ordering::Relaxed);
+    }
+
+    /// At most so many of what is done; when there may be more the descriptor stays readable.
+    pub fn take(&self, most: usize) -> Vec<Done> {
+        self.shared.bell.heard();
+        let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: Vec<Done> = done.try_iter().take(most).collect();
+        if taken.len() == most {
+            self.shared.bell.ring();
+        }
+        taken
+    }
+
+    /// Whether the run has been told to end from inside: somebody pressed a button, a rule fired.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.shared.ending.load(Ordering::Relaxed) > 0
+    }
+
+    /// Nothing more comes: what is under way is given up, and the run ends.
+    pub fn end(&self) {
+        for lane in 0..self.shared.lanes.len() {
+            self.ask(lane, Asked::End, true);
+        }
+    }
+
+    fn lane_of(&self, session: SessionId) -> usize {
+        (session % self.shared.lanes.len() as u64) as usize
+    }
+
+    fn ask(&self, lane: usize, asked: Asked, at_once: bool) {
+        let lane = &self.shared.lanes[lane];
+        // A worker that is gone is told of by the run's error.
+        let _ = lane.asked.send(asked);
+        if at_once {
+            lane.bell.ring();
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC now, for orders and settlements.
+#[must_use]
+pub fn now_ns() -> u64 {
+    clock::monotonic_ns()
+}
+
+/// How an order's request is counted before its sender has spoken.
+fn provisional(label: LabelId, intended: Intended, taken_up_ns: u64) -> Sample {
+    Sample {
+        label,
+        intended,
+        taken_up_ns,
+        first_write_ns: None,
+        first_read_ns: None,
+        done_ns: taken_up_ns,
+        ended: Ended::None(Fault::Unfinished),
+        status: None,
+        bytes_out: 0,
+        bytes_in: 0,
+    }
+}
+
+/// Whom an order connects to.
+#[must_use]
+pub fn origin(tls: bool, host: String, port: u16) -> Origin {
+    Origin { tls, host, port }
+}
+
+/// The group of requests that something else has made.
+const FOREIGN: Group = Group::Script;

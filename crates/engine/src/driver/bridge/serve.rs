@@ -1,0 +1,417 @@
+//! The inner end of a bridge: takes orders up, has the client carry them out, tells what became of them, and keeps the books as their
+//! senders settle them. One per worker.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering, mpsc::Receiver},
+    task::Poll,
+};
+
+use codec::{
+    Answer, Want,
+    content::{self, Reader},
+    cookies::Jar,
+    encode::Charset,
+    reply::MAX_BODY,
+};
+use measure::{
+    Fault, Kind, Sample,
+    label::Group,
+    sample::{Ended, Intended},
+};
+use plan::Timeouts;
+use tokio::{io::unix::AsyncFd, task::spawn_local};
+
+use super::{
+    Account, Answered, Asked, Done, FOREIGN, Foreign, Order, SessionId, Settled, Shared, Token,
+    provisional,
+};
+use crate::{
+    client::{
+        Agent, BuildError, Built, Call, CallError, Caller, Client, Exchange, Moments, Override,
+        Settings, pool::Pool,
+    },
+    deadlines::Limit,
+    driver::Driver,
+    worker::Worker,
+};
+
+/// Settlements wait for so long at most when no order comes.
+const SETTLE_NS: u64 = 20_000_000;
+/// Longer than any run: where only the connection has a limit.
+const AGES_NS: u64 = 1 << 60;
+
+/// A worker's driver.
+pub struct Server {
+    pub shared: Arc<Shared>,
+    pub lane: usize,
+    /// None where somebody has taken it: each worker has one driver.
+    pub asked: Option<Receiver<Asked>>,
+    pub settings: Settings,
+}
+
+impl Driver for Server {
+    fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            let Some(asked) = self.asked else { return };
+            let desk = match Desk::new(&worker, self.settings, self.shared, self.lane) {
+                Ok(desk) => Rc::new(desk),
+                Err(line) => return worker.remark(line),
+            };
+            serve(&desk, &asked).await;
+        })
+    }
+}
+
+/// What all orders of a worker share.
+struct Desk {
+    worker: Rc<Worker>,
+    /// The client that looks at certificates, and the one that does not.
+    clients: [Client; 2],
+    shared: Arc<Shared>,
+    lane: usize,
+    sessions: RefCell<HashMap<SessionId, [Rc<Pool>; 2]>>,
+    under_way: RefCell<HashMap<Token, Rc<Limit>>>,
+    /// Hosts that have been asked for, and whether they may be.
+    hosts: RefCell<HashMap<String, bool>>,
+    ended: Cell<bool>,
+}
+
+impl Desk {
+    fn new(
+        worker: &Rc<Worker>,
+        settings: Settings,
+        shared: Arc<Shared>,
+        lane: usize,
+    ) -> Result<Desk, String> {
+        let client = |verify_tls: bool| {
+            let mut http = settings.http.clone();
+            // Whoever sends keeps the jar.
+            (http.verify_tls, http.cookie_jar) = (verify_tls, false);
+            let (hosts, sources) = (settings.hosts.clone(), settings.sources.clone());
+            Settings::new(&http, hosts, sources).map(|settings| Client::new(worker, settings))
+        };
+        Ok(Desk {
+            clients: [client(true)?, client(false)?],
+            worker: Rc::clone(worker),
+            shared,
+            lane,
+            sessions: RefCell::default(),
+            under_way: RefCell::default(),
+            hosts: RefCell::default(),
+            ended: Cell::new(false),
+        })
+    }
+
+    fn bell(&self) -> &super::Bell {
+        &self.shared.lanes[self.lane].bell
+    }
+
+    fn pool(&self, session: SessionId, verifies: bool) -> Rc<Pool> {
+        let mut sessions = self.sessions.borrow_mut();
+        let pools = sessions
+            .entry(session)
+            .or_insert_with(|| [Rc::new(Pool::own()), Rc::new(Pool::own())]);
+        Rc::clone(&pools[usize::from(!verifies)])
+    }
+
+    fn may_go_to(&self, order: &Order) -> bool {
+        let host = &order.request.target.origin.host;
+        if let Some(known) = self.hosts.borrow().get(host) {
+            return *known;
+        }
+        let may = self.clients[0].may_go_to(host, "the test sends requests there");
+        self.hosts.borrow_mut().insert(host.clone(), may);
+        may
+    }
+}
+
+/// Does what is asked until nothing comes any more.
+async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
+    let worker = &desk.worker;
+    let bell = desk.bell().for_listener().and_then(crate::sys::watch);
+    let bell = match bell {
+        Ok(bell) => bell,
+        Err(error) => return worker.remark(format!("no doorbell: {error}")),
+    };
+    let patience = Rc::new(Limit::default());
+    let mut told_to_end = false;
+    loop {
+        desk.bell().heard();
+        for one in asked.try_iter() {
+            carry_out(desk, one);
+        }
+        worker.users.set(if desk.lane == 0 {
+            desk.shared.users.load(Ordering::Relaxed)
+        } else {
+            0
+        });
+        if desk.ended.get() && desk.under_way.borrow().is_empty() {
+            return;
+        }
+        if worker.arrivals_end.is_aborted() && !told_to_end {
+            told_to_end = true;
+            desk.shared.ending.store(1, Ordering::Relaxed);
+            desk.shared.bell.ring();
+        }
+        let until = worker.clock.now() + SETTLE_NS;
+        worker.deadlines.borrow_mut().limit(&patience, until);
+        rung(&bell, &patience).await;
+    }
+}
+
+/// Waits for the bell, or until what needs no bell has waited long enough.
+async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
+    std::future::poll_fn(|cx| {
+        if let Poll::Ready(ready) = bell.poll_read_ready(cx) {
+            // Whether it is readable still is found out by the next look.
+            if let Ok(mut guard) = ready {
+                guard.clear_ready();
+            }
+            return Poll::Ready(());
+        }
+        patience.poll(cx).map(|_| ())
+    })
+    .await;
+}
+
+fn carry_out(desk: &Rc<Desk>, asked: Asked) {
+    match asked {
+        Asked::Send(token, order) => take_up(desk, token, *order),
+        Asked::Cancel(token) => {
+            if let Some(limit) = desk.under_way.borrow().get(&token) {
+                limit.abort();
+            }
+        }
+        Asked::Settle(settled) => settle(&desk.worker, *settled),
+        Asked::Foreign(foreign) => enter_foreign(desk, *foreign),
+        Asked::Close(session) => {
+            desk.sessions.borrow_mut().remove(&session);
+        }
+        Asked::End => {
+            desk.ended.set(true);
+            desk.under_way
+                .borrow()
+                .values()
+                .for_each(|limit| limit.abort());
+        }
+    }
+}
+
+fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
+    let worker = &desk.worker;
+    let limit = Rc::new(Limit::default());
+    let place = worker.watch(&limit);
+    desk.under_way.borrow_mut().insert(token, Rc::clone(&limit));
+    let desk = Rc::clone(desk);
+    spawn_local(async move {
+        let done = fulfil(&desk, token, &order, &limit).await;
+        desk.under_way.borrow_mut().remove(&token);
+        desk.worker.unwatch(place);
+        hand_back(&desk, done, limit.is_aborted());
+        if desk.ended.get() {
+            desk.bell().ring();
+        }
+    });
+}
+
+/// Tells what became of an order, or, where nobody listens, puts it into the books.
+fn hand_back(desk: &Desk, done: Done, given_up: bool) {
+    if given_up {
+        let settled = Settled {
+            ended: Ended::None(Fault::Cancelled),
+            account: done.account,
+            renamed: None,
+            detail: String::new(),
+            resumed_ns: None,
+        };
+        return settle(&desk.worker, settled);
+    }
+    // Whoever holds the other end may be gone; then the run is about to end too.
+    let _ = desk.shared.done.send(done);
+    desk.shared.bell.ring();
+}
+
+/// Sends a request and takes its answer.
+async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> Done {
+    let worker = &desk.worker;
+    let zero_ns = worker.clock.absolute(0);
+    let now = worker.clock.now();
+    let called = order.called_ns.saturating_sub(zero_ns);
+    let intended = match order.scheduled_ns {
+        Some(at) => Intended::scheduled(at.saturating_sub(zero_ns)),
+        None => Intended::after_previous(called, 0),
+    };
+    let label = worker.label(Group::Request, &order.method, &order.name);
+    worker.requests_began(now, label, 1);
+    let timeouts = Timeouts {
+        total_ns: None,
+        headers_ns: None,
+        idle_ns: order.read_ns.or(order.connect_ns.map(|_| AGES_NS)),
+    };
+    let mut exchange = Exchange::begun(intended, now, &timeouts, &worker.memory);
+    let connect_at = order.connect_ns.map(|ns| now.saturating_add(ns));
+    if let Some(at) = connect_at.or(order.read_ns.map(|ns| now.saturating_add(ns))) {
+        worker.deadlines.borrow_mut().limit(limit, at);
+    }
+    let sent = send(desk, order, limit, &mut exchange, label).await;
+    let fault = sent.err();
+    let moments = &exchange.moments;
+    let done_ns = match fault {
+        None => moments.done,
+        Some(_) => worker.clock.now(),
+    };
+    let status = exchange.answer.status;
+    let sample = Sample {
+        first_write_ns: moments.first_write,
+        first_read_ns: moments.first_read,
+        done_ns,
+        ended: fault.map_or(Ended::Ok, Ended::None),
+        status: (status > 0).then_some(status),
+        bytes_out: moments.bytes_out,
+        bytes_in: moments.bytes_in,
+        ..provisional(label, intended, now)
+    };
+    worker.request_ended(done_ns, (label, now));
+    worker.turn(done_ns);
+    Done {
+        token,
+        answer: read(exchange.answer),
+        fault,
+        account: Account {
+            lane: desk.lane,
+            zero_ns,
+            sample,
+            redirects: 0,
+        },
+    }
+}
+
+async fn send(
+    desk: &Desk,
+    order: &Order,
+    limit: &Rc<Limit>,
+    exchange: &mut Exchange,
+    label: measure::LabelId,
+) -> Result<(), Fault> {
+    if !desk.may_go_to(order) {
+        return Err(Fault::HostNotAllowed);
+    }
+    let pool = desk.pool(order.session, order.verifies);
+    let mut agent = Agent {
+        pool: &pool,
+        limit,
+        jar: &mut Jar::default(),
+    };
+    let call = Call {
+        label,
+        method: &order.method,
+        request: std::borrow::Cow::Borrowed(&order.request),
+        want: Want {
+            head: true,
+            body: true,
+            ..Want::default()
+        },
+        charset: Charset::Utf8,
+        sets_cookies: false,
+        redirects: None,
+    };
+    let client = &desk.clients[usize::from(!order.verifies)];
+    let sent = client.send(&mut agent, &call, &mut Nobody, exchange).await;
+    sent.map_err(|error| match error {
+        CallError::Fault(fault) => fault,
+        // None is followed here.
+        _ => Fault::Other,
+    })
+}
+
+/// Redirects are the sender's business: nobody is asked while an order goes on.
+struct Nobody;
+
+impl Caller for Nobody {
+    fn sending(&mut self, _: u64) {}
+    fn redirected(&mut self, _: Intended, _: &Moments, _: &Answer) {}
+    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
+        Err(BuildError::Url(change.url.to_owned()))
+    }
+    fn odd_cookie(&mut self, _: u64) {}
+}
+
+/// The answer as its sender reads it, unpacked here: on the other side it would be one thread's work for all.
+fn read(mut answer: Answer) -> Answered {
+    let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Reader::Lenient) {
+        Ok(std::borrow::Cow::Owned(body)) => (Some(body), None),
+        Ok(std::borrow::Cow::Borrowed(_)) => (None, None),
+        Err(why) => (None, Some(format!("{why:?}"))),
+    };
+    Answered {
+        status: answer.status,
+        body: body.unwrap_or_else(|| std::mem::take(&mut answer.body)),
+        unreadable,
+        location: answer.location().map(str::to_owned),
+        sets_cookies: !answer.set_cookies().is_empty(),
+        head: answer.head,
+    }
+}
+
+/// Puts a request into the books, as its sender sees it.
+fn settle(worker: &Worker, settled: Settled) {
+    let Account {
+        mut sample,
+        zero_ns,
+        redirects,
+        ..
+    } = settled.account;
+    if let Some((method, name)) = &settled.renamed {
+        sample.label = worker.label(Group::Request, method, name);
+    }
+    sample.ended = settled.ended;
+    let (called, outcome) = (sample.intended.ns(), sample.ended.outcome());
+    let mut recorder = worker.recorder.borrow_mut();
+    recorder.issued(sample.done_ns, sample.label, sample.intended);
+    recorder.sample(&sample);
+    if let Some(resumed) = settled.resumed_ns {
+        let resumed = resumed.saturating_sub(zero_ns);
+        let mut time = |label, kind, ns| {
+            recorder.time(sample.done_ns, label, sample.intended, (kind, outcome), ns);
+        };
+        time(sample.label, Kind::Script, resumed.saturating_sub(called));
+        time(
+            measure::label::ALL,
+            Kind::Lag,
+            resumed.saturating_sub(sample.done_ns),
+        );
+    }
+    for _ in 0..redirects {
+        recorder.redirected(sample.done_ns, sample.label, sample.intended);
+    }
+    if recorder.is_first(sample.label, sample.ended) {
+        recorder.first(&sample, settled.detail);
+    }
+}
+
+/// Enters a request that something else has made: only how long it took is known of it.
+fn enter_foreign(desk: &Desk, foreign: Foreign) {
+    let worker = &desk.worker;
+    let zero_ns = worker.clock.absolute(0);
+    let done_ns = foreign.done_ns.saturating_sub(zero_ns);
+    let began = done_ns.saturating_sub(foreign.took_ns.unwrap_or(0));
+    let label = worker.label(FOREIGN, &foreign.method, &foreign.name);
+    let intended = Intended::after_previous(began, 0);
+    let sample = Sample {
+        first_write_ns: foreign.took_ns.map(|_| began),
+        done_ns,
+        ended: foreign.ended,
+        bytes_in: foreign.bytes_in,
+        ..provisional(label, intended, began)
+    };
+    let mut recorder = worker.recorder.borrow_mut();
+    recorder.issued(done_ns, label, intended);
+    recorder.sample(&sample);
+    if recorder.is_first(label, sample.ended) {
+        recorder.first(&sample, foreign.detail);
+    }
+}

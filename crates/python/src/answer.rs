@@ -1,0 +1,171 @@
+//! What became of a request, as Python sees it, and the way back into the books.
+
+use std::sync::Arc;
+
+use engine::driver::bridge::{Account, Answered, Bridge, Done, Settled, now_ns};
+use measure::{Failure, Fault, sample::Ended};
+use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
+
+/// What a test's own rule says of an answer, in the record.
+const BY_RULE: Failure = Failure::Check("script");
+/// An answer that the test never spoke of: an exception went past it.
+const UNREPORTED: Failure = Failure::Check("unreported");
+
+/// An answer, or why there is none. Whoever leaves it unsettled has it counted as unreported.
+#[pyclass(module = "loadline._native")]
+pub struct Answer {
+    bridge: Arc<Bridge>,
+    #[pyo3(get)]
+    token: u64,
+    answer: Answered,
+    fault: Option<Fault>,
+    account: Option<Account>,
+    /// When Python had it in its hands.
+    taken_ns: u64,
+}
+
+impl Answer {
+    /// Taken over the bridge now.
+    pub fn new(bridge: &Arc<Bridge>, done: Done, taken_ns: u64) -> Answer {
+        Answer {
+            bridge: Arc::clone(bridge),
+            token: done.token,
+            answer: done.answer,
+            fault: done.fault,
+            account: Some(done.account),
+            taken_ns,
+        }
+    }
+
+    fn settled(&mut self, ended: Ended, renamed: Option<(String, String)>, detail: String) {
+        if let Some(account) = self.account.take() {
+            self.bridge.settle(Settled {
+                account,
+                renamed,
+                ended: self.fault.map_or(ended, Ended::None),
+                detail,
+                resumed_ns: Some(self.taken_ns),
+            });
+        }
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// The status; 0 where no head came.
+    #[getter]
+    fn status(&self) -> u16 {
+        self.answer.status
+    }
+
+    /// The name of what kept the answer from being complete.
+    #[getter]
+    fn fault(&self) -> Option<&'static str> {
+        self.fault.map(Fault::name)
+    }
+
+    /// The same in words.
+    #[getter]
+    fn fault_text(&self) -> Option<&'static str> {
+        self.fault.map(Fault::text)
+    }
+
+    /// Whether a byte of the request was written.
+    #[getter]
+    fn was_sent(&self) -> bool {
+        self.account.as_ref().is_some_and(Account::was_sent)
+    }
+
+    /// First byte written → last byte read, in nanoseconds.
+    #[getter]
+    fn service_ns(&self) -> Option<u64> {
+        self.account.as_ref().and_then(Account::service_ns)
+    }
+
+    /// Where the answer redirects to.
+    #[getter]
+    fn location(&self) -> Option<&str> {
+        self.answer.location.as_deref()
+    }
+
+    /// Whether it sets cookies.
+    #[getter]
+    fn sets_cookies(&self) -> bool {
+        self.answer.sets_cookies
+    }
+
+    /// The head as it came.
+    #[getter]
+    fn head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.answer.head)
+    }
+
+    /// The body, unpacked. It is handed out once.
+    fn take_body<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &std::mem::take(&mut self.answer.body))
+    }
+
+    /// How long the body is.
+    fn __len__(&self) -> usize {
+        self.answer.body.len()
+    }
+
+    /// Why the body could not be unpacked.
+    #[getter]
+    fn unreadable(&self) -> Option<&str> {
+        self.answer.unreadable.as_deref()
+    }
+
+    /// Whether it is in the books, or spoken for.
+    #[getter]
+    fn is_settled(&self) -> bool {
+        self.account.is_none()
+    }
+
+    /// Python had the answer in its hands only now: the greenlet that waited for it runs.
+    fn resumed(&mut self) {
+        self.taken_ns = now_ns();
+    }
+
+    /// It is as it should be.
+    #[pyo3(signature = (renamed=None))]
+    fn settle_ok(&mut self, renamed: Option<(String, String)>) {
+        self.settled(Ended::Ok, renamed, String::new());
+    }
+
+    /// It is not: by its status, or by the test's own rule.
+    #[pyo3(signature = (by_status, detail, renamed=None))]
+    fn settle_failed(
+        &mut self,
+        by_status: bool,
+        detail: String,
+        renamed: Option<(String, String)>,
+    ) {
+        let failure = if by_status {
+            Failure::Status(self.answer.status)
+        } else {
+            BY_RULE
+        };
+        self.settled(Ended::Failed(failure), renamed, detail);
+    }
+
+    /// This answer is to a request that another answer led to: one account for both.
+    fn follows(&mut self, first: &mut Answer) -> PyResult<()> {
+        let (Some(account), Some(before)) = (&mut self.account, first.account.take()) else {
+            return Err(PyRuntimeError::new_err("an account that is closed already"));
+        };
+        account.follows(&before);
+        account.is_behind(before.redirects() + 1);
+        Ok(())
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.settled(
+            Ended::Failed(UNREPORTED),
+            None,
+            "the test never reported it".to_owned(),
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! The Python package's way into the engine: a test that runs, requests into it, answers out of it. Every call is short, holds nothing
+//! while another greenlet runs, and never calls back into Python; waiting is done in Python. The threads of the engine never touch Python.
+
+mod answer;
+mod run;
+mod voice;
+
+use pyo3::prelude::*;
+
+/// What the package `loadline` is made of.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::answer::Answer;
+    #[pymodule_export]
+    use super::run::Run;
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, pyfunction};
+
+    /// CLOCK_MONOTONIC in nanoseconds: the clock of orders.
+    #[pyfunction]
+    fn now_ns() -> u64 {
+        engine::driver::bridge::now_ns()
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

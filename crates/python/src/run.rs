@@ -1,0 +1,179 @@
+//! A test that runs, as Python holds it.
+
+use std::{os::fd::AsRawFd, sync::Arc};
+
+use codec::Target;
+use door_locust::{Running, Test};
+use engine::{
+    client::Built,
+    driver::bridge::{Bridge, Foreign, Order, now_ns, origin},
+};
+use measure::{Failure, sample::Ended};
+use pyo3::{
+    exceptions::{PyRuntimeError, PyValueError},
+    prelude::*,
+};
+
+use crate::{answer::Answer, voice::voice};
+
+/// A test that runs: from its making to `end`.
+#[pyclass(module = "loadline._native", frozen)]
+pub struct Run {
+    bridge: Arc<Bridge>,
+    running: std::sync::Mutex<Option<Running>>,
+    /// Where the record is.
+    #[pyo3(get)]
+    record: Option<String>,
+}
+
+/// Seconds as Python has them, in nanoseconds.
+fn ns(seconds: f64) -> PyResult<u64> {
+    if !(0.0..1e9).contains(&seconds) {
+        return Err(PyValueError::new_err(format!(
+            "{seconds} is no number of seconds"
+        )));
+    }
+    Ok((seconds * 1e9) as u64)
+}
+
+#[pymethods]
+impl Run {
+    /// Starts a test.
+    #[new]
+    #[pyo3(signature = (target, users, duration, files, settings))]
+    fn new(
+        py: Python<'_>,
+        target: Option<String>,
+        users: u32,
+        duration: Option<f64>,
+        files: Vec<String>,
+        settings: Vec<(String, String)>,
+    ) -> PyResult<Run> {
+        let test = Test {
+            target,
+            users,
+            duration_ns: duration.map(ns).transpose()?,
+            files,
+            settings,
+        };
+        let running = py
+            .detach(|| Running::begin(&test, &voice()))
+            .map_err(|lines| PyRuntimeError::new_err(lines.join("\n")))?;
+        Ok(Run {
+            bridge: Arc::clone(running.bridge()),
+            record: running.record.clone(),
+            running: std::sync::Mutex::new(Some(running)),
+        })
+    }
+
+    /// A descriptor that is readable when `take` has something.
+    fn fileno(&self) -> i32 {
+        self.bridge.readable().as_raw_fd()
+    }
+
+    /// Sends a request; answers its number.
+    #[pyo3(signature = (session, verifies, method, name, host, port, tls, data, connect, read, scheduled_ns=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call per request, and no object made for it"
+    )]
+    fn send(
+        &self,
+        session: u64,
+        verifies: bool,
+        method: &str,
+        name: &str,
+        host: &str,
+        port: u16,
+        tls: bool,
+        data: &[u8],
+        connect: Option<f64>,
+        read: Option<f64>,
+        scheduled_ns: Option<u64>,
+    ) -> PyResult<u64> {
+        let target = Target {
+            origin: origin(tls, host.to_owned(), port),
+            path: String::new(),
+            userinfo: None,
+        };
+        Ok(self.bridge.send(Order {
+            session,
+            verifies,
+            method: method.to_owned(),
+            name: name.to_owned(),
+            request: Built {
+                target,
+                bytes: data.to_vec(),
+                cookie_at: 0,
+            },
+            connect_ns: connect.map(ns).transpose()?,
+            read_ns: read.map(ns).transpose()?,
+            called_ns: now_ns(),
+            scheduled_ns,
+        }))
+    }
+
+    /// At most so many answers.
+    fn take(&self, most: usize) -> Vec<Answer> {
+        let taken_ns = now_ns();
+        let done = self.bridge.take(most).into_iter();
+        done.map(|done| Answer::new(&self.bridge, done, taken_ns))
+            .collect()
+    }
+
+    /// Nobody waits for a request any more.
+    fn cancel(&self, token: u64, session: u64) {
+        self.bridge.cancel(token, session);
+    }
+
+    /// Closes a session's connections that are not in use.
+    fn close(&self, session: u64) {
+        self.bridge.close(session);
+    }
+
+    /// Puts a request into the books that something else has made.
+    #[pyo3(signature = (method, name, response_time, length, failed=None))]
+    fn foreign(
+        &self,
+        method: String,
+        name: String,
+        response_time: Option<f64>,
+        length: u64,
+        failed: Option<String>,
+    ) -> PyResult<()> {
+        self.bridge.foreign(Foreign {
+            method,
+            name,
+            done_ns: now_ns(),
+            took_ns: response_time.map(|ms| ns(ms / 1000.0)).transpose()?,
+            bytes_in: length,
+            ended: failed
+                .as_ref()
+                .map_or(Ended::Ok, |_| Ended::Failed(Failure::Check("script"))),
+            detail: failed.unwrap_or_default(),
+        });
+        Ok(())
+    }
+
+    /// How many users run.
+    fn has_users(&self, users: u64) {
+        self.bridge.has_users(users);
+    }
+
+    /// Whether the run has been told to end from inside.
+    #[getter]
+    fn is_ending(&self) -> bool {
+        self.bridge.is_ending()
+    }
+
+    /// Ends the test: what there is to say of it, whether it failed, and where its record is.
+    fn end(&self, py: Python<'_>) -> Option<(Vec<String>, bool, Option<String>)> {
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take()?;
+        let told = py.detach(|| running.end());
+        Some((told.lines, told.failed, told.record))
+    }
+}

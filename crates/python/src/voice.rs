@@ -1,0 +1,35 @@
+//! What the libraries say of a run, on standard error. Standard output is Locust's.
+
+use std::{fmt::Display, io::Write, sync::Arc};
+
+use session::{SharedVoice, Voice};
+
+/// The voice of a test that Locust runs.
+pub fn voice() -> SharedVoice {
+    Arc::new(Lines)
+}
+
+struct Lines;
+
+impl Voice for Lines {
+    fn say(&self, line: &dyn Display) {
+        // A closed terminal is no reason to stop a test.
+        let _ = writeln!(std::io::stderr().lock(), "loadline: {line}");
+    }
+
+    fn warning(&self, line: &dyn Display) {
+        self.say(&format_args!("warning: {line}"));
+    }
+
+    fn error(&self, line: &dyn Display) {
+        self.say(line);
+    }
+
+    fn out(&self, text: &str) {
+        self.say(&text);
+    }
+
+    fn last_words(&self, line: &dyn Display) {
+        self.say(line);
+    }
+}

@@ -1,0 +1,40 @@
+"""Calls that go the long way, through the client whose place is taken: what has to be known of one while that client is busy with it."""
+
+from __future__ import annotations
+
+from gevent.local import local
+
+
+class Call:
+    """One call of the session's by the long way."""
+
+    __slots__ = ("first", "led", "lost", "sent_as")
+
+    def __init__(self, sent_as, first=None):
+        self.sent_as = sent_as
+        #: An answer that is there already.
+        self.first = first
+        #: An answer that may lead on.
+        self.led = None
+        #: An answer that is none.
+        self.lost = None
+
+
+class _Calls(local):
+    """The call of each greenlet: a user may have several at once."""
+
+    call: Call | None = None
+
+
+current = _Calls()
+
+
+class Later:
+    """The event of a request of which a part was carried out before the original's clock began."""
+
+    def __init__(self, event, ms: float) -> None:
+        self._event, self._ms = event, ms
+
+    def fire(self, **meta) -> None:
+        meta["response_time"] += self._ms
+        self._event.fire(**meta)

@@ -1,0 +1,105 @@
+"""Sending over the engine, and waiting for it: a greenlet parks, and the hub wakes it when its answer is there. The engine's threads know
+nothing of this; they ring one descriptor. There is at most one test under way per process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+
+import gevent
+from gevent import get_hub, getcurrent
+
+from loadline import _native
+
+#: So many answers are handed out before timers, heartbeats and the web UI have their turn.
+BATCH = 64
+
+_sessions = itertools.count(1)
+
+
+class Engine:
+    """The test under way, if there is one."""
+
+    def __init__(self) -> None:
+        self.run: _native.Run | None = None
+        self._waiting: dict[int, gevent.Greenlet] = {}
+        self._watcher = None
+
+    def begin(self, run: _native.Run) -> None:
+        """Requests go over this run from now on."""
+        self.run = run
+        self._watcher = get_hub().loop.io(run.fileno(), 1)
+        self._watcher.priority = get_hub().loop.MAXPRI
+        self._watcher.start(self._drain)
+
+    def end(self) -> tuple[list[str], bool, str | None] | None:
+        """The test is over: what there is to say of it."""
+        run, self.run = self.run, None
+        if run is None:
+            return None
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher.close()
+            self._watcher = None
+        self._waiting.clear()
+        return get_hub().threadpool.apply(run.end)
+
+    def forget(self) -> None:
+        """In a forked child: whatever ran, runs in the parent."""
+        self.run = None
+        self._waiting = {}
+        self._watcher = None
+
+    def send(
+        self,
+        session: int,
+        verifies: bool,
+        method: str,
+        name: str,
+        whom: tuple[str, int, bool],
+        data: bytes,
+        connect: float | None,
+        read: float | None,
+    ) -> _native.Answer:
+        """Sends a request and waits for its answer. Whatever ends the wait early has the request given up."""
+        run = self.run
+        token = run.send(session, verifies, method, name, *whom, data, connect, read)
+        waiting = self._waiting
+        waiting[token] = getcurrent()
+        switch = get_hub().switch
+        try:
+            answer = switch()
+            while answer.__class__ is not _native.Answer or answer.token != token:
+                # Somebody else's switch is none of ours.
+                answer = switch()
+        except BaseException:
+            run.cancel(token, session)
+            raise
+        finally:
+            waiting.pop(token, None)
+        return answer
+
+    def _drain(self) -> None:
+        waiting = self._waiting
+        run = self.run
+        if run is None:
+            return
+        for answer in run.take(BATCH):
+            greenlet = waiting.get(answer.token)
+            if greenlet is not None:
+                greenlet.switch(answer)
+
+
+engine = Engine()
+os.register_at_fork(after_in_child=engine.forget)
+
+
+def new_session() -> int:
+    """The number of a session: connections are its own."""
+    return next(_sessions)
+
+
+def say(line: str) -> None:
+    """A line of our own; standard output is Locust's."""
+    print(f"loadline: {line}", file=sys.stderr, flush=True)

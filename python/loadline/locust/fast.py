@@ -1,0 +1,430 @@
+"""``FastHttpUser``'s session on the engine. What is common goes a short way of its own; everything else goes through the client that stands
+there, of which only the sending is ours. What an answer means, and what is told of it, stays that client's."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import socket
+import time
+from datetime import timedelta
+
+from gevent.lock import Semaphore
+from geventhttpclient._parser import HTTPParseError
+from geventhttpclient.client import _FIELD_VALUE_RE, _TOKEN_RE, HTTPClientPool
+from geventhttpclient.header import Headers
+from geventhttpclient.response import HTTPConnectionClosed
+from locust.contrib import fasthttp as stock
+
+from loadline import _native
+from loadline.locust import calls, heads, urls
+from loadline.locust.calls import Call, Later
+from loadline.locust.engine import engine, new_session
+
+_VALID = stock.LocustUserAgent.valid_response_codes
+_BODY_METHODS = frozenset(("POST", "PUT", "PATCH"))
+#: So many different sets of headers are remembered.
+_REMEMBERED = 1024
+
+
+def raised(answer: _native.Answer) -> Exception:
+    """What the client raises where the engine has no complete answer."""
+    fault = answer.fault or ""
+    if fault == "refused":
+        return ConnectionRefusedError(111, "Connection refused")
+    if fault == "unreachable":
+        return OSError(113, "No route to host")
+    if fault == "dns_not_found":
+        return socket.gaierror(-2, "Name or service not known")
+    if fault == "dns_again":
+        return socket.gaierror(-3, "Temporary failure in name resolution")
+    if fault in ("response_timeout", "idle_timeout", "connect_timeout"):
+        return TimeoutError("timed out")
+    if fault in ("reset", "kept_reset"):
+        return ConnectionResetError(104, "Connection reset by peer")
+    if fault in ("broken_pipe", "kept_broken_pipe"):
+        return BrokenPipeError(32, "Broken pipe")
+    if fault in ("closed_early", "kept_closed"):
+        return HTTPConnectionClosed("connection closed.")
+    if fault.startswith("http_"):
+        return HTTPParseError("Expected HTTP/, RTSP/ or ICE/", 8)
+    if fault.startswith("tls"):
+        return stock.SSLError(1, answer.fault_text)
+    if fault == "no_descriptors":
+        return OSError(24, "Too many open files")
+    if fault == "no_ports":
+        return OSError(99, "Cannot assign requested address")
+    return OSError(answer.fault_text or "no answer")
+
+
+class _Stream:
+    """A body that is there already, for whoever reads it as a stream."""
+
+    def __init__(self, response: _Native) -> None:
+        self._owner = response
+        self._at = 0
+        self.message_complete = True
+
+    @property
+    def version(self) -> str:
+        return heads.version(self._owner._native[0].head)
+
+    @property
+    def length(self) -> int:
+        return len(self._owner.content)
+
+    def get_code(self) -> int:
+        return self._owner.status_code
+
+    def read(self, n: int | None = None) -> bytes:
+        body = self._owner.content or b""
+        end = len(body) if n is None else self._at + n
+        found, self._at = body[self._at : end], min(end, len(body))
+        return found
+
+    def readline(self, sep: bytes = b"\r\n") -> bytes:
+        body = self._owner.content or b""
+        at = body.find(sep, self._at)
+        return self.read(None if at < 0 else at + len(sep) - self._at)
+
+    def __iter__(self):
+        while block := self.read(4096):
+            yield block
+
+    def release(self) -> None:
+        pass
+
+
+class _Native:
+    """An answer of the engine's as the client's response, made when somebody looks at it."""
+
+    _native: tuple[_native.Answer, tuple[str, str]]
+    error = None
+
+    def _take(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
+        own = self.__dict__
+        own["_native"] = (answer, sent_as)
+        own["_asked"] = asked
+        own["status_code"] = answer.status
+
+    @property
+    def headers(self):
+        own = self.__dict__
+        if "_headers" not in own:
+            own["_headers"] = Headers(heads.fields(own["_native"][0].head))
+        return own["_headers"]
+
+    @property
+    def request(self):
+        own = self.__dict__
+        if "_made" not in own:
+            method, url, sent, payload = own["_asked"]
+            if sent is None:
+                sent = Headers(heads.fields(b"\r\n" + own["_block"]))
+            own["_made"] = stock.FastRequest(url, method=method, headers=sent, payload=payload)
+        return own["_made"]
+
+    @property
+    def content(self):
+        own = self.__dict__
+        if "_body" not in own:
+            answer = own["_native"][0]
+            own["_body"] = answer.take_body()
+            own["_short"] = answer.fault is not None
+        if own["_short"]:
+            raise HTTPParseError("Incomplete response.")
+        return own["_body"]
+
+    @property
+    def _response(self):
+        own = self.__dict__
+        if "_stream" not in own:
+            own["_stream"] = _Stream(self)
+        return own["_stream"]
+
+    @property
+    def stream(self):
+        return self._response
+
+    @property
+    def history(self):
+        try:
+            return self._history
+        except AttributeError:
+            return []
+
+    @property
+    def elapsed(self):
+        service = self._native[0].service_ns
+        return None if service is None else timedelta(seconds=service / 1e9)
+
+    @property
+    def status_code(self):
+        return self.__dict__["status_code"]
+
+    def __len__(self):
+        return len(self.content)
+
+    def read(self, n=None):
+        return self._response.read(n)
+
+    def readline(self):
+        return self._response.readline()
+
+    def release(self):
+        pass
+
+
+class FastResponse(_Native, stock.FastResponse):
+    """As without a with-block."""
+
+    def __init__(self, answer, sent_as, asked):
+        self._take(answer, sent_as, asked)
+
+
+class ResponseContextManager(_Native, stock.ResponseContextManager):
+    """As with one."""
+
+    def __init__(self, answer, sent_as, asked):
+        self._take(answer, sent_as, asked)
+
+
+class LocustBadStatusCode(stock.LocustBadStatusCode):
+    """The client writes the whole conversation down at each bad status; here it is written when somebody reads it."""
+
+    @property
+    def http_log(self):
+        answered = self.response
+        return stock.LocustUserAgent._conversation_str(self.url, answered, payload=answered.request.payload)
+
+
+LocustBadStatusCode.__module__ = stock.__name__
+
+
+class _Pool(HTTPClientPool):
+    """Closing it closes the engine's connections too, which is the documented way to have them opened anew."""
+
+    def __init__(self, original: HTTPClientPool, session: int) -> None:
+        self.__dict__.update(original.__dict__)
+        self._session = session
+
+    def close(self) -> None:
+        super().close()
+        if engine.run is not None:
+            engine.run.close(self._session)
+
+
+class _UserAgent(stock.LocustUserAgent):
+    """The client, with the engine below it."""
+
+    def _urlopen(self, request):
+        owner, call = self.owner, calls.current.call
+        body = request.payload
+        if isinstance(body, str):
+            body = body.encode()
+        if call is None or not owner.is_native() or not isinstance(body, bytes | bytearray | memoryview | None):
+            return super()._urlopen(request)
+        answer, call.first = call.first, None
+        if answer is None:
+            client = self.clientpool.get_client(request.url_split)
+            uri = getattr(request.url_split, "quoted_uri", request.url_split.request_uri)
+            head = client._build_request(request.method, uri, body=body, headers=request.headers)
+            data = head.encode("latin-1") + bytes(body or b"")
+            whom = (client.host, client.port, client.ssl)
+            answer = owner.send(*call.sent_as, whom, data)
+        if call.led is not None:
+            answer.follows(call.led)
+        if answer.fault is not None and answer.status == 0:
+            call.lost = answer
+            raise raised(answer)
+        call.led = answer if answer.status in self.redirect_response_codes else None
+        asked = (request.method, request.url, request.headers, request.payload)
+        return FastResponse(answer, call.sent_as, asked)
+
+
+class FastHttpSession(stock.FastHttpSession):
+    """In the place of the one whose name it has."""
+
+    def __init__(self, base_url, request_event, user, insecure=True, client_pool=None, ssl_context_factory=None, **kwargs):
+        super().__init__(base_url, request_event, user, insecure, client_pool, ssl_context_factory, **kwargs)
+        agent = self.client
+        agent.__class__ = _UserAgent
+        agent.owner = self
+        if client_pool is None:
+            self._session = new_session()
+            self._turns = Semaphore(max(int(kwargs.get("concurrency") or 1), 1))
+            agent.clientpool = _Pool(agent.clientpool, self._session)
+        else:
+            shared = getattr(client_pool, "_loadline", None)
+            if shared is None:
+                turns = Semaphore(max(int(client_pool.client_args.get("concurrency") or 1), 1))
+                shared = client_pool._loadline = (new_session(), turns)
+            self._session, self._turns = shared
+        self._verifies = not insecure
+        #: Whether something about it needs sockets of the client's own.
+        self._own_sockets = ssl_context_factory is not None or bool(kwargs.get("proxy_host"))
+        self._connect = float(kwargs.get("connection_timeout", 60.0))
+        self._read = float(kwargs.get("network_timeout", 60.0))
+        self._base = urls.Base(self.base_url)
+        self._prefix = self._base.prefix.rstrip("/")
+        self._defaults = dict(agent.default_headers)
+        self._blocks: dict = {}
+
+    def is_native(self) -> bool:
+        """Whether the engine sends its requests."""
+        return engine.run is not None and not self._own_sockets
+
+    def send(self, method: str, name: str, whom: urls.Whom, data: bytes) -> _native.Answer:
+        """Sends over one of the session's connections; there are no more of them than it may have."""
+        with self._turns:
+            return engine.send(self._session, self._verifies, method, name, whom, data, self._connect, self._read)
+
+    def request(
+        self,
+        method,
+        url,
+        name=None,
+        data=None,
+        catch_response=False,
+        stream=False,
+        headers=None,
+        auth=None,
+        json=None,
+        allow_redirects=True,
+        context={},  # noqa: B006  (the original's own)
+        **kwargs,
+    ):
+        if self.request_name and not name:
+            name = self.request_name
+        sent_as = (method, name or url)
+        whole = (method, url, name, data, catch_response, stream, headers, auth, json, allow_redirects, context)
+        payload = data
+        if not data and json is not None:
+            payload = jsonlib.dumps(json)
+        base = self._base
+        if (
+            kwargs
+            or stream
+            or base.whom is None
+            or base.url != self.base_url
+            or engine.run is None
+            or self._own_sockets
+            or self.cookiejar._cookies
+            or not urls.is_plain(url)
+            or not (block := self._block(headers, auth, payload is not data, payload))
+        ):
+            return self._by_the_long_way(Call(sent_as), whole, kwargs)
+        start_time = time.time()
+        body = payload.encode() if isinstance(payload, str) else payload
+        if body:
+            tail = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        elif method in _BODY_METHODS:
+            tail = b"Content-Length: 0\r\n\r\n"
+        else:
+            tail = b"\r\n"
+        line = f"{method} {self._prefix}{url} HTTP/1.1\r\n".encode("ascii")
+        started = time.perf_counter()
+        answer = self.send(method, sent_as[1], base.whom, line + block + tail)
+        status = answer.status
+        if answer.fault or answer.sets_cookies or answer.location:
+            # What it leads to is the client's to decide.
+            ms = (time.perf_counter() - started) * 1000
+            return self._by_the_long_way(Call(sent_as, answer), whole, kwargs, ms)
+        length = len(answer)
+        ms = (time.perf_counter() - started) * 1000
+        built_url = self.base_url + url
+        kind = ResponseContextManager if catch_response else FastResponse
+        response = kind(answer, sent_as, (method, built_url, None, payload))
+        response.__dict__["_block"] = block
+        exception = None
+        if status not in _VALID:
+            exception = LocustBadStatusCode(built_url, code=status)
+            exception.response = response
+            response.error = exception
+        meta = {
+            "request_type": method,
+            "name": sent_as[1],
+            "context": {**self.user.context(), **context} if self.user else context,
+            "response": response,
+            "exception": exception,
+            "start_time": start_time,
+            "url": built_url,
+            "response_length": length,
+            "response_time": ms,
+        }
+        if catch_response:
+            response._request_event = self.request_event
+            response.request_meta = meta
+            response._catch_response = True
+            return response
+        self.request_event.fire(**meta)
+        return response
+
+    def _by_the_long_way(self, call, whole, kwargs, ms=None):
+        """Through the client, with the engine below it; `ms` were spent on its first answer already."""
+        event, before = self.request_event, calls.current.call
+        calls.current.call = call
+        if ms is not None:
+            self.request_event = Later(event, ms)
+        try:
+            response = super().request(*whole, **kwargs)
+        finally:
+            calls.current.call = before
+            if ms is not None:
+                self.request_event = event
+        own = response.__dict__
+        if response.__class__ is stock.ResponseContextManager:
+            if ms is not None:
+                response._request_event = event
+                response.request_meta["response_time"] += ms
+            if "_asked" in own:
+                response.__class__ = ResponseContextManager
+        return response
+
+    def _send_request_safe_mode(self, method, url, **kwargs):
+        response = super()._send_request_safe_mode(method, url, **kwargs)
+        call = calls.current.call
+        if call is not None and call.lost is not None and "_native" not in response.__dict__:
+            response._native = (call.lost, call.sent_as)
+        return response
+
+    def _block(self, headers, auth, is_json, payload) -> bytes | None:
+        """The lines of a request's head that depend on nothing but its headers; none: the client makes them."""
+        if not dict.__eq__(self.client.default_headers, self._defaults):
+            self._defaults = dict(self.client.default_headers)
+            self._blocks.clear()
+        try:
+            key = (tuple(headers.items()) if headers else None, auth, self.auth_header, is_json, type(payload))
+            return self._blocks[key]
+        except KeyError:
+            pass
+        except (TypeError, AttributeError):
+            return None
+        if len(self._blocks) >= _REMEMBERED:
+            self._blocks.clear()
+        block = self._blocks[key] = self._made_block(headers, auth, is_json, payload)
+        return block
+
+    def _made_block(self, headers, auth, is_json, payload) -> bytes | None:
+        wanted = dict(headers) if headers else {}
+        if auth:
+            wanted["Authorization"] = stock._construct_basic_auth_str(auth[0], auth[1])
+        elif self.auth_header:
+            wanted["Authorization"] = self.auth_header
+        for given, value in (("Accept-Encoding", "gzip, deflate, br"), ("Content-Type", None), ("Accept", None)):
+            if given in wanted or given.lower() in wanted:
+                continue
+            if value or is_json:
+                wanted[given] = value or "application/json"
+        fields = self.client.default_headers.copy()
+        fields.update(wanted)
+        if payload and "content-type" not in fields or not isinstance(payload, str | bytes | None):
+            return None
+        if any(name in fields for name in ("host", "content-length", "transfer-encoding", "expect", "cookie")):
+            return None
+        lines = []
+        for field, value in fields.items():
+            for one in value if isinstance(value, list) else [value]:
+                if not isinstance(one, str) or not _TOKEN_RE.fullmatch(field) or not _FIELD_VALUE_RE.fullmatch(one):
+                    return None
+                lines.append(f"{field}: {one}\r\n")
+        return "".join(lines).encode("latin-1") + b"Host: %b\r\n" % self._base.host_header

@@ -1,0 +1,38 @@
+"""An answer's head, taken apart when somebody looks at it."""
+
+from __future__ import annotations
+
+
+def reason(head: bytes) -> str:
+    """The words behind the status."""
+    parts = head.partition(b"\r\n")[0].decode("latin-1").split(" ", 2)
+    return parts[2].strip() if len(parts) == 3 else ""
+
+
+def version(head: bytes) -> str:
+    """``HTTP/1.1``."""
+    return head[:8].decode("latin-1")
+
+
+def fields(head: bytes) -> list[tuple[str, str]]:
+    """Names as they came, with their values."""
+    found: list[tuple[str, str]] = []
+    for line in head.decode("latin-1").split("\n")[1:]:
+        line = line.rstrip("\r")
+        if line[:1] in (" ", "\t") and found:
+            # An old way to go on with a value.
+            name, value = found[-1]
+            found[-1] = (name, f"{value} {line.strip()}")
+            continue
+        name, colon, value = line.partition(":")
+        if colon:
+            found.append((name, value.strip()))
+    return found
+
+
+def missing(head: bytes, length: int) -> int | None:
+    """So many bytes are missing of a body of which so many came; none: nobody knows."""
+    for name, value in fields(head):
+        if name.lower() == "content-length" and value.isdigit():
+            return int(value) - length
+    return None

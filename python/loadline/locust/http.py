@@ -1,0 +1,431 @@
+"""``HttpUser``'s session on the engine: a ``requests.Session`` in every way. What is common goes a short way of its own; everything else goes
+through requests itself, with the engine for an adapter or, where only requests can do it, with its own sockets."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from http.client import HTTPMessage
+from io import BytesIO
+
+import requests
+from locust import clients as stock
+from requests.adapters import BaseAdapter
+from requests.auth import HTTPBasicAuth, _basic_auth_str
+from requests.compat import json as complexjson
+from requests.cookies import RequestsCookieJar, extract_cookies_to_jar
+from requests.models import PreparedRequest, RequestEncodingMixin, Response
+from requests.sessions import merge_setting
+from requests.structures import CaseInsensitiveDict
+from requests.utils import get_encoding_from_headers
+from urllib3._collections import HTTPHeaderDict
+from urllib3.response import HTTPResponse as Urllib3Response
+
+from loadline import _native
+from loadline.locust import calls, faults, heads, urls
+from loadline.locust.calls import Call, Later
+from loadline.locust.engine import engine, new_session
+
+#: So many different sets of headers, and of paths, are remembered.
+_REMEMBERED = 1024
+#: Methods as they are written on the wire; others are brought into that form by requests.
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+#: Those that say nothing of a body that they do not have.
+_BARE = frozenset(("GET", "HEAD"))
+
+
+class ResponseContextManager(stock.ResponseContextManager):
+    """An answer of the engine's as requests' response, made where somebody looks at it."""
+
+    def __init__(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
+        # Not the original's beginning: what it fills in is made on demand.
+        own = self.__dict__
+        own["_native"] = (answer, sent_as)
+        own["_asked"] = asked
+        own["status_code"] = answer.status
+        own["_content_consumed"] = True
+        own["_next"] = None
+        own["_entered"] = False
+        own["_manual_result"] = None
+
+    def __getattr__(self, name: str):
+        make = _MADE.get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = self.__dict__[name] = make(self)
+        return value
+
+
+def _headers(response) -> CaseInsensitiveDict:
+    fields = HTTPHeaderDict()
+    for name, value in heads.fields(response._native[0].head):
+        fields.add(name, value)
+    return CaseInsensitiveDict(fields)
+
+
+def _request(response) -> PreparedRequest:
+    method, url, block, body = response._asked
+    request = PreparedRequest()
+    request.method, request.url, request.body = method, url, body
+    request.headers = CaseInsensitiveDict(heads.fields(b"\r\n" + block))
+    request.hooks = {"response": []}
+    request._cookies = RequestsCookieJar()
+    return request
+
+
+def _elapsed(response):
+    return timedelta(seconds=(response._native[0].service_ns or 0) / 1e9)
+
+
+def _cookies(response) -> RequestsCookieJar:
+    jar = RequestsCookieJar()
+    extract_cookies_to_jar(jar, response.request, response.raw)
+    return jar
+
+
+def _raw(response) -> Urllib3Response:
+    return _raw_of(response._native[0], response._asked[0], response._content)
+
+
+def _raw_of(answer: _native.Answer, method: str, body: bytes) -> Urllib3Response:
+    """As urllib3 hands it over: its body is unpacked already."""
+    fields = HTTPHeaderDict()
+    message = HTTPMessage()
+    for name, value in heads.fields(answer.head):
+        fields.add(name, value)
+        message.add_header(name, value)
+    raw = Urllib3Response(
+        body=BytesIO(body),
+        headers=fields,
+        status=answer.status,
+        version=11 if heads.version(answer.head) == "HTTP/1.1" else 10,
+        reason=heads.reason(answer.head),
+        preload_content=False,
+        decode_content=False,
+        original_response=_Original(message),
+        request_method=method,
+    )
+    return raw
+
+
+class _Original:
+    """What cookie jars look at."""
+
+    def __init__(self, message: HTTPMessage) -> None:
+        self.msg = message
+
+    def isclosed(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+#: What a response has that nobody may ever look at.
+_MADE = {
+    "headers": _headers,
+    "request": _request,
+    "elapsed": _elapsed,
+    "cookies": _cookies,
+    "raw": _raw,
+    "history": lambda _: [],
+    "reason": lambda response: heads.reason(response._native[0].head),
+    "encoding": lambda response: get_encoding_from_headers(response.headers),
+    "connection": lambda _: None,
+    "url": lambda response: response._asked[1],
+    "_content": lambda response: response._native[0].take_body(),
+}
+
+
+class Adapter(BaseAdapter):
+    """The engine below requests itself: for whatever has no short way."""
+
+    def __init__(self, owner: HttpSession, original: stock.LocustHttpAdapter) -> None:
+        super().__init__()
+        self._owner = owner
+        self.original = original
+
+    def send(self, request, stream=False, timeout=None, verify=True, cert=None, proxies=None):
+        call = calls.current.call
+        body = request.body
+        if isinstance(body, str):
+            body = body.encode()
+        found = urls.taken_apart(request.url)
+        if (
+            call is None
+            or engine.run is None
+            or stream
+            or cert
+            or proxies
+            or found is None
+            or not isinstance(verify, bool)
+            or not isinstance(body, bytes | None)
+            or "Transfer-Encoding" in request.headers
+            or (block := block_of(request.headers, found[1])) is None
+        ):
+            return self.original.send(request, stream, timeout, verify, cert, proxies)
+        whom, _, path = found
+        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        sent_as = call.sent_as
+        if not isinstance(sent_as, tuple):
+            sent_as = call.sent_as = (request.method, sent_as or request.path_url)
+        answer, call.first = call.first, None
+        if answer is None:
+            data = b"%b %b HTTP/1.1\r\n%b\r\n%b" % (request.method.encode(), path.encode(), block, body or b"")
+            answer = engine.send(self._owner.session, verify, *sent_as, whom, data, connect, read)
+        if call.led is not None:
+            answer.follows(call.led)
+        call.led = None
+        if answer.fault is not None:
+            error = faults.of(answer, whom, (connect, read), request)
+            error.native = (answer, sent_as)
+            raise error
+        call.led = answer
+        return self._response(request, answer, sent_as)
+
+    def _response(self, request: PreparedRequest, answer: _native.Answer, name: tuple[str, str]) -> Response:
+        response = Response()
+        body = answer.take_body()
+        response.status_code = answer.status
+        response.raw = _raw_of(answer, request.method, body)
+        response.headers = CaseInsensitiveDict(response.raw.headers)
+        response.encoding = get_encoding_from_headers(response.headers)
+        response.reason = response.raw.reason
+        response.url = request.url
+        response._content = body
+        response._content_consumed = True
+        response.request = request
+        response.connection = self
+        response._native = (answer, name)
+        extract_cookies_to_jar(response.cookies, request, response.raw)
+        return response
+
+    def close(self) -> None:
+        self.original.close()
+        if engine.run is not None:
+            engine.run.close(self._owner.session)
+
+
+def block_of(headers, host: bytes) -> bytes | None:
+    """The lines of a prepared request's headers, with the host's in front; none: somebody else has to write them."""
+    lines = [] if "Host" in headers else [b"Host: %b\r\n" % host]
+    for name, value in headers.items():
+        name = name.encode("ascii") if isinstance(name, str) else name
+        try:
+            value = value.encode("latin-1") if isinstance(value, str) else value
+        except UnicodeEncodeError:
+            return None
+        if b"\r" in value or b"\n" in value:
+            return None
+        lines.append(b"%b: %b\r\n" % (name, value))
+    return b"".join(lines)
+
+
+class HttpSession(stock.HttpSession):
+    """In the place of the one whose name it has."""
+
+    def __init__(self, base_url, request_event, user, *args, pool_manager=None, **kwargs):
+        super().__init__(base_url, request_event, user, *args, pool_manager=pool_manager, **kwargs)
+        self.session = new_session()
+        for prefix in ("https://", "http://"):
+            self.mount(prefix, Adapter(self, self.get_adapter(prefix)))
+        self._mounted = dict(self.adapters)
+        self._base = urls.Base(self.base_url)
+        self._prefix = self._base.prefix.rstrip("/")
+        self._seen = None
+        self._blocks: dict = {}
+
+    def request(
+        self,
+        method,
+        url,
+        name=None,
+        catch_response=False,
+        context={},  # noqa: B006  (the original's own)
+        *,
+        data=None,
+        json=None,
+        params=None,
+        headers=None,
+        files=None,
+        auth=None,
+        timeout=None,
+        allow_redirects=True,
+        verify=None,
+        **kwargs,
+    ):
+        if self.request_name and not name:
+            name = self.request_name
+        options = dict(
+            kwargs,
+            data=data,
+            json=json,
+            params=params,
+            headers=headers,
+            files=files,
+            auth=auth,
+            timeout=timeout,
+            allow_redirects=allow_redirects,
+            verify=verify,
+        )
+        whole = (method, url, name, catch_response, context), options
+        verify = self.verify if verify is None else verify
+        base = self._base
+        if (
+            kwargs
+            or engine.run is None
+            or base.whom is None
+            or base.url != self.base_url
+            or self.adapters != self._mounted
+            or self.cookies._cookies
+            or self.trust_env
+            or self.stream
+            or self.cert
+            or self.proxies
+            or self.params
+            or self.hooks["response"]
+            or params
+            or files
+            or not isinstance(url, str)
+            or not urls.is_plain(url)
+            or type(verify) is not bool
+            or method not in _METHODS
+            or (body := _body(data, json)) is None
+            or (block := self._block(headers, auth)) is None
+        ):
+            return self._by_the_long_way(Call(name), *whole)
+        body, kind = body
+        if block[1]:
+            kind = b""
+        path = self._prefix + url
+        if body is not None:
+            tail = b"Content-Length: %d\r\n%b%b\r\n" % (len(body), kind, block[2])
+        elif method in _BARE:
+            tail = b"%b\r\n" % block[2]
+        else:
+            tail = b"Content-Length: 0\r\n%b\r\n" % block[2]
+        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        head = f"{method} {path} HTTP/1.1\r\n".encode("ascii") + block[0] + tail
+        sent_as = (method, name or path)
+        start_time = time.time()
+        started = time.perf_counter()
+        answer = engine.send(
+            self.session, verify, method, sent_as[1], base.whom, head + body if body else head, connect, read
+        )
+        if answer.fault or answer.sets_cookies or answer.location:
+            # What it leads to is for requests to decide.
+            ms = (time.perf_counter() - started) * 1000
+            return self._by_the_long_way(Call(name, answer), *whole, ms)
+        ms = (time.perf_counter() - started) * 1000
+        complete_url = base.origin + path
+        response = ResponseContextManager(answer, sent_as, (method, complete_url, head, body))
+        own = response.__dict__
+        own["_request_event"] = self.request_event
+        own["_catch_response"] = catch_response
+        own["request_meta"] = {
+            "request_type": method,
+            "response_time": ms,
+            "name": sent_as[1],
+            "context": {**self.user.context(), **context} if self.user else context,
+            "response": response,
+            "exception": None,
+            "start_time": start_time,
+            "url": complete_url,
+            "response_length": len(answer),
+        }
+        if not catch_response:
+            response.__exit__(None, None, None)
+        return response
+
+    def _by_the_long_way(self, call, whole, kwargs, ms=None):
+        """Through requests, with the engine for an adapter; `ms` were spent on its first answer already."""
+        event, before = self.request_event, calls.current.call
+        calls.current.call = call
+        if ms is not None:
+            self.request_event = Later(event, ms)
+        try:
+            response = super().request(*whole, **kwargs)
+        finally:
+            calls.current.call = before
+            if ms is not None:
+                self.request_event = event
+        if ms is not None:
+            response._request_event = event
+            response.request_meta["response_time"] += ms
+        return response
+
+    def _send_request_safe_mode(self, method, url, **kwargs):
+        response = super()._send_request_safe_mode(method, url, **kwargs)
+        error = getattr(response, "error", None)
+        if error is not None and "_native" not in response.__dict__:
+            native = getattr(error, "native", None) or getattr(error.response, "_native", None)
+            if native is not None:
+                response._native = native
+        return response
+
+    def _block(self, headers, auth) -> tuple[bytes, bool, bytes] | None:
+        """The lines of a request's head that depend on nothing but its headers, whether its content type is among them, and the line of
+        its credentials; none: requests makes them."""
+        auth = auth or self.auth
+        if auth is not None and type(auth) not in (tuple, HTTPBasicAuth):
+            return None
+        own = self.headers
+        store = own._store if type(own) is CaseInsensitiveDict else None
+        if store is None:
+            return None
+        if store != self._seen:
+            self._seen = store.copy()
+            self._blocks.clear()
+        if type(auth) is HTTPBasicAuth:
+            auth = (auth.username, auth.password)
+        try:
+            key = (tuple(headers.items()) if headers else None, auth)
+            return self._blocks[key]
+        except KeyError:
+            pass
+        except (TypeError, AttributeError):
+            return None
+        if len(self._blocks) >= _REMEMBERED:
+            self._blocks.clear()
+        block = self._blocks[key] = self._made_block(headers, auth)
+        return block
+
+    def _made_block(self, headers, auth) -> tuple[bytes, bool, bytes] | None:
+        request = PreparedRequest()
+        request.prepare_method("GET")
+        merged = merge_setting(headers, self.headers, dict_class=CaseInsensitiveDict)
+        try:
+            request.prepare_headers(merged)
+        except requests.RequestException:
+            return None
+        if any(name in request.headers for name in ("Host", "Content-Length", "Transfer-Encoding", "Cookie", "Authorization")):
+            return None
+        block = block_of(request.headers, self._base.host_header)
+        if block is None:
+            return None
+        credentials = b""
+        if auth is not None:
+            if len(auth) != 2 or not all(isinstance(one, str) for one in auth):
+                return None
+            credentials = b"Authorization: %b\r\n" % _basic_auth_str(*auth).encode("latin-1")
+        return block, "Content-Type" in request.headers, credentials
+
+
+def _body(data, json) -> tuple[bytes | None, bytes] | None:
+    """A body and the line of its content type; none: requests makes it."""
+    if not data:
+        if json is None:
+            return None, b""
+        try:
+            text = complexjson.dumps(json, allow_nan=False)
+        except ValueError:
+            return None
+        return text.encode(), b"Content-Type: application/json\r\n"
+    if isinstance(data, bytes):
+        return data, b""
+    if isinstance(data, str):
+        return data.encode(), b""
+    if isinstance(data, dict):
+        text = RequestEncodingMixin._encode_params(data)
+        return text.encode(), b"Content-Type: application/x-www-form-urlencoded\r\n"
+    return None

@@ -1,0 +1,110 @@
+"""From Locust's events to a run's record: when a test begins and ends, and what its own rules say of each answer."""
+
+from __future__ import annotations
+
+import sys
+
+import gevent
+from locust.contrib.fasthttp import LocustBadStatusCode
+from locust.runners import MasterRunner
+from requests.exceptions import HTTPError
+
+from loadline import _native
+from loadline.locust.engine import engine, say
+
+#: How often the engine is told how many users there are.
+LOOK_SECONDS = 0.25
+
+_beside: list[gevent.Greenlet] = []
+
+
+def listen(events) -> None:
+    """Before any listener of a locustfile's."""
+    events.test_start.add_listener(_begin)
+    events.test_stop.add_listener(_end)
+    events.request.add_listener(_request)
+
+
+def _begin(environment, **_kwargs) -> None:
+    if isinstance(environment.runner, MasterRunner) or engine.run is not None:
+        return
+    try:
+        engine.begin(_run(environment))
+    except RuntimeError as why:
+        for line in str(why).splitlines():
+            say(line)
+        environment.process_exit_code = 1
+        say("the test is not recorded, and its requests are sent by Locust itself")
+        return
+    _beside.append(gevent.spawn(_look, environment))
+
+
+def _run(environment) -> _native.Run:
+    options = environment.parsed_options
+    users = getattr(options, "num_users", None) or getattr(environment.runner, "target_user_count", 0) or 1
+    run_time = getattr(options, "run_time", None)
+    classes = environment.user_classes
+    hosts = [environment.host] + [getattr(user, "host", None) for user in classes]
+    settings = [(user.__name__, f"weight {user.weight:g}") for user in classes]
+    return _native.Run(
+        next((host for host in hosts if host), None),
+        int(users),
+        float(run_time) if isinstance(run_time, int | float) and run_time > 0 else None,
+        [str(file) for file in getattr(environment, "parsed_locustfiles", None) or []],
+        settings,
+    )
+
+
+def _end(environment, **_kwargs) -> None:
+    for greenlet in _beside:
+        greenlet.kill(block=False)
+    _beside.clear()
+    told = engine.end()
+    if told is None:
+        return
+    lines, failed, record = told
+    for line in lines:
+        say(line)
+    if record:
+        say(f"record {record}")
+    if failed and environment.process_exit_code is None:
+        environment.process_exit_code = 1
+
+
+def _look(environment) -> None:
+    """Tells the engine what it cannot see, and Locust what the engine wants."""
+    while engine.run is not None:
+        runner = environment.runner
+        if runner is not None:
+            engine.run.has_users(max(runner.user_count, 0))
+            if engine.run.is_ending:
+                say("the test is told to end")
+                gevent.spawn(runner.quit)
+                return
+        gevent.sleep(LOOK_SECONDS)
+
+
+def _request(
+    request_type, name, response_time, response_length=0, exception=None, response=None, **_kwargs
+) -> None:
+    run = engine.run
+    native = getattr(response, "_native", None)
+    if native is None:
+        if run is not None:
+            failed = None if exception is None else repr(exception)
+            run.foreign(str(request_type), str(name), response_time, int(response_length or 0), failed)
+        return
+    answer, sent_as = native
+    renamed = None if (request_type, name) == sent_as else (str(request_type), str(name))
+    if exception is None:
+        answer.settle_ok(renamed)
+    else:
+        by_status = isinstance(exception, HTTPError | LocustBadStatusCode)
+        answer.settle_failed(by_status, repr(exception), renamed)
+
+
+def warn_on_exit() -> None:
+    """Tests that nobody stops (a debugger's single user) end with the process."""
+    told = engine.end()
+    if told is not None:
+        print("\n".join(f"loadline: {line}" for line in told[0]), file=sys.stderr)

@@ -1,0 +1,64 @@
+"""Where a request goes, for URLs that need no rewriting: all others are left to the client whose place is taken."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+#: What no client changes in a path or a query.
+_PLAIN = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@/?]*\Z")
+_PLAIN_HOST = re.compile(r"[a-z0-9.\-]+\Z")
+
+#: Host, port, whether it is https.
+Whom = tuple[str, int, bool]
+
+
+class Base:
+    """A base URL, taken apart once."""
+
+    __slots__ = ("host_header", "origin", "prefix", "url", "whom")
+
+    def __init__(self, url: str | None) -> None:
+        self.url = url
+        self.whom: Whom | None = None
+        #: What stands in front of paths, and what stands in front of that.
+        self.prefix = self.origin = ""
+        self.host_header = b""
+        found = taken_apart(url or "")
+        if found is not None:
+            self.whom, self.host_header, path = found
+            self.prefix = "" if path == "/" and not (url or "").endswith("/") else path
+            if "?" in self.prefix or "#" in (url or ""):
+                self.whom = None
+            scheme, _, rest = (url or "").partition("://")
+            self.origin = f"{scheme}://{rest.partition('/')[0]}"
+
+
+def is_plain(path: str) -> bool:
+    """Whether a path goes out as it is written."""
+    return _PLAIN.match(path) is not None and "/." not in path and not path.startswith("//")
+
+
+def taken_apart(url: str) -> tuple[Whom, bytes, str] | None:
+    """Whom a plain URL asks, the value of its Host header, and its path; none: it is not plain."""
+    if not url.startswith(("http://", "https://")):
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    host = parts.hostname or ""
+    if parts.username is not None or parts.fragment or not _PLAIN_HOST.match(parts.netloc.partition(":")[0]):
+        return None
+    tls = parts.scheme == "https"
+    path = parts.path or "/"
+    if parts.query:
+        path += "?" + parts.query
+    elif url.endswith("?"):
+        return None
+    if not is_plain(path):
+        return None
+    standard = 443 if tls else 80
+    header = parts.netloc if port not in (None, standard) else host
+    return (host, port or standard, tls), header.encode("ascii"), path
