@@ -4,9 +4,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 VENV := .venv
 PY := $(VENV)/bin/python
+WHEEL_PROFILE := dist
 
 help:
 	@echo 'make build      the binary, at .venv/bin/loadline'
+	@echo 'make python     the Python package with Locust beside it, in .venv'
+	@echo 'make wheel      the same as a wheel, in dist/'
 	@echo 'make web        the report page, at web/dist/report.html'
 	@echo 'make demo       a target, a test and its report, in under a minute'
 	@echo 'make test       format, lints, unit and integration tests, the installed command'
@@ -20,6 +23,26 @@ help:
 build: $(VENV)/ready web
 	cargo build --release --locked -p loadline
 	install -m 755 target/release/loadline $(VENV)/bin/loadline
+
+# The Python package with what Locust's front door needs, beside Locust itself.
+# Binary and extension module in one build: what they share is compiled once.
+python: $(VENV)/ready web $(VENV)/locust-ready
+	cargo build --release --locked -p loadline -p loadline-python
+	install -m 755 target/release/loadline $(VENV)/bin/loadline
+	install -m 755 target/release/lib_native.so python/loadline/_native.abi3.so
+	echo $(CURDIR)/python > $$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/loadline.pth
+
+$(VENV)/locust-ready: pyproject.toml $(VENV)/ready
+	$(PY) -m pip install --quiet --disable-pip-version-check 'locust>=2.47,<2.48'
+	touch $@
+
+# The wheel, with the binary: what `pip install` gets.
+wheel: $(VENV)/ready web/dist/report.html
+	$(PY) -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+	cargo build --profile $(WHEEL_PROFILE) --locked -p loadline -p loadline-python
+	mkdir -p target/wheel/loadline.data/scripts
+	install -m 755 target/$(WHEEL_PROFILE)/loadline target/wheel/loadline.data/scripts/loadline
+	$(VENV)/bin/maturin build --profile $(WHEEL_PROFILE) --locked --out dist
 
 # The report page, one file; the binary carries it.
 web: web/dist/report.html
@@ -101,4 +124,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-report clean
+.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-report clean

@@ -4,22 +4,24 @@ use std::{ffi::OsString, path::Path, sync::Arc};
 
 use clap::{Arg, ArgAction, Command};
 use engine::hook::Hooks;
-use formats::{Locustfiles, Reader, native};
+use formats::{Reader, native};
 use plan::Plan;
 use session::{Card, FrontDoor, Scripts, exit};
 
 use crate::log;
 
 /// The front doors.
-const DOORS: [&dyn FrontDoor; 2] = [&door_artillery::Artillery, &door_wrk::Wrk];
+const DOORS: [&dyn FrontDoor; 3] = [
+    &door_artillery::Artillery,
+    &door_locust::Locust,
+    &door_wrk::Wrk,
+];
 
 /// Readers of test files, in the order in which they are asked whether a file is theirs.
 pub fn readers() -> Vec<&'static dyn Reader> {
     let mut readers: Vec<&dyn Reader> = vec![&native::Plans];
     let doors: Vec<&dyn Reader> = DOORS.iter().map(|door| door.reader()).collect();
     readers.extend(doors);
-    // Known, and not read yet: a door of its own would take its place.
-    readers.insert(2, &Locustfiles);
     readers
 }
 

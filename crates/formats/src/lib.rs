@@ -18,7 +18,6 @@ pub mod table;
 pub mod templates;
 mod url_plan;
 
-mod locust;
 pub mod methods;
 pub mod native;
 
@@ -27,7 +26,6 @@ use std::path::PathBuf;
 use plan::{Note, Problem};
 
 pub use detect::{Reader, Sample, detect, is_usual_user_agent, load};
-pub use locust::Locustfiles;
 pub use url_plan::{UrlOptions, url_plan};
 
 /// What our own requests say of their client where nobody sets it.

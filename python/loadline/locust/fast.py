@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from gevent.lock import Semaphore
 from geventhttpclient._parser import HTTPParseError
-from geventhttpclient.client import _FIELD_VALUE_RE, _TOKEN_RE, HTTPClientPool
+from geventhttpclient.client import _FIELD_VALUE_RE, _TOKEN_RE, IDEMPOTENT_METHODS, HTTPClientPool
 from geventhttpclient.header import Headers
 from geventhttpclient.response import HTTPConnectionClosed
 from locust.contrib import fasthttp as stock
@@ -22,6 +22,8 @@ from loadline.locust.engine import engine, new_session
 
 _VALID = stock.LocustUserAgent.valid_response_codes
 _BODY_METHODS = frozenset(("POST", "PUT", "PATCH"))
+#: Ends of a connection over which the client sends again, as far as the method allows it.
+_SENT_AGAIN = frozenset(("closed_early", "kept_closed", "kept_reset", "kept_broken_pipe"))
 #: So many different sets of headers are remembered.
 _REMEMBERED = 1024
 
@@ -251,14 +253,16 @@ class FastHttpSession(stock.FastHttpSession):
         agent.owner = self
         if client_pool is None:
             self._session = new_session()
-            self._turns = Semaphore(max(int(kwargs.get("concurrency") or 1), 1))
+            size = max(int(kwargs.get("concurrency") or 1), 1)
+            self._turns = Semaphore(size)
             agent.clientpool = _Pool(agent.clientpool, self._session)
         else:
             shared = getattr(client_pool, "_loadline", None)
             if shared is None:
-                turns = Semaphore(max(int(client_pool.client_args.get("concurrency") or 1), 1))
-                shared = client_pool._loadline = (new_session(), turns)
-            self._session, self._turns = shared
+                size = max(int(client_pool.client_args.get("concurrency") or 1), 1)
+                shared = client_pool._loadline = (new_session(), Semaphore(size), size)
+            self._session, self._turns, size = shared
+        self._attempts = size + 1
         self._verifies = not insecure
         #: Whether something about it needs sockets of the client's own.
         self._own_sockets = ssl_context_factory is not None or bool(kwargs.get("proxy_host"))
@@ -276,7 +280,19 @@ class FastHttpSession(stock.FastHttpSession):
     def send(self, method: str, name: str, whom: urls.Whom, data: bytes) -> _native.Answer:
         """Sends over one of the session's connections; there are no more of them than it may have."""
         with self._turns:
-            return engine.send(self._session, self._verifies, method, name, whom, data, self._connect, self._read)
+            answer = engine.send(self._session, self._verifies, method, name, whom, data, self._connect, self._read)
+            if answer.fault in _SENT_AGAIN and method in IDEMPOTENT_METHODS:
+                answer = self._again(answer, method, name, whom, data)
+            return answer
+
+    def _again(self, answer, method, name, whom, data):
+        """The client sends again what a connection was closed over; each attempt is a request of its own in the record."""
+        for _ in range(self._attempts):
+            if answer.fault not in _SENT_AGAIN or answer.status:
+                break
+            answer.settle_failed(False, "sent again by the client")
+            answer = engine.send(self._session, self._verifies, method, name, whom, data, self._connect, self._read)
+        return answer
 
     def request(
         self,

@@ -3,7 +3,7 @@
 from importlib import metadata
 
 #: The first version that works, and the first that nobody has tried.
-FIRST = (2, 43)
+FIRST = (2, 47)
 BEYOND = (2, 48)
 
 

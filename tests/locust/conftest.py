@@ -1,0 +1,41 @@
+"""Locust beside Loadline's: the stock command, and ours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+STOCK = ROOT / ".venv/bin/locust"
+
+
+class Locust:
+    """Both commands, run in a folder of their own, without anybody's settings."""
+
+    def __init__(self, loadline, folder: Path) -> None:
+        self.loadline, self.folder = loadline, folder
+
+    def stock(self, *args: object, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [STOCK, *map(str, args)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(env or {})},
+        )
+
+    def ours(self, *args: object, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return self.loadline("locust", *args, env=env, timeout=timeout)
+
+    def write(self, text: str, name: str = "locustfile.py") -> Path:
+        return self.loadline.write(name, text)
+
+
+@pytest.fixture
+def locust(loadline, tmp_path: Path) -> Locust:
+    return Locust(loadline, tmp_path)
