@@ -57,18 +57,18 @@ web/node_modules/ready: web/package-lock.json web/package.json
 demo: build
 	$(VENV)/bin/loadline demo
 
-test: build $(VENV)/tests-ready
+test: python $(VENV)/tests-ready
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
 	cd web && npm run check && npm run test
-	$(VENV)/bin/ruff check tests bench
-	$(VENV)/bin/ruff format --check tests bench
+	$(VENV)/bin/ruff check tests bench python
+	$(VENV)/bin/ruff format --check tests bench python
 	$(PY) -m pytest tests -q -m 'not long and not alone' -n 3
 	$(PY) -m pytest tests -q -m 'alone and not long'
 
 # What counts, builds or fuzzes runs side by side; behind it, alone, what hangs on a clock.
-test-long: build $(VENV)/tests-ready
+test-long: python $(VENV)/tests-ready
 	$(MAKE) -j2 long-counts long-fuzz
 	$(PY) -m pytest tests -q -m 'long and alone'
 

@@ -41,7 +41,8 @@ impl Plan {
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if self.target.is_empty() {
+        // Who drives itself may ask whomever it likes.
+        if self.target.is_empty() && !matches!(self.work, Work::External(_)) {
             problems.push(Problem::anywhere(
                 "no target: name one in the file or with --target URL",
             ));

@@ -149,6 +149,13 @@ impl Answer {
         self.settled(Ended::Failed(failure), renamed, detail);
     }
 
+    /// Nobody waits for it any more.
+    fn cancelled(&mut self) {
+        if let Some(account) = self.account.take() {
+            self.bridge.settle(Settled::cancelled(account));
+        }
+    }
+
     /// This answer is to a request that another answer led to: one account for both.
     fn follows(&mut self, first: &mut Answer) -> PyResult<()> {
         let (Some(account), Some(before)) = (&mut self.account, first.account.take()) else {

@@ -2,16 +2,10 @@
 
 import sys
 
-from loadline.locust.versions import Unusable
+import locust.main
 
 
 def main() -> None:
-    try:
-        import loadline.locust  # noqa: F401  (before anything of Locust's)
-    except Unusable as why:
-        sys.exit(f"loadline: {why}")
-    import locust.main
-
     sys.argv[0] = "locust"
     locust.main.main()
 

@@ -45,9 +45,7 @@ def _bound_early() -> list[str]:
     """Names of modules that have bound a session class already, which nobody can replace for them."""
     own = {module for module, _ in PLACES} | {"locust", "locust.user", "locust.contrib.fasthttp"}
     loaded = {module: sys.modules[module] for module, _ in PLACES if module in sys.modules}
-    originals = {
-        id(getattr(loaded[module], name)): name for module, name in PLACES if hasattr(loaded.get(module), name)
-    }
+    originals = {id(getattr(loaded[module], name)): name for module, name in PLACES if hasattr(loaded.get(module), name)}
     found = []
     for where, module in list(sys.modules.items()):
         if where in own or module is None:

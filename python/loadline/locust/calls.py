@@ -1,4 +1,5 @@
-"""Calls that go the long way, through the client whose place is taken: what has to be known of one while that client is busy with it."""
+"""Calls that go the long way, through the client whose place is taken: what has to be known of one while
+that client is busy with it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Sending over the engine, and waiting for it: a greenlet parks, and the hub wakes it when its answer is there. The engine's threads know
-nothing of this; they ring one descriptor. There is at most one test under way per process."""
+"""Sending over the engine, and waiting for it: a greenlet parks, and the hub wakes it when its answer is there. The engine's
+threads know nothing of this; they ring one descriptor. There is at most one test under way per process."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ class Engine:
             return
         for answer in run.take(BATCH):
             greenlet = waiting.get(answer.token)
-            if greenlet is not None:
+            if greenlet is None:
+                answer.cancelled()
+            else:
                 greenlet.switch(answer)
 
 

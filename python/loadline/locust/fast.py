@@ -1,5 +1,5 @@
-"""``FastHttpUser``'s session on the engine. What is common goes a short way of its own; everything else goes through the client that stands
-there, of which only the sending is ours. What an answer means, and what is told of it, stays that client's."""
+"""``FastHttpUser``'s session on the engine. What is common goes a short way of its own; everything else goes through the client
+that stands there, of which only the sending is ours. What an answer means, and what is told of it, stays that client's."""
 
 from __future__ import annotations
 

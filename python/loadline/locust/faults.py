@@ -1,5 +1,5 @@
-"""What requests raises where the engine has no complete answer: the same exceptions, with the same words and the same causes behind them, so
-that failures are grouped as they would be."""
+"""What requests raises where the engine has no complete answer: the same exceptions, with the same words and the same causes behind
+them, so that failures are grouped as they would be."""
 
 from __future__ import annotations
 
@@ -67,14 +67,10 @@ def _too_late(answer: _native.Answer, whom: Whom, limits: tuple, request) -> req
     host, port, tls = whom
     connect, read = limits
     if not answer.was_sent:
-        cause = ConnectTimeoutError(
-            HTTPConnection(host, port), f"Connection to {host} timed out. (connect timeout={connect})"
-        )
+        cause = ConnectTimeoutError(HTTPConnection(host, port), f"Connection to {host} timed out. (connect timeout={connect})")
         return _because(exceptions.ConnectTimeout(cause, request=request), cause)
     pool = f"{'HTTPS' if tls else 'HTTP'}ConnectionPool(host={host!r}, port={port})"
-    return exceptions.ReadTimeout(
-        ReadTimeoutError(pool, None, f"Read timed out. (read timeout={read})"), request=request
-    )
+    return exceptions.ReadTimeout(ReadTimeoutError(pool, None, f"Read timed out. (read timeout={read})"), request=request)
 
 
 def _cut(answer: _native.Answer, request) -> requests.RequestException:

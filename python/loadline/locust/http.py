@@ -1,5 +1,5 @@
-"""``HttpUser``'s session on the engine: a ``requests.Session`` in every way. What is common goes a short way of its own; everything else goes
-through requests itself, with the engine for an adapter or, where only requests can do it, with its own sockets."""
+"""``HttpUser``'s session on the engine: a ``requests.Session`` in every way. What is common goes a short way of its own; everything
+else goes through requests itself, with the engine for an adapter or, where only requests can do it, with its own sockets."""
 
 from __future__ import annotations
 
@@ -309,9 +309,7 @@ class HttpSession(stock.HttpSession):
         sent_as = (method, name or path)
         start_time = time.time()
         started = time.perf_counter()
-        answer = engine.send(
-            self.session, verify, method, sent_as[1], base.whom, head + body if body else head, connect, read
-        )
+        answer = engine.send(self.session, verify, method, sent_as[1], base.whom, head + body if body else head, connect, read)
         if answer.fault or answer.sets_cookies or answer.location:
             # What it leads to is for requests to decide.
             ms = (time.perf_counter() - started) * 1000
@@ -364,8 +362,8 @@ class HttpSession(stock.HttpSession):
         return response
 
     def _block(self, headers, auth) -> tuple[bytes, bool, bytes] | None:
-        """The lines of a request's head that depend on nothing but its headers, whether its content type is among them, and the line of
-        its credentials; none: requests makes them."""
+        """The lines of a request's head that depend on nothing but its headers, whether its content type is among them, and the
+        line of its credentials; none: requests makes them."""
         auth = auth or self.auth
         if auth is not None and type(auth) not in (tuple, HTTPBasicAuth):
             return None

@@ -84,9 +84,7 @@ def _look(environment) -> None:
         gevent.sleep(LOOK_SECONDS)
 
 
-def _request(
-    request_type, name, response_time, response_length=0, exception=None, response=None, **_kwargs
-) -> None:
+def _request(request_type, name, response_time, response_length=0, exception=None, response=None, **_kwargs) -> None:
     run = engine.run
     native = getattr(response, "_native", None)
     if native is None:

@@ -19,7 +19,9 @@ pub fn of<'a>(reason: &Reason<'a>) -> &'a str {
 /// The name that Artillery's users know a fault by: mostly Node's.
 fn error_name(fault: Fault) -> &'static str {
     match fault {
-        Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished | Fault::Cancelled => "ETIMEDOUT",
+        Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished | Fault::Cancelled => {
+            "ETIMEDOUT"
+        }
         Fault::IdleTimeout => "ERR_SOCKET_TIMEOUT",
         Fault::Reset
         | Fault::ClosedEarly

@@ -243,10 +243,17 @@ fn by_others(summary: &Summary) -> u64 {
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     let requests = &summary.requests;
-    let cancelled = requests.none_by_class.get("unfinished").copied().unwrap_or(0);
+    let cancelled = requests
+        .none_by_class
+        .get("unfinished")
+        .copied()
+        .unwrap_or(0);
     let cancelled = match cancelled {
         0 => String::new(),
-        n => format!(", {} of them cancelled when their users were stopped", units::count(n)),
+        n => format!(
+            ", {} of them cancelled when their users were stopped",
+            units::count(n)
+        ),
     };
     lines.push(format!(
         "{} requests issued{cancelled}",
@@ -262,11 +269,7 @@ fn own_lines(summary: &Summary) -> Vec<String> {
     if let Some(stats) = &summary.all.service {
         lines.push(format!(
             "service time p50 {} p90 {} p99 {} p99.9 {} max {}",
-            stats.p50,
-            stats.p90,
-            stats.p99,
-            stats.p999,
-            stats.max,
+            stats.p50, stats.p90, stats.p99, stats.p999, stats.max,
         ));
     }
     if let (Some(script), Some(lag)) = (&summary.script, &summary.lag) {

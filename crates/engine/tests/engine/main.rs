@@ -15,6 +15,7 @@ use plan::{
 use serde_json::json;
 
 mod batch;
+mod bridge;
 mod faults;
 mod flow;
 mod hook;

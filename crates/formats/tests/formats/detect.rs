@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use formats::{Inputs, LoadErrors, Locustfiles, Reader, Sample, detect, native::Plans};
+use formats::{Inputs, LoadErrors, Reader, Sample, detect, native::Plans};
 use plan::Plan;
 
 /// Takes files with a key `toy`, and all that end in `.toy`.
@@ -26,7 +26,7 @@ impl Reader for Toys {
     }
 }
 
-const READERS: [&dyn Reader; 3] = [&Plans, &Toys, &Locustfiles];
+const READERS: [&dyn Reader; 2] = [&Plans, &Toys];
 
 #[test]
 fn by_content_and_by_name() {
@@ -41,12 +41,11 @@ fn by_content_and_by_name() {
         Ok("toy")
     );
     assert_eq!(reader("a", "loadline: 1\nx: ["), Ok("native"));
-    assert_eq!(reader("a.py", "loadline: 1"), Ok("locustfile"));
     assert_eq!(reader("A.TOY", ""), Ok("toy"));
     assert_eq!(
         reader("a.yml", "steps: []"),
         Err(
-            "a.yml: not a test that Loadline knows: a native plan begins with `loadline: 1`, a toy has a `toy`, a locustfile ends in .py"
+            "a.yml: not a test that Loadline knows: a native plan begins with `loadline: 1`, a toy has a `toy`"
                 .to_owned()
         )
     );

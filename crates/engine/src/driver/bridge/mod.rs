@@ -150,6 +150,20 @@ pub struct Settled {
     pub resumed_ns: Option<u64>,
 }
 
+impl Settled {
+    /// Nobody waited for the answer any more.
+    #[must_use]
+    pub fn cancelled(account: Account) -> Settled {
+        Settled {
+            account,
+            renamed: None,
+            ended: Ended::None(Fault::Cancelled),
+            detail: String::new(),
+            resumed_ns: None,
+        }
+    }
+}
+
 /// A request that something else has made and timed.
 #[derive(Debug)]
 pub struct Foreign {
@@ -194,6 +208,8 @@ struct Lane {
 struct Shared {
     lanes: Vec<Lane>,
     done: Sender<Done>,
+    /// Where the outer end takes it; at the end of the run the inner one takes what nobody has taken.
+    taken: Mutex<Receiver<Done>>,
     /// Rung when something is done.
     bell: Bell,
     /// Rung once: the run is told to end from inside.
@@ -201,11 +217,17 @@ struct Shared {
     users: AtomicU64,
 }
 
+impl Shared {
+    fn take(&self, most: usize) -> Vec<Done> {
+        let done = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        done.try_iter().take(most).collect()
+    }
+}
+
 /// The outer end of a bridge.
 #[derive(Debug)]
 pub struct Bridge {
     shared: Arc<Shared>,
-    done: Mutex<Receiver<Done>>,
     next: AtomicU64,
 }
 
@@ -229,13 +251,13 @@ impl Bridge {
         let shared = Arc::new(Shared {
             lanes,
             done: sender,
+            taken: Mutex::new(done),
             bell: Bell::new()?,
             ending: AtomicU64::new(0),
             users: AtomicU64::new(0),
         });
         let bridge = Bridge {
             shared: Arc::clone(&shared),
-            done: Mutex::new(done),
             next: AtomicU64::new(1),
         };
         let ends = Mutex::new(ends);
@@ -295,8 +317,7 @@ impl Bridge {
     /// At most so many of what is done; when there may be more the descriptor stays readable.
     pub fn take(&self, most: usize) -> Vec<Done> {
         self.shared.bell.heard();
-        let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken: Vec<Done> = done.try_iter().take(most).collect();
+        let taken = self.shared.take(most);
         if taken.len() == most {
             self.shared.bell.ring();
         }

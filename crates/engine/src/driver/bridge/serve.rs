@@ -150,6 +150,10 @@ async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
             0
         });
         if desk.ended.get() && desk.under_way.borrow().is_empty() {
+            // Answers whose senders were gone before they came to them.
+            for done in desk.shared.take(usize::MAX) {
+                settle(worker, Settled::cancelled(done.account));
+            }
             return;
         }
         if worker.arrivals_end.is_aborted() && !told_to_end {
@@ -221,14 +225,7 @@ fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
 /// Tells what became of an order, or, where nobody listens, puts it into the books.
 fn hand_back(desk: &Desk, done: Done, given_up: bool) {
     if given_up {
-        let settled = Settled {
-            ended: Ended::None(Fault::Cancelled),
-            account: done.account,
-            renamed: None,
-            detail: String::new(),
-            resumed_ns: None,
-        };
-        return settle(&desk.worker, settled);
+        return settle(&desk.worker, Settled::cancelled(done.account));
     }
     // Whoever holds the other end may be gone; then the run is about to end too.
     let _ = desk.shared.done.send(done);

@@ -1,0 +1,202 @@
+//! The bridge: orders from another thread, and the books as their senders settle them.
+
+use std::{
+    os::fd::AsFd,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use engine::{
+    Options, Prepared, StopHandle, Zero,
+    client::Built,
+    driver::bridge::{Bridge, Done, Foreign, Order, Settled, now_ns, origin},
+};
+use measure::{Failure, Kind, NoAnswer, Outcome, label, sample::Ended};
+use plan::{Format, Load, Plan, Work, units::SECOND, work::External};
+
+use super::{
+    Kept,
+    peer::{Peer, Reply},
+};
+
+/// A run behind a bridge; what it kept when it is over.
+struct Run {
+    bridge: Arc<Bridge>,
+    thread: thread::JoinHandle<Kept>,
+}
+
+impl Run {
+    fn begin() -> Run {
+        let (bridge, driver) = Bridge::new(1).expect("a bridge");
+        let load = Load::Closed {
+            users: 1,
+            duration_ns: SECOND,
+        };
+        let work = Work::External(External { by: "test".into() });
+        let plan = Plan::new("bridge".into(), Format("test"), String::new(), load, work);
+        let options = Options {
+            driver: Some(driver),
+            workers: Some(1),
+            stop: StopHandle::default(),
+            hosts: engine::client::hosts::Allow {
+                others_too: true,
+                ..Default::default()
+            },
+            ..Options::default()
+        };
+        let prepared = Prepared::new(&plan, options).expect("a plan");
+        let thread = thread::spawn(move || {
+            let kept = Arc::new(Mutex::new(Kept::default()));
+            let mut kept = kept.lock().expect("nobody else");
+            prepared
+                .run(Zero::in_ns(1_000_000), &mut *kept)
+                .expect("a run");
+            std::mem::take(&mut *kept)
+        });
+        Run {
+            bridge: Arc::new(bridge),
+            thread,
+        }
+    }
+
+    fn order(&self, port: u16, path: &str) -> Order {
+        Order {
+            session: 7,
+            verifies: true,
+            method: "GET".into(),
+            name: path.into(),
+            request: Built {
+                target: codec::Target {
+                    origin: origin(false, "127.0.0.1".into(), port),
+                    path: String::new(),
+                    userinfo: None,
+                },
+                bytes: format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes(),
+                cookie_at: 0,
+            },
+            connect_ns: None,
+            read_ns: None,
+            called_ns: now_ns(),
+            scheduled_ns: None,
+        }
+    }
+
+    /// The next that is done.
+    fn next(&self) -> Done {
+        loop {
+            let fd = self.bridge.readable();
+            let mut fds = [rustix::event::PollFd::from_borrowed_fd(
+                fd.as_fd(),
+                rustix::event::PollFlags::IN,
+            )];
+            rustix::event::poll(&mut fds, None).expect("a descriptor");
+            if let Some(done) = self.bridge.take(1).pop() {
+                return done;
+            }
+        }
+    }
+
+    fn settle(&self, done: Done, ended: Ended, renamed: Option<(&str, &str)>) {
+        self.bridge.settle(Settled {
+            account: done.account,
+            renamed: renamed.map(|(method, name)| (method.to_owned(), name.to_owned())),
+            ended,
+            detail: String::new(),
+            resumed_ns: Some(now_ns()),
+        });
+    }
+
+    fn end(self) -> Kept {
+        self.bridge.end();
+        self.thread.join().expect("a thread")
+    }
+}
+
+fn label_of(kept: &Kept, text: &str) -> u16 {
+    let mut labels = kept.intervals.iter().flat_map(|i| &i.labels);
+    labels.find(|label| label.text == text).expect(text).id
+}
+
+#[test]
+fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
+    let peer = Peer::start(|_| {
+        Reply::Bytes(b"HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Two: 2\r\n\r\nok".to_vec())
+    });
+    let run = Run::begin();
+    for (ended, renamed) in [
+        (Ended::Ok, None),
+        (Ended::Failed(Failure::Check("script")), None),
+        (Ended::Ok, Some(("POST", "another name"))),
+    ] {
+        let token = run.bridge.send(run.order(peer.address.port(), "/a"));
+        let done = run.next();
+        assert_eq!((done.token, done.answer.status), (token, 201));
+        assert_eq!(done.answer.body, b"ok");
+        assert!(done.answer.head.ends_with(b"X-Two: 2\r\n\r\n"));
+        run.settle(done, ended, renamed);
+    }
+    run.bridge.foreign(Foreign {
+        method: "RPC".into(),
+        name: "elsewhere".into(),
+        done_ns: now_ns(),
+        took_ns: Some(1_000),
+        bytes_in: 5,
+        ended: Ended::Ok,
+        detail: String::new(),
+    });
+    let kept = run.end();
+    let (a, renamed) = (
+        label_of(&kept, "GET /a"),
+        label_of(&kept, "POST another name"),
+    );
+    let foreign = label_of(&kept, "RPC elsewhere");
+    let counted = |id| {
+        let counters = kept.total(id).counters;
+        (counters.issued, counters.ok, counters.failed)
+    };
+    assert_eq!(counted(a), (2, 1, 1));
+    assert_eq!(counted(renamed), (1, 1, 0));
+    assert_eq!(counted(foreign), (1, 1, 0));
+    assert_eq!(counted(label::ALL), (4, 3, 1));
+    let all = kept.total(label::ALL);
+    let times = |kind, outcome| all.histogram(kind, outcome).map_or(0, |h| h.count());
+    assert_eq!(times(Kind::Script, Outcome::Ok), 2);
+    assert_eq!(times(Kind::Lag, Outcome::Ok), 2);
+    // One connection carried all of them.
+    assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_is_counted_as_cancelled() {
+    let peer = Peer::start(|_| Reply::Never);
+    let run = Run::begin();
+    let token = run.bridge.send(run.order(peer.address.port(), "/first"));
+    run.bridge.cancel(token, 7);
+    run.bridge.send(run.order(peer.address.port(), "/second"));
+    let kept = run.end();
+    let counters = kept.total(label::ALL).counters;
+    assert_eq!(counters.issued, 2);
+    assert_eq!(counters.none[NoAnswer::Unfinished as usize], 2);
+}
+
+#[test]
+fn limits_are_each_orders_own() {
+    let peer = Peer::start(|_| Reply::Never);
+    let run = Run::begin();
+    run.bridge.send(Order {
+        read_ns: Some(30_000_000),
+        ..run.order(peer.address.port(), "/")
+    });
+    let done = run.next();
+    assert_eq!(
+        done.fault.map(measure::Fault::class),
+        Some(NoAnswer::Timeout)
+    );
+    assert!(done.account.was_sent());
+    run.settle(done, Ended::Ok, None);
+    let counters = run.end().total(label::ALL).counters;
+    assert_eq!(
+        (counters.ok, counters.none[NoAnswer::Timeout as usize]),
+        (1, 0)
+    );
+}

@@ -1,0 +1,121 @@
+"""The command line beside Locust's own: what it says of bad input and with which code, and that its files are the same files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import sys
+
+import pytest
+from scripted import Server
+
+USER = """
+from locust import HttpUser, constant, task
+
+class User(HttpUser):
+    wait_time = constant(0.02)
+
+    @task
+    def get(self):
+        self.client.get("/")
+        self.client.get("/missing")
+"""
+
+
+def _plain(text: str) -> list[str]:
+    """Without moments, the host's name, and our own lines."""
+    text = re.sub(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] \S+?/", "", text)
+    return [line.rstrip() for line in text.splitlines() if not line.startswith("loadline: ")]
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments"),
+    [
+        (None, ("--headless",)),
+        ("", ("--headless",)),
+        ("def f(:\n", ("--headless",)),
+        ("import nothing_of_this_name\n", ("--headless",)),
+        (USER, ("--no-such-option",)),
+        (USER, ("--headless", "-t", "soon")),
+        (USER, ("--csv-full-history",)),
+        (USER, ("--list",)),
+        (USER, ("--version",)),
+        (USER, ("--headless", "-t", "1", "NoUser")),
+    ],
+)
+def test_bad_input_is_told_as_there(locust, file, arguments):
+    if file is not None:
+        locust.write(file)
+    stock, ours = locust.stock(*arguments), locust.ours(*arguments)
+    assert ours.returncode == stock.returncode
+    where = str(sys.prefix)
+    clean = lambda text: _plain(text.replace(where, ""))  # noqa: E731
+    assert clean(ours.stdout)[:1] == clean(stock.stdout)[:1]
+    assert clean(ours.stderr)[-1:] == clean(stock.stderr)[-1:]
+
+
+def test_no_host_is_told_as_there(locust):
+    locust.write(USER)
+    stock, ours = locust.stock("--headless", "-t", "2"), locust.ours("--headless", "-t", "2")
+    said = [line for line in _plain(stock.stderr) if "base host" in line]
+    assert said
+    assert [line for line in _plain(ours.stderr) if "base host" in line] == said
+    assert ours.returncode == stock.returncode
+
+
+def test_files_and_tables_are_the_same(locust):
+    locust.write(USER)
+    kinds = ("stats", "stats_history", "failures", "exceptions")
+    with Server() as server:
+        for run, name in ((locust.stock, "stock"), (locust.ours, "ours")):
+            done = run(
+                *("--headless", "-u", 2, "-r", 2, "-t", 2, "-H", server.url, "--csv", name, "--html", f"{name}.html"),
+                *("--json-file", name, "--csv-full-history"),
+            )
+            assert done.returncode == 1, done.stderr
+            (locust.folder / f"{name}.txt").write_text(done.stderr)
+
+    def table(name: str, kind: str) -> list[list[str]]:
+        with (locust.folder / f"{name}_{kind}.csv").open(newline="") as file:
+            return list(csv.reader(file))
+
+    for kind in kinds:
+        assert table("ours", kind)[0] == table("stock", kind)[0]
+    for name in ("stock", "ours"):
+        rows = table(name, "stats")
+        assert [row[:2] for row in rows[1:]] == [["GET", "/"], ["GET", "/missing"], ["", "Aggregated"]]
+        failures = table(name, "failures")
+        assert failures[1][:3] == ["GET", "/missing", "HTTPError('404 Client Error: NOT FOUND for url: /missing')"]
+    keys = [sorted(entry) for entry in json.loads((locust.folder / "stock.json").read_text())]
+    assert [sorted(entry) for entry in json.loads((locust.folder / "ours.json").read_text())] == keys
+    assert "templateArgs" in (locust.folder / "ours.html").read_text()
+
+
+def test_without_the_extra_one_line_says_how_to_have_it(locust, tmp_path):
+    python = tmp_path / "python3"
+    python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 7\nexit 99\n')
+    python.chmod(0o755)
+    run = locust.ours("--headless", env={"LOADLINE_PYTHON": str(python)})
+    assert run.returncode == 2
+    assert run.stderr.splitlines() == [
+        f"loadline: {python} has no package `loadline`: pip install 'loadline[locust]' brings Locust and what it needs; "
+        "LOADLINE_PYTHON names another Python"
+    ]
+    nowhere = locust.ours("--headless", env={"LOADLINE_PYTHON": "/no/such/python"})
+    assert nowhere.returncode == 2
+    assert len(nowhere.stderr.splitlines()) == 1
+
+
+def test_a_version_that_nobody_has_tried_is_refused(locust, tmp_path):
+    # A package's metadata in front of the installed one's.
+    info = tmp_path / "site/locust-9.9.9.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: locust\nVersion: 9.9.9\n")
+    locust.write(USER)
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    run = locust.ours("--headless", env={"PYTHONPATH": path})
+    assert run.returncode == 1
+    assert run.stderr.startswith("loadline: locust 9.9.9 is not among the versions that work (from 2.47, below 2.48)")
+    assert len(run.stderr.splitlines()) == 1

@@ -1,0 +1,171 @@
+"""What a test through Locust's door leaves: a record whose ledger is the server's, figures, a verdict; and what becomes of tests that
+are cut short, of users that are killed, of answers that nobody speaks of."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from scripted import Server
+
+ONE_GET = """
+from locust import {user}, constant, task
+
+class User({user}):
+    wait_time = constant(0.01)
+
+    @task
+    def get(self):
+        self.client.get("/")
+"""
+
+
+def _aggregated(stderr: str) -> int:
+    rows = [line.split() for line in stderr.splitlines() if line.strip().startswith("Aggregated")]
+    return int(rows[0][1])
+
+
+@pytest.mark.parametrize("user", ["HttpUser", "FastHttpUser"])
+def test_the_ledger_is_the_servers(locust, start_lab, user):
+    lab = start_lab("truth")
+    locust.write(ONE_GET.format(user=user))
+    run = locust.ours("--headless", "-u", 20, "-r", 20, "-t", 2, "-H", lab.url, "--only-summary")
+    assert run.returncode == 0, run.stderr
+    summary = locust.loadline.summary()
+    requests = summary["requests"]
+    received = lab.stats()["received"]["total"]
+    assert requests["issued"] == received
+    assert requests["issued"] - requests["none_by_class"].get("unfinished", 0) == _aggregated(run.stderr)
+    assert requests["adds_up"]
+    # All of them natively: none came from elsewhere.
+    assert {row["group"] for row in summary["labels"]} == {"request"}
+    assert summary["users"]["max"] == 20
+    assert "loadline: service time p50" in run.stderr
+    assert "as the script saw it p50" in run.stderr
+    assert "loadline: measurement " in run.stderr
+    report = locust.folder / ".loadline/runs/last/report.html"
+    assert "up to 20 users that locust starts and stops" in report.read_text()
+
+
+def test_criteria_decide_the_exit_code_where_locust_does_not(locust):
+    locust.write(ONE_GET.format(user="FastHttpUser"))
+    with Server() as server:
+        common = ("--headless", "-t", 1, "-H", server.url, "--only-summary")
+        holds = locust.ours(*common, env={"LOADLINE_CHECK": "errors < 1%; rate > 1/s"})
+        assert "PASS" in holds.stderr
+        fails = locust.ours(*common, env={"LOADLINE_CHECK": "rate > 100000/s"})
+        assert fails.returncode == 1
+        assert "FAIL" in fails.stderr
+        wrong = locust.ours(*common, env={"LOADLINE_CHECK": "speed > 1"})
+        assert "LOADLINE_CHECK: " in wrong.stderr
+        assert wrong.returncode == 1
+        assert "Traceback" not in wrong.stderr
+
+
+def test_users_that_are_killed_cancel_what_they_wait_for(locust):
+    locust.write(ONE_GET.format(user="HttpUser").replace('"/"', '"/silent"'))
+    with Server() as server:
+        run = locust.ours("--headless", "-u", 7, "-r", 100, "-t", 1, "-H", server.url, "--only-summary")
+        received = len(server.requests)
+    requests = locust.loadline.summary()["requests"]
+    assert received == requests["issued"] == requests["none_by_class"]["unfinished"] == 7
+    assert _aggregated(run.stderr) == 0
+    assert "7 requests issued, 7 of them cancelled when their users were stopped" in run.stderr
+
+
+def test_a_time_limit_of_the_tests_own_and_answers_past_which_an_exception_goes(locust):
+    locust.write(
+        """
+import gevent
+from locust import FastHttpUser, HttpUser, task
+from locust.exception import StopUser
+
+class Http(HttpUser):
+    @task
+    def both(self):
+        try:
+            with gevent.Timeout(0.1):
+                self.client.get("/silent", name="limited")
+        except gevent.Timeout:
+            print("went through")
+        try:
+            with self.client.get("/", name="unreported", catch_response=True):
+                raise KeyError
+        except KeyError:
+            pass
+        gevent.spawn(self.environment.runner.quit)
+        raise StopUser
+"""
+    )
+    with Server() as server:
+        run = locust.ours("--headless", "-t", 5, "-H", server.url, "--only-summary")
+    rows = {row["text"]: row for row in locust.loadline.summary()["labels"]}
+    assert "went through" in run.stdout
+    assert rows["GET limited"]["none"] == {"unfinished": 1}
+    assert (rows["GET unreported"]["count"], rows["GET unreported"]["errors"]) == (1, 1)
+    assert _aggregated(run.stderr) == 0
+
+
+def test_requests_of_other_clients_are_in_the_record_by_their_times(locust):
+    locust.write(
+        """
+from locust import User, constant, task
+
+class Other(User):
+    wait_time = constant(0.05)
+
+    @task
+    def call(self):
+        fire = self.environment.events.request.fire
+        fire(request_type="RPC", name="slow", response_time=120.0, response_length=10, exception=None, context={})
+        fire(request_type="RPC", name="wrong", response_time=None, response_length=0, exception=ValueError("no"), context={})
+"""
+    )
+    run = locust.ours("--headless", "-t", 1, "--only-summary")
+    rows = {row["text"]: row for row in locust.loadline.summary()["labels"]}
+    assert run.returncode == 1
+    assert rows["RPC slow"]["group"] == "script"
+    assert rows["RPC slow"]["service"]["mean_ns"] == pytest.approx(120e6, rel=0.01)
+    assert rows["RPC wrong"]["errors"] == rows["RPC wrong"]["count"] == rows["RPC slow"]["count"]
+    assert "sent and timed by Locust itself or by other clients" in run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_test_that_is_told_to_end_leaves_everything(locust, number):
+    locust.write(ONE_GET.format(user="FastHttpUser") + "\n    def on_start(self):\n        print('begun', flush=True)\n")
+    with Server() as server:
+        process = locust.loadline.start("locust", "--headless", "-H", server.url, "--csv", "out")
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 0, stderr
+    assert "Shutting down (exit code 0)" in stderr
+    assert "loadline: record " in stderr
+    assert (locust.folder / ".loadline/runs/last/report.html").exists()
+    assert (locust.folder / "out_stats.csv").exists()
+
+
+def test_names_bound_before_are_told_of(locust):
+    locust.write(
+        """
+from locust.clients import HttpSession
+import loadline.locust
+from locust import HttpUser, task
+
+class User(HttpUser):
+    @task
+    def get(self):
+        pass
+"""
+    )
+    run = locust.stock("--headless", "-t", 1, "-H", "http://127.0.0.1:1")
+    assert "warning: locustfile.HttpSession was imported before loadline.locust" in run.stderr
+
+
+def test_stock_locust_with_one_line_in_front(locust):
+    locust.write("import loadline.locust\n" + ONE_GET.format(user="HttpUser"))
+    with Server() as server:
+        run = locust.stock("--headless", "-u", 3, "-r", 10, "-t", 1, "-H", server.url)
+    assert run.returncode == 0, run.stderr
+    requests = locust.loadline.summary()["requests"]
+    assert requests["issued"] == len(server.requests) > 10
