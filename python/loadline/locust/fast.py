@@ -269,7 +269,6 @@ class FastHttpSession(stock.FastHttpSession):
         self._connect = float(kwargs.get("connection_timeout", 60.0))
         self._read = float(kwargs.get("network_timeout", 60.0))
         self._base = urls.Base(self.base_url)
-        self._prefix = self._base.prefix.rstrip("/")
         self._defaults = dict(agent.default_headers)
         self._blocks: dict = {}
 
@@ -325,7 +324,7 @@ class FastHttpSession(stock.FastHttpSession):
             or engine.run is None
             or self._own_sockets
             or self.cookiejar._cookies
-            or not urls.is_plain(url)
+            or (path := base.path(url)) is None
             or not (block := self._block(headers, auth, payload is not data, payload))
         ):
             return self._by_the_long_way(Call(sent_as), whole, kwargs)
@@ -337,7 +336,7 @@ class FastHttpSession(stock.FastHttpSession):
             tail = b"Content-Length: 0\r\n\r\n"
         else:
             tail = b"\r\n"
-        line = f"{method} {self._prefix}{url} HTTP/1.1\r\n".encode("ascii")
+        line = f"{method} {path} HTTP/1.1\r\n".encode("ascii")
         started = time.perf_counter()
         answer = self.send(method, sent_as[1], base.whom, line + block + tail)
         status = answer.status
@@ -347,7 +346,7 @@ class FastHttpSession(stock.FastHttpSession):
             return self._by_the_long_way(Call(sent_as, answer), whole, kwargs, ms)
         length = len(answer)
         ms = (time.perf_counter() - started) * 1000
-        built_url = self.base_url + url
+        built_url = self._build_url(url)
         kind = ResponseContextManager if catch_response else FastResponse
         response = kind(answer, sent_as, (method, built_url, None, payload))
         response.__dict__["_block"] = block

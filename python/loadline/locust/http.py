@@ -231,7 +231,6 @@ class HttpSession(stock.HttpSession):
             self.mount(prefix, Adapter(self, self.get_adapter(prefix)))
         self._mounted = dict(self.adapters)
         self._base = urls.Base(self.base_url)
-        self._prefix = self._base.prefix.rstrip("/")
         self._seen = None
         self._blocks: dict = {}
 
@@ -287,7 +286,7 @@ class HttpSession(stock.HttpSession):
             or params
             or files
             or not isinstance(url, str)
-            or not urls.is_plain(url)
+            or (path := base.path(url)) is None
             or type(verify) is not bool
             or method not in _METHODS
             or (body := _body(data, json)) is None
@@ -297,7 +296,6 @@ class HttpSession(stock.HttpSession):
         body, kind = body
         if block[1]:
             kind = b""
-        path = self._prefix + url
         if body is not None:
             tail = b"Content-Length: %d\r\n%b%b\r\n" % (len(body), kind, block[2])
         elif method in _BARE:

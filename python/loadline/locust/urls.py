@@ -33,6 +33,16 @@ class Base:
             scheme, _, rest = (url or "").partition("://")
             self.origin = f"{scheme}://{rest.partition('/')[0]}"
 
+    def path(self, url: str) -> str | None:
+        """The path of a request to a URL; none: it leads elsewhere, or does not go out as it is written."""
+        if url.startswith("/"):
+            path = self.prefix + url
+        elif self.origin and url.startswith(self.origin) and url[len(self.origin) : len(self.origin) + 1] == "/":
+            path = url[len(self.origin) :]
+        else:
+            return None
+        return path if is_plain(path) else None
+
 
 def is_plain(path: str) -> bool:
     """Whether a path goes out as it is written."""

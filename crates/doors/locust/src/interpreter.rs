@@ -3,7 +3,6 @@
 
 use std::{
     convert::Infallible,
-    ffi::OsString,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -58,7 +57,7 @@ fn interpreter() -> Result<PathBuf, String> {
     // A link to us may stand beside a Python that we do not stand beside ourselves.
     let called = std::env::args_os().next().map(PathBuf::from);
     let linked = called.as_deref().and_then(Path::parent);
-    let search = std::env::var_os("PATH").unwrap_or_else(OsString::new);
+    let search = std::env::var_os("PATH").unwrap_or_default();
     let on_path: Vec<PathBuf> = std::env::split_paths(&search).collect();
     let folders = linked
         .filter(|folder| !folder.as_os_str().is_empty())

@@ -394,8 +394,10 @@ fn settle(worker: &Worker, settled: Settled) {
 fn enter_foreign(desk: &Desk, foreign: Foreign) {
     let worker = &desk.worker;
     let zero_ns = worker.clock.absolute(0);
-    let done_ns = foreign.done_ns.saturating_sub(zero_ns);
-    let began = done_ns.saturating_sub(foreign.took_ns.unwrap_or(0));
+    let took_ns = foreign.took_ns.unwrap_or(0);
+    // What began before the test did took as long as it took.
+    let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
+    let began = done_ns - took_ns;
     let label = worker.label(FOREIGN, &foreign.method, &foreign.name);
     let intended = Intended::after_previous(began, 0);
     let sample = Sample {
