@@ -17,6 +17,7 @@ help:
 	@echo 'make bench-wrk  the whole matrix of the wrk door beside wrk (needs nginx, wrk, taskset)'
 	@echo 'make bench-tls  a saturated server, over TLS and in clear, beside wrk (needs nginx, wrk, taskset, openssl)'
 	@echo 'make bench-artillery  the same beside artillery (needs nginx, npm, taskset)'
+	@echo 'make bench-locust  the same beside Locust (needs nginx, taskset)'
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
 
@@ -79,11 +80,11 @@ long-fuzz: mutants
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	./fuzz/run 60
 
-# A binary with the known sins in it. What lies where the product lies is the product again behind that.
+# A binary with the known sins in it, built beside the extension module as the product is: else all of it would be built anew. What lies where the product lies is the product again behind that.
 mutants:
-	cargo build --release --locked -q -p loadline --features mutants
+	cargo build --release --locked -q -p loadline -p loadline-python --features loadline/mutants
 	install -D -m 755 target/release/loadline target/mutants/loadline
-	cargo build --release --locked -q -p loadline
+	cargo build --release --locked -q -p loadline -p loadline-python
 
 # Debian splits venv from Python; as root we may fetch what is missing.
 $(VENV)/ready:
@@ -110,6 +111,12 @@ bench-tls: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/tls.py
 
+# Our package as it is shipped, beside the original in the same environment.
+bench-locust: python
+	cargo build --profile dist --locked -p loadline -p loadline-python
+	install -m 755 target/dist/lib_native.so python/loadline/_native.abi3.so
+	$(PY) bench/locust.py
+
 bench-report: web/dist/report.html $(VENV)/tests-ready
 	cargo build --profile dist --locked -p loadline
 	$(PY) bench/report.py
@@ -124,4 +131,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-report clean
+.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-report clean

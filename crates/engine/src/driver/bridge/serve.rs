@@ -12,7 +12,7 @@ use std::{
 
 use codec::{
     Answer, Want,
-    content::{self, Reader},
+    content::{self, Unpacking},
     cookies::Jar,
     encode::Charset,
     reply::MAX_BODY,
@@ -339,7 +339,7 @@ impl Caller for Nobody {
 
 /// The answer as its sender reads it, unpacked here: on the other side it would be one thread's work for all.
 fn read(mut answer: Answer) -> Answered {
-    let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Reader::Lenient) {
+    let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Unpacking::Lenient) {
         Ok(std::borrow::Cow::Owned(body)) => (Some(body), None),
         Ok(std::borrow::Cow::Borrowed(_)) => (None, None),
         Err(why) => (None, Some(format!("{why:?}"))),
