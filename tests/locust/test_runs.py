@@ -169,3 +169,17 @@ def test_stock_locust_with_one_line_in_front(locust):
     assert run.returncode == 0, run.stderr
     requests = locust.loadline.summary()["requests"]
     assert requests["issued"] == len(server.requests) > 10
+
+
+def test_processes_share_the_users(locust):
+    locust.write(ONE_GET.format(user="FastHttpUser"))
+    with Server() as server:
+        run = locust.ours("--headless", "-u", 4, "-r", 10, "-t", 2, "-H", server.url, "--processes", 2, "--only-summary")
+        received = len(server.requests)
+    assert run.returncode == 0, run.stderr
+    runs = [folder for folder in (locust.folder / ".loadline/runs").iterdir() if not folder.is_symlink() and folder.is_dir()]
+    requests = [locust.loadline.summary(folder.name)["requests"] for folder in runs]
+    assert len(requests) == 2
+    assert sum(one["issued"] for one in requests) == received
+    cancelled = sum(one["none_by_class"].get("unfinished", 0) for one in requests)
+    assert received - cancelled == _aggregated(run.stderr)
