@@ -32,6 +32,7 @@ ANSWERS = {
     "/cookie": answer("200 OK", b"ok", "Set-Cookie: a=b; Path=/", "Set-Cookie: c=d; Path=/"),
     "/away": answer("302 Found", b"", "Location: /", "Set-Cookie: on=theway; Path=/"),
     "/gzip": answer("200 OK", gzip.compress(JSON, mtime=0), "Content-Encoding: gzip", "Content-Type: application/json"),
+    "/sealed": answer("200 OK", b"no gzip", "Content-Encoding: gzip"),
     "/deflate": answer("200 OK", zlib.compress(b"deflated"), "Content-Encoding: deflate"),
     "/chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n",
     "/latin": answer("200 OK", "caf\xe9".encode("latin-1"), "Content-Type: text/plain; charset=iso-8859-1"),

@@ -27,7 +27,8 @@ def test_links_lead_where_they_should(loadline, start_lab):
     assert created["errors"] - created["none"].get("unfinished", 0) == 0
     assert followed["count"] >= created["count"] // 10 - 10 > 0
     assert stats["shortener"]["id_collisions"] == 0
-    assert stats["received"]["total"] == loadline.summary()["requests"]["issued"]
+    requests = loadline.summary()["requests"]
+    assert 0 <= requests["issued"] - stats["received"]["total"] <= requests["none_by_class"].get("unfinished", 0)
 
 
 def test_a_wrong_token_fails_every_creation(loadline, start_lab):

@@ -19,7 +19,7 @@ def _carried_out(run, user: str, folder: Path) -> tuple[list, list[bytes], objec
         # Bound and never listening: whoever connects is refused.
         taken.bind(("127.0.0.1", 0))
         env = {"TOLD": str(told), "NOBODY": str(taken.getsockname()[1])}
-        ended = run("-f", FILE, user, "--headless", "-u", 1, "-t", "6", "-H", server.url, "--only-summary", env=env)
+        ended = run("-f", FILE, user, "--headless", "-u", 1, "-t", "30", "-H", server.url, "--only-summary", env=env)
         nobody = taken.getsockname()[1]
         text = told.read_text()
         for port, word in ((server.url.rpartition(":")[2], "PORT"), (nobody, "NOBODY")):

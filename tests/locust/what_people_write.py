@@ -55,6 +55,10 @@ class Both:
         c.patch("/created", json=[])
         c.delete("/created")
         c.head("/")
+        c.request("get", "/", name="lower case")
+        c.post("/created", data="", headers={"X-Empty": "1"})
+        c.post("/created", data="text", headers={"X-Empty": "1"})
+        c.get("/sealed")
         c.options("/")
         c.get("/", headers={"X-One": "1", "accept": "text/plain"})
         c.get("/", headers={"User-Agent": "mine"})
@@ -114,7 +118,7 @@ class Requests(Both, HttpUser):
         c.get("/", params={"q": "é 1", "r": [1, 2]})
         c.get(self.host + "/?absolute=1")
         c.get("/", cookies={"own": "1"})
-        answer = c.get("/silent", timeout=0.3)
+        answer = c.get("/silent", timeout=1.5)
         see(error=type(answer.error).__name__, status=answer.status_code)
         c.get("/loop")
         c.get("/cut")
@@ -128,7 +132,7 @@ class Requests(Both, HttpUser):
 
 
 class Fast(Both, FastHttpUser):
-    network_timeout = 0.3
+    network_timeout = 1.5
     max_redirects = 4
 
     @task

@@ -96,7 +96,7 @@ impl Run {
             path: String::new(),
             userinfo: None,
         };
-        Ok(self.bridge.send(Order {
+        let token = self.bridge.send(Order {
             session,
             verifies,
             method: method.to_owned(),
@@ -110,7 +110,8 @@ impl Run {
             read_ns: read.map(ns).transpose()?,
             called_ns: now_ns(),
             scheduled_ns,
-        }))
+        });
+        token.ok_or_else(|| PyRuntimeError::new_err("the engine has ended: see its last lines"))
     }
 
     /// At most so many answers.

@@ -9,10 +9,12 @@ from gevent.local import local
 class Call:
     """One call of the session's by the long way."""
 
-    __slots__ = ("first", "led", "lost", "sent_as")
+    __slots__ = ("first", "led", "lost", "ms", "sent_as")
 
-    def __init__(self, sent_as, first=None):
+    def __init__(self, sent_as, first=None, ms=None):
         self.sent_as = sent_as
+        #: Milliseconds that were spent on that answer.
+        self.ms = ms
         #: An answer that is there already.
         self.first = first
         #: An answer that may lead on.
@@ -30,8 +32,21 @@ class _Calls(local):
 current = _Calls()
 
 
-class Later:
-    """The event of a request of which a part was carried out before the original's clock began."""
+class Events:
+    """A session's event of requests: of a call by the long way it is told with what was spent before the original's clock began."""
+
+    @property
+    def request_event(self):
+        call = current.call
+        return self._event if call is None or call.ms is None else _Later(self._event, call.ms)
+
+    @request_event.setter
+    def request_event(self, event):
+        self._event = event
+
+
+class _Later:
+    """The event of a request of which a part was carried out before."""
 
     def __init__(self, event, ms: float) -> None:
         self._event, self._ms = event, ms

@@ -25,10 +25,12 @@ class Engine:
         self.run: _native.Run | None = None
         self._waiting: dict[int, gevent.Greenlet] = {}
         self._watcher = None
+        self._hub = None
 
     def begin(self, run: _native.Run) -> None:
         """Requests go over this run from now on."""
         self.run = run
+        self._hub = get_hub()
         self._watcher = get_hub().loop.io(run.fileno(), 1)
         self._watcher.priority = get_hub().loop.MAXPRI
         self._watcher.start(self._drain)
@@ -42,8 +44,25 @@ class Engine:
             self._watcher.stop()
             self._watcher.close()
             self._watcher = None
-        self._waiting.clear()
+        # Greenlets of the test's own that nobody has stopped: no answer will come.
+        waiting, self._waiting = self._waiting, {}
+        for greenlet in waiting.values():
+            get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test is over"))
         return get_hub().threadpool.apply(run.end)
+
+    def end_of_process(self) -> tuple[list[str], bool, str | None] | None:
+        """The process ends, and nothing waits any more."""
+        run, self.run = self.run, None
+        return None if run is None else run.end()
+
+    def is_here(self) -> bool:
+        """Whether requests can go over it: a test runs, and this is the thread that it runs on."""
+        return self.run is not None and get_hub() is self._hub
+
+    def close(self, session: int) -> None:
+        """Closes the connections of a session."""
+        if self.run is not None:
+            self.run.close(session)
 
     def forget(self) -> None:
         """In a forked child: whatever ran, runs in the parent."""
@@ -89,8 +108,12 @@ class Engine:
             greenlet = waiting.get(answer.token)
             if greenlet is None:
                 answer.cancelled()
-            else:
+                continue
+            try:
                 greenlet.switch(answer)
+            except BaseException:
+                # Whose it is, it must not cost the others their answers.
+                self._hub.handle_error(greenlet, *sys.exc_info())
 
 
 engine = Engine()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json as jsonlib
 import socket
 import time
+import weakref
 from datetime import timedelta
 
 from gevent.lock import Semaphore
@@ -17,10 +18,12 @@ from locust.contrib import fasthttp as stock
 
 from loadline import _native
 from loadline.locust import calls, heads, urls
-from loadline.locust.calls import Call, Later
+from loadline.locust.calls import Call, Events
 from loadline.locust.engine import engine, new_session
 
 _VALID = stock.LocustUserAgent.valid_response_codes
+#: Methods as they are written on the wire; the client brings others into that form.
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BODY_METHODS = frozenset(("POST", "PUT", "PATCH"))
 #: Ends of a connection over which the client sends again, as far as the method allows it.
 _SENT_AGAIN = frozenset(("closed_early", "kept_closed", "kept_reset", "kept_broken_pipe"))
@@ -132,6 +135,9 @@ class _Native:
             answer = own["_native"][0]
             own["_body"] = answer.take_body()
             own["_short"] = answer.fault is not None
+        answer = own["_native"][0]
+        if answer.unreadable:
+            raise heads.why_sealed(heads.encoding(answer.head), own["_body"])
         if own["_short"]:
             raise HTTPParseError("Incomplete response.")
         return own["_body"]
@@ -211,8 +217,7 @@ class _Pool(HTTPClientPool):
 
     def close(self) -> None:
         super().close()
-        if engine.run is not None:
-            engine.run.close(self._session)
+        engine.close(self._session)
 
 
 class _UserAgent(stock.LocustUserAgent):
@@ -232,9 +237,10 @@ class _UserAgent(stock.LocustUserAgent):
             head = client._build_request(request.method, uri, body=body, headers=request.headers)
             data = head.encode("latin-1") + bytes(body or b"")
             whom = (client.host, client.port, client.ssl)
-            answer = owner.send(*call.sent_as, whom, data)
-        if call.led is not None:
-            answer.follows(call.led)
+            answer = owner.send(request.method, call.sent_as[1], whom, data)
+        led, call.led = call.led, None
+        if led is not None:
+            answer.follows(led)
         if answer.fault is not None and answer.status == 0:
             call.lost = answer
             raise raised(answer)
@@ -243,7 +249,16 @@ class _UserAgent(stock.LocustUserAgent):
         return FastResponse(answer, call.sent_as, asked)
 
 
-class FastHttpSession(stock.FastHttpSession):
+def _copied(headers: Headers) -> dict:
+    """As they are now; what stands several times stands in a list that grows in its place."""
+    return {name: list(value) if isinstance(value, list) else value for name, value in dict.items(headers)}
+
+
+def _seconds(limit) -> float | None:
+    return None if limit is None else float(limit)
+
+
+class FastHttpSession(Events, stock.FastHttpSession):
     """In the place of the one whose name it has."""
 
     def __init__(self, base_url, request_event, user, insecure=True, client_pool=None, ssl_context_factory=None, **kwargs):
@@ -253,6 +268,7 @@ class FastHttpSession(stock.FastHttpSession):
         agent.owner = self
         if client_pool is None:
             self._session = new_session()
+            weakref.finalize(self, engine.close, self._session)
             size = max(int(kwargs.get("concurrency") or 1), 1)
             self._turns = Semaphore(size)
             agent.clientpool = _Pool(agent.clientpool, self._session)
@@ -261,20 +277,21 @@ class FastHttpSession(stock.FastHttpSession):
             if shared is None:
                 size = max(int(client_pool.client_args.get("concurrency") or 1), 1)
                 shared = client_pool._loadline = (new_session(), Semaphore(size), size)
+                weakref.finalize(client_pool, engine.close, shared[0])
             self._session, self._turns, size = shared
         self._attempts = size + 1
         self._verifies = not insecure
         #: Whether something about it needs sockets of the client's own.
         self._own_sockets = ssl_context_factory is not None or bool(kwargs.get("proxy_host"))
-        self._connect = float(kwargs.get("connection_timeout", 60.0))
-        self._read = float(kwargs.get("network_timeout", 60.0))
+        self._connect = _seconds(kwargs.get("connection_timeout", 60.0))
+        self._read = _seconds(kwargs.get("network_timeout", 60.0))
         self._base = urls.Base(self.base_url)
-        self._defaults = dict(agent.default_headers)
+        self._defaults = _copied(agent.default_headers)
         self._blocks: dict = {}
 
     def is_native(self) -> bool:
         """Whether the engine sends its requests."""
-        return engine.run is not None and not self._own_sockets
+        return engine.is_here() and not self._own_sockets
 
     def send(self, method: str, name: str, whom: urls.Whom, data: bytes) -> _native.Answer:
         """Sends over one of the session's connections; there are no more of them than it may have."""
@@ -319,9 +336,10 @@ class FastHttpSession(stock.FastHttpSession):
         if (
             kwargs
             or stream
+            or method not in _METHODS
             or base.whom is None
             or base.url != self.base_url
-            or engine.run is None
+            or not engine.is_here()
             or self._own_sockets
             or self.cookiejar._cookies
             or (path := base.path(url)) is None
@@ -340,12 +358,11 @@ class FastHttpSession(stock.FastHttpSession):
         started = time.perf_counter()
         answer = self.send(method, sent_as[1], base.whom, line + block + tail)
         status = answer.status
-        if answer.fault or answer.sets_cookies or answer.location:
-            # What it leads to is the client's to decide.
-            ms = (time.perf_counter() - started) * 1000
-            return self._by_the_long_way(Call(sent_as, answer), whole, kwargs, ms)
         length = len(answer)
         ms = (time.perf_counter() - started) * 1000
+        if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
+            # What it leads to is the client's to decide.
+            return self._by_the_long_way(Call(sent_as, answer, ms), whole, kwargs)
         built_url = self._build_url(url)
         kind = ResponseContextManager if catch_response else FastResponse
         response = kind(answer, sent_as, (method, built_url, None, payload))
@@ -367,30 +384,25 @@ class FastHttpSession(stock.FastHttpSession):
             "response_time": ms,
         }
         if catch_response:
-            response._request_event = self.request_event
+            response._request_event = self._event
             response.request_meta = meta
             response._catch_response = True
             return response
-        self.request_event.fire(**meta)
+        self._event.fire(**meta)
         return response
 
-    def _by_the_long_way(self, call, whole, kwargs, ms=None):
-        """Through the client, with the engine below it; `ms` were spent on its first answer already."""
-        event, before = self.request_event, calls.current.call
+    def _by_the_long_way(self, call, whole, kwargs):
+        """Through the client, with the engine below it."""
+        before = calls.current.call
         calls.current.call = call
-        if ms is not None:
-            self.request_event = Later(event, ms)
         try:
             response = super().request(*whole, **kwargs)
         finally:
             calls.current.call = before
-            if ms is not None:
-                self.request_event = event
         own = response.__dict__
         if response.__class__ is stock.ResponseContextManager:
-            if ms is not None:
-                response._request_event = event
-                response.request_meta["response_time"] += ms
+            response._request_event = self._event
+            response.request_meta["response_time"] += call.ms or 0
             if "_asked" in own:
                 response.__class__ = ResponseContextManager
         return response
@@ -405,10 +417,10 @@ class FastHttpSession(stock.FastHttpSession):
     def _block(self, headers, auth, is_json, payload) -> bytes | None:
         """The lines of a request's head that depend on nothing but its headers; none: the client makes them."""
         if not dict.__eq__(self.client.default_headers, self._defaults):
-            self._defaults = dict(self.client.default_headers)
+            self._defaults = _copied(self.client.default_headers)
             self._blocks.clear()
         try:
-            key = (tuple(headers.items()) if headers else None, auth, self.auth_header, is_json, type(payload))
+            key = (tuple(headers.items()) if headers else None, auth, self.auth_header, is_json, type(payload), bool(payload))
             return self._blocks[key]
         except KeyError:
             pass

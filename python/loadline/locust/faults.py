@@ -10,7 +10,7 @@ import ssl
 import requests
 from requests import exceptions
 from urllib3.connection import HTTPConnection
-from urllib3.exceptions import ConnectTimeoutError, IncompleteRead, ProtocolError, ReadTimeoutError
+from urllib3.exceptions import ConnectTimeoutError, DecodeError, IncompleteRead, ProtocolError, ReadTimeoutError
 
 from loadline import _native
 from loadline.locust import heads
@@ -21,6 +21,8 @@ _TIMEOUTS = frozenset(("response_timeout", "idle_timeout", "connect_timeout"))
 
 def of(answer: _native.Answer, whom: Whom, limits: tuple, request: requests.PreparedRequest) -> requests.RequestException:
     """The exception for an answer that is none."""
+    if answer.fault is None:
+        return _sealed(answer, request)
     if answer.status:
         return _cut(answer, request)
     if answer.fault in _TIMEOUTS:
@@ -71,6 +73,14 @@ def _too_late(answer: _native.Answer, whom: Whom, limits: tuple, request) -> req
         return _because(exceptions.ConnectTimeout(cause, request=request), cause)
     pool = f"{'HTTPS' if tls else 'HTTP'}ConnectionPool(host={host!r}, port={port})"
     return exceptions.ReadTimeout(ReadTimeoutError(pool, None, f"Read timed out. (read timeout={read})"), request=request)
+
+
+def _sealed(answer: _native.Answer, request) -> requests.RequestException:
+    """The body does not fit its encoding."""
+    encoding = heads.encoding(answer.head)
+    why = heads.why_sealed(encoding, answer.take_body())
+    cause = DecodeError(f"Received response with content-encoding: {encoding}, but failed to decode it.", why)
+    return exceptions.ContentDecodingError(cause, request=request)
 
 
 def _cut(answer: _native.Answer, request) -> requests.RequestException:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 
 def reason(head: bytes) -> str:
     """The words behind the status."""
@@ -36,3 +38,27 @@ def missing(head: bytes, length: int) -> int | None:
         if name.lower() == "content-length" and value.isdigit():
             return int(value) - length
     return None
+
+
+def encoding(head: bytes) -> str:
+    """What the body is packed in."""
+    return next((value.lower() for name, value in fields(head) if name.lower() == "content-encoding"), "")
+
+
+def why_sealed(packed_in: str, body: bytes) -> Exception:
+    """What Python's own libraries say of a body that the engine could not unpack."""
+    try:
+        if packed_in == "gzip":
+            zlib.decompress(body, 16 + zlib.MAX_WBITS)
+        elif packed_in == "deflate":
+            try:
+                zlib.decompress(body, -zlib.MAX_WBITS)
+            except zlib.error:
+                zlib.decompress(body)
+        else:
+            import brotli
+
+            brotli.decompress(body)
+    except Exception as error:
+        return error
+    return zlib.error(f"{packed_in}: more than can be kept")

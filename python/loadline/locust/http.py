@@ -4,6 +4,7 @@ else goes through requests itself, with the engine for an adapter or, where only
 from __future__ import annotations
 
 import time
+import weakref
 from datetime import timedelta
 from http.client import HTTPMessage
 from io import BytesIO
@@ -23,7 +24,7 @@ from urllib3.response import HTTPResponse as Urllib3Response
 
 from loadline import _native
 from loadline.locust import calls, faults, heads, urls
-from loadline.locust.calls import Call, Later
+from loadline.locust.calls import Call, Events
 from loadline.locust.engine import engine, new_session
 
 #: So many different sets of headers, and of paths, are remembered.
@@ -153,7 +154,7 @@ class Adapter(BaseAdapter):
         found = urls.taken_apart(request.url)
         if (
             call is None
-            or engine.run is None
+            or not engine.is_here()
             or stream
             or cert
             or proxies
@@ -161,11 +162,12 @@ class Adapter(BaseAdapter):
             or not isinstance(verify, bool)
             or not isinstance(body, bytes | None)
             or "Transfer-Encoding" in request.headers
+            or (limits := _limits(timeout)) is None
             or (block := block_of(request.headers, found[1])) is None
         ):
             return self.original.send(request, stream, timeout, verify, cert, proxies)
         whom, _, path = found
-        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        connect, read = limits
         sent_as = call.sent_as
         if not isinstance(sent_as, tuple):
             sent_as = call.sent_as = (request.method, sent_as or request.path_url)
@@ -176,7 +178,7 @@ class Adapter(BaseAdapter):
         if call.led is not None:
             answer.follows(call.led)
         call.led = None
-        if answer.fault is not None:
+        if answer.fault is not None or answer.unreadable:
             error = faults.of(answer, whom, (connect, read), request)
             error.native = (answer, sent_as)
             raise error
@@ -202,8 +204,7 @@ class Adapter(BaseAdapter):
 
     def close(self) -> None:
         self.original.close()
-        if engine.run is not None:
-            engine.run.close(self._owner.session)
+        engine.close(self._owner.session)
 
 
 def block_of(headers, host: bytes) -> bytes | None:
@@ -221,12 +222,13 @@ def block_of(headers, host: bytes) -> bytes | None:
     return b"".join(lines)
 
 
-class HttpSession(stock.HttpSession):
+class HttpSession(Events, stock.HttpSession):
     """In the place of the one whose name it has."""
 
     def __init__(self, base_url, request_event, user, *args, pool_manager=None, **kwargs):
         super().__init__(base_url, request_event, user, *args, pool_manager=pool_manager, **kwargs)
         self.session = new_session()
+        weakref.finalize(self, engine.close, self.session)
         for prefix in ("https://", "http://"):
             self.mount(prefix, Adapter(self, self.get_adapter(prefix)))
         self._mounted = dict(self.adapters)
@@ -272,7 +274,7 @@ class HttpSession(stock.HttpSession):
         base = self._base
         if (
             kwargs
-            or engine.run is None
+            or not engine.is_here()
             or base.whom is None
             or base.url != self.base_url
             or self.adapters != self._mounted
@@ -289,6 +291,7 @@ class HttpSession(stock.HttpSession):
             or (path := base.path(url)) is None
             or type(verify) is not bool
             or method not in _METHODS
+            or (limits := _limits(timeout)) is None
             or (body := _body(data, json)) is None
             or (block := self._block(headers, auth)) is None
         ):
@@ -302,21 +305,20 @@ class HttpSession(stock.HttpSession):
             tail = b"%b\r\n" % block[2]
         else:
             tail = b"Content-Length: 0\r\n%b\r\n" % block[2]
-        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        connect, read = limits
         head = f"{method} {path} HTTP/1.1\r\n".encode("ascii") + block[0] + tail
         sent_as = (method, name or path)
         start_time = time.time()
         started = time.perf_counter()
         answer = engine.send(self.session, verify, method, sent_as[1], base.whom, head + body if body else head, connect, read)
-        if answer.fault or answer.sets_cookies or answer.location:
-            # What it leads to is for requests to decide.
-            ms = (time.perf_counter() - started) * 1000
-            return self._by_the_long_way(Call(name, answer), *whole, ms)
         ms = (time.perf_counter() - started) * 1000
+        if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
+            # What it leads to is for requests to decide.
+            return self._by_the_long_way(Call(name, answer, ms), *whole)
         complete_url = base.origin + path
         response = ResponseContextManager(answer, sent_as, (method, complete_url, head, body))
         own = response.__dict__
-        own["_request_event"] = self.request_event
+        own["_request_event"] = self._event
         own["_catch_response"] = catch_response
         own["request_meta"] = {
             "request_type": method,
@@ -333,21 +335,16 @@ class HttpSession(stock.HttpSession):
             response.__exit__(None, None, None)
         return response
 
-    def _by_the_long_way(self, call, whole, kwargs, ms=None):
-        """Through requests, with the engine for an adapter; `ms` were spent on its first answer already."""
-        event, before = self.request_event, calls.current.call
+    def _by_the_long_way(self, call, whole, kwargs):
+        """Through requests, with the engine for an adapter."""
+        before = calls.current.call
         calls.current.call = call
-        if ms is not None:
-            self.request_event = Later(event, ms)
         try:
             response = super().request(*whole, **kwargs)
         finally:
             calls.current.call = before
-            if ms is not None:
-                self.request_event = event
-        if ms is not None:
-            response._request_event = event
-            response.request_meta["response_time"] += ms
+        response._request_event = self._event
+        response.request_meta["response_time"] += call.ms or 0
         return response
 
     def _send_request_safe_mode(self, method, url, **kwargs):
@@ -405,6 +402,17 @@ class HttpSession(stock.HttpSession):
                 return None
             credentials = b"Authorization: %b\r\n" % _basic_auth_str(*auth).encode("latin-1")
         return block, "Content-Type" in request.headers, credentials
+
+
+def _limits(timeout) -> tuple[float | None, float | None] | None:
+    """For connecting and for reading, in seconds; none: requests has something to say about it."""
+    if timeout is None:
+        return None, None
+    pair = timeout if isinstance(timeout, tuple) and len(timeout) == 2 else (timeout, timeout)
+    for one in pair:
+        if one is not None and (isinstance(one, bool) or not isinstance(one, int | float) or not 0 < one < 1e9):
+            return None
+    return pair
 
 
 def _body(data, json) -> tuple[bytes | None, bytes] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import atexit
+from math import isfinite
 
 import gevent
 from locust.contrib.fasthttp import LocustBadStatusCode
@@ -23,6 +24,7 @@ def listen(events) -> None:
     events.test_start.add_listener(_begin)
     events.test_stop.add_listener(_end)
     events.request.add_listener(_request)
+    atexit.register(_end_of_process)
 
 
 def _begin(environment, **_kwargs) -> None:
@@ -30,7 +32,7 @@ def _begin(environment, **_kwargs) -> None:
         return
     try:
         engine.begin(_run(environment))
-    except RuntimeError as why:
+    except (RuntimeError, ValueError, OverflowError) as why:
         for line in str(why).splitlines():
             say(line)
         environment.process_exit_code = 1
@@ -59,16 +61,21 @@ def _end(environment, **_kwargs) -> None:
     for greenlet in _beside:
         greenlet.kill(block=False)
     _beside.clear()
-    told = engine.end()
+    failed = _tell(engine.end())
+    if failed and environment.process_exit_code is None:
+        environment.process_exit_code = 1
+
+
+def _tell(told: tuple[list[str], bool, str | None] | None) -> bool:
+    """Says how a test came out; whether it failed."""
     if told is None:
-        return
+        return False
     lines, failed, record = told
     for line in lines:
         say(line)
     if record:
         say(f"record {record}")
-    if failed and environment.process_exit_code is None:
-        environment.process_exit_code = 1
+    return failed
 
 
 def _look(environment) -> None:
@@ -87,22 +94,22 @@ def _look(environment) -> None:
 def _request(request_type, name, response_time, response_length=0, exception=None, response=None, **_kwargs) -> None:
     run = engine.run
     native = getattr(response, "_native", None)
-    if native is None:
+    if native is None or native[0].is_settled:
+        # Of another client, or a second event about the same answer.
         if run is not None:
-            failed = None if exception is None else repr(exception)
-            run.foreign(str(request_type), str(name), response_time, int(response_length or 0), failed)
+            failed = repr(exception) if exception else None
+            took = None if response_time is None or not isfinite(response_time) else max(response_time, 0.0)
+            run.foreign(str(request_type), str(name), took, max(int(response_length or 0), 0), failed)
         return
     answer, sent_as = native
     renamed = None if (request_type, name) == sent_as else (str(request_type), str(name))
-    if exception is None:
+    if not exception:
         answer.settle_ok(renamed)
     else:
         by_status = isinstance(exception, HTTPError | LocustBadStatusCode)
         answer.settle_failed(by_status, repr(exception), renamed)
 
 
-def warn_on_exit() -> None:
+def _end_of_process() -> None:
     """Tests that nobody stops (a debugger's single user) end with the process."""
-    told = engine.end()
-    if told is not None:
-        print("\n".join(f"loadline: {line}" for line in told[0]), file=sys.stderr)
+    _tell(engine.end_of_process())

@@ -102,8 +102,11 @@ impl Running {
                 told.into_inner().unwrap_or_else(PoisonError::into_inner)
             })
             .map_err(|error| refused(format!("no thread for the test: {error}")))?;
-        // None: it ended before it began, and its thread knows why.
-        let record = begun.recv().unwrap_or_default();
+        let Ok(record) = begun.recv() else {
+            // It ended before it began, and its thread knows why.
+            let told = thread.join().unwrap_or_default();
+            return Err(told.lines);
+        };
         Ok(Running {
             bridge,
             thread,

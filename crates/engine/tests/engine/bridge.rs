@@ -130,7 +130,7 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
     ] {
         let token = run.bridge.send(run.order(peer.address.port(), "/a"));
         let done = run.next();
-        assert_eq!((done.token, done.answer.status), (token, 201));
+        assert_eq!((Some(done.token), done.answer.status), (token, 201));
         assert_eq!(done.answer.body, b"ok");
         assert!(done.answer.head.ends_with(b"X-Two: 2\r\n\r\n"));
         run.settle(done, ended, renamed);
@@ -171,7 +171,7 @@ fn what_nobody_waits_for_any_more_is_counted_as_cancelled() {
     let peer = Peer::start(|_| Reply::Never);
     let run = Run::begin();
     let token = run.bridge.send(run.order(peer.address.port(), "/first"));
-    run.bridge.cancel(token, 7);
+    run.bridge.cancel(token.expect("a worker"), 7);
     run.bridge.send(run.order(peer.address.port(), "/second"));
     let kept = run.end();
     let counters = kept.total(label::ALL).counters;
@@ -199,4 +199,13 @@ fn limits_are_each_orders_own() {
         (counters.ok, counters.none[NoAnswer::Timeout as usize]),
         (1, 0)
     );
+}
+
+#[test]
+fn who_sends_behind_the_end_is_told_so() {
+    let run = Run::begin();
+    let (bridge, order) = (Arc::clone(&run.bridge), run.order(1, "/"));
+    run.end();
+    assert_eq!(bridge.send(order), None);
+    assert!(bridge.is_ending());
 }

@@ -10,7 +10,7 @@ use std::{
     os::fd::BorrowedFd,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{self, Receiver, Sender},
     },
 };
@@ -212,8 +212,8 @@ struct Shared {
     taken: Mutex<Receiver<Done>>,
     /// Rung when something is done.
     bell: Bell,
-    /// Rung once: the run is told to end from inside.
-    ending: AtomicU64,
+    /// The run is told to end from inside.
+    ending: AtomicBool,
     users: AtomicU64,
 }
 
@@ -253,7 +253,7 @@ impl Bridge {
             done: sender,
             taken: Mutex::new(done),
             bell: Bell::new()?,
-            ending: AtomicU64::new(0),
+            ending: AtomicBool::new(false),
             users: AtomicU64::new(0),
         });
         let bridge = Bridge {
@@ -280,12 +280,15 @@ impl Bridge {
         self.shared.bell.fd()
     }
 
-    /// Sends a request. Each order is told once what became of it, unless it is cancelled.
-    pub fn send(&self, order: Order) -> Token {
+    /// Sends a request; none where nobody takes orders any more. Each order is told once what became of it, unless it is cancelled.
+    pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         let lane = self.lane_of(order.session);
-        self.ask(lane, Asked::Send(token, Box::new(order)), true);
-        token
+        let is_taken = self.ask(lane, Asked::Send(token, Box::new(order)), true);
+        if !is_taken {
+            self.shared.ending.store(true, Ordering::Relaxed);
+        }
+        is_taken.then_some(token)
     }
 
     /// Nobody waits for an order any more: its connection is closed, and it is counted as given up. Its answer may be on its way.
@@ -327,7 +330,7 @@ impl Bridge {
     /// Whether the run has been told to end from inside: somebody pressed a button, a rule fired.
     #[must_use]
     pub fn is_ending(&self) -> bool {
-        self.shared.ending.load(Ordering::Relaxed) > 0
+        self.shared.ending.load(Ordering::Relaxed)
     }
 
     /// Nothing more comes: what is under way is given up, and the run ends.
@@ -341,13 +344,14 @@ impl Bridge {
         (session % self.shared.lanes.len() as u64) as usize
     }
 
-    fn ask(&self, lane: usize, asked: Asked, at_once: bool) {
+    /// Asks a worker; answers whether it is there. One that is gone is told of by the run's error.
+    fn ask(&self, lane: usize, asked: Asked, at_once: bool) -> bool {
         let lane = &self.shared.lanes[lane];
-        // A worker that is gone is told of by the run's error.
-        let _ = lane.asked.send(asked);
+        let is_there = lane.asked.send(asked).is_ok();
         if at_once {
             lane.bell.ring();
         }
+        is_there
     }
 }
 

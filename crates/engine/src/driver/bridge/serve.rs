@@ -66,6 +66,14 @@ impl Driver for Server {
     }
 }
 
+/// An order under way.
+#[derive(Default)]
+struct UnderWay {
+    limit: Rc<Limit>,
+    /// Whether nobody waits for it any more.
+    is_cancelled: Cell<bool>,
+}
+
 /// What all orders of a worker share.
 struct Desk {
     worker: Rc<Worker>,
@@ -74,7 +82,7 @@ struct Desk {
     shared: Arc<Shared>,
     lane: usize,
     sessions: RefCell<HashMap<SessionId, [Rc<Pool>; 2]>>,
-    under_way: RefCell<HashMap<Token, Rc<Limit>>>,
+    under_way: RefCell<HashMap<Token, Rc<UnderWay>>>,
     /// Hosts that have been asked for, and whether they may be.
     hosts: RefCell<HashMap<String, bool>>,
     ended: Cell<bool>,
@@ -158,7 +166,7 @@ async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
         }
         if worker.arrivals_end.is_aborted() && !told_to_end {
             told_to_end = true;
-            desk.shared.ending.store(1, Ordering::Relaxed);
+            desk.shared.ending.store(true, Ordering::Relaxed);
             desk.shared.bell.ring();
         }
         let until = worker.clock.now() + SETTLE_NS;
@@ -186,8 +194,9 @@ fn carry_out(desk: &Rc<Desk>, asked: Asked) {
     match asked {
         Asked::Send(token, order) => take_up(desk, token, *order),
         Asked::Cancel(token) => {
-            if let Some(limit) = desk.under_way.borrow().get(&token) {
-                limit.abort();
+            if let Some(order) = desk.under_way.borrow().get(&token) {
+                order.is_cancelled.set(true);
+                order.limit.abort();
             }
         }
         Asked::Settle(settled) => settle(&desk.worker, *settled),
@@ -200,22 +209,29 @@ fn carry_out(desk: &Rc<Desk>, asked: Asked) {
             desk.under_way
                 .borrow()
                 .values()
-                .for_each(|limit| limit.abort());
+                .for_each(|order| order.limit.abort());
         }
     }
 }
 
 fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
     let worker = &desk.worker;
-    let limit = Rc::new(Limit::default());
-    let place = worker.watch(&limit);
-    desk.under_way.borrow_mut().insert(token, Rc::clone(&limit));
+    let under_way = Rc::new(UnderWay::default());
+    let place = worker.watch(&under_way.limit);
+    desk.under_way
+        .borrow_mut()
+        .insert(token, Rc::clone(&under_way));
     let desk = Rc::clone(desk);
     spawn_local(async move {
-        let done = fulfil(&desk, token, &order, &limit).await;
+        let done = fulfil(&desk, token, &order, &under_way.limit).await;
         desk.under_way.borrow_mut().remove(&token);
         desk.worker.unwatch(place);
-        hand_back(&desk, done, limit.is_aborted());
+        // Behind the end of the test nobody comes for it either.
+        hand_back(
+            &desk,
+            done,
+            under_way.is_cancelled.get() || desk.ended.get(),
+        );
         if desk.ended.get() {
             desk.bell().ring();
         }
@@ -223,8 +239,8 @@ fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
 }
 
 /// Tells what became of an order, or, where nobody listens, puts it into the books.
-fn hand_back(desk: &Desk, done: Done, given_up: bool) {
-    if given_up {
+fn hand_back(desk: &Desk, done: Done, is_unwanted: bool) {
+    if is_unwanted {
         return settle(&desk.worker, Settled::cancelled(done.account));
     }
     // Whoever holds the other end may be gone; then the run is about to end too.
