@@ -3,7 +3,7 @@
 
 use codec::{
     Answer, Want,
-    content::{self, Reader},
+    content::{self, Unpacking},
     heads::Heads,
     reply::{Keep, MAX_BODY, Replies},
 };
@@ -37,7 +37,7 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
         assert_eq!(one.set_cookies(), two.set_cookies());
         assert_eq!(one.location(), two.location());
     }
-    for reader in [Reader::Strict, Reader::Lenient] {
+    for reader in [Unpacking::Strict, Unpacking::Lenient] {
         let _ = content::decoded(&one, MAX_BODY, reader);
     }
 });
