@@ -90,7 +90,7 @@ def main() -> None:
         try:
             start = {tool: statistics.median(carried_out(tool, "HttpUser", url, folder, True)[0] for _ in range(3)) for tool in RUNS}
             print(f"to start: stock {start['stock']:.2f} s, ours {start['ours']:.2f} s of CPU, taken off")
-            for user in ("HttpUser", "FastHttpUser"):
+            for user in os.environ.get("USERS", "HttpUser,FastHttpUser").split(","):
                 compared(user, url, folder, start)
         finally:
             nginx.terminate()

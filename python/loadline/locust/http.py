@@ -49,6 +49,13 @@ class ResponseContextManager(stock.ResponseContextManager):
         own["_entered"] = False
         own["_manual_result"] = None
 
+    def __exit__(self, exc, value, traceback):
+        # What the original comes to with an answer that is as it should be, and of which nobody has said anything.
+        if exc is None and self._manual_result is None and self.status_code < 400:
+            self._request_event.fire(**self.request_meta)
+            return True
+        return super().__exit__(exc, value, traceback)
+
     def __getattr__(self, name: str):
         make = _MADE.get(name)
         if make is None:
@@ -257,19 +264,8 @@ class HttpSession(Events, stock.HttpSession):
     ):
         if self.request_name and not name:
             name = self.request_name
-        options = dict(
-            kwargs,
-            data=data,
-            json=json,
-            params=params,
-            headers=headers,
-            files=files,
-            auth=auth,
-            timeout=timeout,
-            allow_redirects=allow_redirects,
-            verify=verify,
-        )
-        whole = (method, url, name, catch_response, context), options
+        whole = (method, url, name, catch_response, context)
+        options = (kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify)
         verify = self.verify if verify is None else verify
         base = self._base
         if (
@@ -295,7 +291,7 @@ class HttpSession(Events, stock.HttpSession):
             or (body := _body(data, json)) is None
             or (block := self._block(headers, auth)) is None
         ):
-            return self._by_the_long_way(Call(name), *whole)
+            return self._by_the_long_way(Call(name), whole, *options)
         body, kind = body
         if block[1]:
             kind = b""
@@ -314,7 +310,7 @@ class HttpSession(Events, stock.HttpSession):
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
             # What it leads to is for requests to decide.
-            return self._by_the_long_way(Call(name, answer, ms), *whole)
+            return self._by_the_long_way(Call(name, answer, ms), whole, *options)
         complete_url = base.origin + path
         response = ResponseContextManager(answer, sent_as, (method, complete_url, head, body))
         own = response.__dict__
@@ -335,12 +331,24 @@ class HttpSession(Events, stock.HttpSession):
             response.__exit__(None, None, None)
         return response
 
-    def _by_the_long_way(self, call, whole, kwargs):
+    def _by_the_long_way(self, call, whole, kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify):
         """Through requests, with the engine for an adapter."""
+        options = dict(
+            kwargs,
+            data=data,
+            json=json,
+            params=params,
+            headers=headers,
+            files=files,
+            auth=auth,
+            timeout=timeout,
+            allow_redirects=allow_redirects,
+            verify=verify,
+        )
         before = calls.current.call
         calls.current.call = call
         try:
-            response = super().request(*whole, **kwargs)
+            response = super().request(*whole, **options)
         finally:
             calls.current.call = before
         response._request_event = self._event
