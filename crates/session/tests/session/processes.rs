@@ -173,7 +173,7 @@ fn a_process_that_is_killed_is_named_and_its_arrivals_are_unsent() {
     let mut parent = begin(&runs, job(&target, 4, None), 2);
     let mut processes = Processes::begin(&parent, &target, 4, false);
     let run = parent.parts().next().unwrap().run;
-    until_it_has_an_interval(&run.join("parts/1"));
+    until_arrivals_are_told(&run.join("parts/1"));
     processes.0[1].kill().unwrap();
     assert_eq!(processes.wait(), [true, false]);
     parent.look();
@@ -202,14 +202,20 @@ fn a_process_that_is_killed_is_named_and_its_arrivals_are_unsent() {
     assert_eq!(again.lost().count(), 1);
 }
 
-fn until_it_has_an_interval(part: &Path) {
+/// Until the record of this part tells of arrivals: a process that comes late writes intervals in which nothing was due to be started yet.
+fn until_arrivals_are_told(part: &Path) {
     let until = clock::monotonic_ns() + 30 * SECOND;
     while clock::monotonic_ns() < until {
-        let counters = std::fs::read_to_string(part.join("counters.jsonl"));
-        if counters.is_ok_and(|text| text.contains("\"end\":true")) {
+        let counters = std::fs::read_to_string(part.join("counters.jsonl")).unwrap_or_default();
+        // A line that is being written is not yet one.
+        let lines = counters
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let started = lines.filter_map(|line| line["run"]["arrivals"]["started"].as_u64());
+        if started.sum::<u64>() > 0 {
             return;
         }
         std::thread::park_timeout(Duration::from_millis(10));
     }
-    panic!("no interval came");
+    panic!("no arrivals came");
 }
