@@ -24,8 +24,12 @@ class Loadline:
         self.folder = folder
 
     def __call__(self, *args: object, timeout: float = 60, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return self.run(LOADLINE, *args, timeout=timeout, env=env)
+
+    def run(self, *command: object, timeout: float = 60, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Any command, in its folder."""
         return subprocess.run(
-            [LOADLINE, *map(str, args)],
+            list(map(str, command)),
             cwd=self.folder,
             capture_output=True,
             text=True,

@@ -5,7 +5,6 @@ __version__: str
 def now_ns() -> int: ...
 
 class Run:
-    record: str | None
     is_ending: bool
     def __init__(
         self,

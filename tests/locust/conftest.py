@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -19,15 +18,7 @@ class Locust:
         self.loadline, self.folder = loadline, folder
 
     def stock(self, *args: object, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [STOCK, *map(str, args)],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **(env or {})},
-        )
+        return self.loadline.run(STOCK, *args, env=env, timeout=timeout)
 
     def ours(self, *args: object, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         return self.loadline("locust", *args, env=env, timeout=timeout)

@@ -19,9 +19,12 @@ pub struct Answer {
     token: u64,
     answer: Answered,
     fault: Option<Fault>,
+    /// None once it is settled.
     account: Option<Account>,
-    /// When Python had it in its hands.
-    taken_ns: u64,
+    was_sent: bool,
+    service_ns: Option<u64>,
+    /// When the greenlet that waited for it had it.
+    resumed_ns: u64,
 }
 
 impl Answer {
@@ -32,8 +35,10 @@ impl Answer {
             token: done.token,
             answer: done.answer,
             fault: done.fault,
+            was_sent: done.account.was_sent(),
+            service_ns: done.account.service_ns(),
             account: Some(done.account),
-            taken_ns,
+            resumed_ns: taken_ns,
         }
     }
 
@@ -44,7 +49,7 @@ impl Answer {
                 renamed,
                 ended: self.fault.map_or(ended, Ended::None),
                 detail,
-                resumed_ns: Some(self.taken_ns),
+                resumed_ns: Some(self.resumed_ns),
             });
         }
     }
@@ -73,13 +78,13 @@ impl Answer {
     /// Whether a byte of the request was written.
     #[getter]
     fn was_sent(&self) -> bool {
-        self.account.as_ref().is_some_and(Account::was_sent)
+        self.was_sent
     }
 
     /// First byte written → last byte read, in nanoseconds.
     #[getter]
     fn service_ns(&self) -> Option<u64> {
-        self.account.as_ref().and_then(Account::service_ns)
+        self.service_ns
     }
 
     /// Where the answer redirects to.
@@ -122,9 +127,9 @@ impl Answer {
         self.account.is_none()
     }
 
-    /// Python had the answer in its hands only now: the greenlet that waited for it runs.
+    /// The greenlet that waited for it has it: answers that were taken before it, in the same batch, had their turn first.
     fn resumed(&mut self) {
-        self.taken_ns = now_ns();
+        self.resumed_ns = now_ns();
     }
 
     /// It is as it should be.
@@ -162,7 +167,6 @@ impl Answer {
             return Err(PyRuntimeError::new_err("an account that is closed already"));
         };
         account.follows(&before);
-        account.is_behind(before.redirects() + 1);
         Ok(())
     }
 }

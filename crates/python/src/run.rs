@@ -2,11 +2,11 @@
 
 use std::{os::fd::AsRawFd, sync::Arc};
 
-use codec::Target;
+use codec::{Origin, Target};
 use door_locust::{Running, Test};
 use engine::{
     client::Built,
-    driver::bridge::{Bridge, Foreign, Order, now_ns, origin},
+    driver::bridge::{Bridge, Foreign, Order, now_ns},
 };
 use measure::{Failure, sample::Ended};
 use pyo3::{
@@ -21,9 +21,6 @@ use crate::{answer::Answer, voice::voice};
 pub struct Run {
     bridge: Arc<Bridge>,
     running: std::sync::Mutex<Option<Running>>,
-    /// Where the record is.
-    #[pyo3(get)]
-    record: Option<String>,
 }
 
 /// Seconds as Python has them, in nanoseconds.
@@ -61,7 +58,6 @@ impl Run {
             .map_err(|lines| PyRuntimeError::new_err(lines.join("\n")))?;
         Ok(Run {
             bridge: Arc::clone(running.bridge()),
-            record: running.record.clone(),
             running: std::sync::Mutex::new(Some(running)),
         })
     }
@@ -92,7 +88,11 @@ impl Run {
         scheduled_ns: Option<u64>,
     ) -> PyResult<u64> {
         let target = Target {
-            origin: origin(tls, host.to_owned(), port),
+            origin: Origin {
+                tls,
+                host: host.to_owned(),
+                port,
+            },
             path: String::new(),
             userinfo: None,
         };
@@ -146,7 +146,7 @@ impl Run {
             method,
             name,
             done_ns: now_ns(),
-            took_ns: response_time.map(|ms| ns(ms / 1000.0)).transpose()?,
+            took_ns: response_time.map(|ms| (ms * 1e6) as u64),
             bytes_in: length,
             ended: failed
                 .as_ref()

@@ -68,7 +68,7 @@ class Engine:
         """In a forked child: whatever ran, runs in the parent."""
         self.run = None
         self._waiting = {}
-        self._watcher = None
+        self._watcher = self._hub = None
 
     def send(
         self,
@@ -97,6 +97,7 @@ class Engine:
             raise
         finally:
             waiting.pop(token, None)
+        answer.resumed()
         return answer
 
     def _drain(self) -> None:

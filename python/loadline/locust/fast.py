@@ -4,7 +4,6 @@ that stands there, of which only the sending is ours. What an answer means, and 
 from __future__ import annotations
 
 import json as jsonlib
-import socket
 import time
 import weakref
 from datetime import timedelta
@@ -17,48 +16,22 @@ from geventhttpclient.response import HTTPConnectionClosed
 from locust.contrib import fasthttp as stock
 
 from loadline import _native
-from loadline.locust import calls, heads, urls
+from loadline.locust import calls, faults, heads, urls
 from loadline.locust.calls import Call, Events
 from loadline.locust.engine import engine, new_session
 
 _VALID = stock.LocustUserAgent.valid_response_codes
-#: Methods as they are written on the wire; the client brings others into that form.
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BODY_METHODS = frozenset(("POST", "PUT", "PATCH"))
 #: Ends of a connection over which the client sends again, as far as the method allows it.
 _SENT_AGAIN = frozenset(("closed_early", "kept_closed", "kept_reset", "kept_broken_pipe"))
-#: So many different sets of headers are remembered.
-_REMEMBERED = 1024
 
 
 def raised(answer: _native.Answer) -> Exception:
     """What the client raises where the engine has no complete answer."""
-    fault = answer.fault or ""
-    if fault == "refused":
-        return ConnectionRefusedError(111, "Connection refused")
-    if fault == "unreachable":
-        return OSError(113, "No route to host")
-    if fault == "dns_not_found":
-        return socket.gaierror(-2, "Name or service not known")
-    if fault == "dns_again":
-        return socket.gaierror(-3, "Temporary failure in name resolution")
-    if fault in ("response_timeout", "idle_timeout", "connect_timeout"):
+    if answer.fault in faults.TIMEOUTS:
         return TimeoutError("timed out")
-    if fault in ("reset", "kept_reset"):
-        return ConnectionResetError(104, "Connection reset by peer")
-    if fault in ("broken_pipe", "kept_broken_pipe"):
-        return BrokenPipeError(32, "Broken pipe")
-    if fault in ("closed_early", "kept_closed"):
-        return HTTPConnectionClosed("connection closed.")
-    if fault.startswith("http_"):
-        return HTTPParseError("Expected HTTP/, RTSP/ or ICE/", 8)
-    if fault.startswith("tls"):
-        return stock.SSLError(1, answer.fault_text)
-    if fault == "no_descriptors":
-        return OSError(24, "Too many open files")
-    if fault == "no_ports":
-        return OSError(99, "Cannot assign requested address")
-    return OSError(answer.fault_text or "no answer")
+    garbled = HTTPParseError("Expected HTTP/, RTSP/ or ICE/", 8)
+    return faults.cause(answer, HTTPConnectionClosed("connection closed."), garbled, stock.SSLError)
 
 
 class _Stream:
@@ -287,7 +260,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
         self._read = _seconds(kwargs.get("network_timeout", 60.0))
         self._base = urls.Base(self.base_url)
         self._defaults = _copied(agent.default_headers)
-        self._blocks: dict = {}
+        self._blocks = heads.Blocks()
 
     def is_native(self) -> bool:
         """Whether the engine sends its requests."""
@@ -336,7 +309,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
         if (
             kwargs
             or stream
-            or method not in _METHODS
+            or method not in heads.METHODS
             or base.whom is None
             or base.url != self.base_url
             or not engine.is_here()
@@ -423,13 +396,9 @@ class FastHttpSession(Events, stock.FastHttpSession):
             key = (tuple(headers.items()) if headers else None, auth, self.auth_header, is_json, type(payload), bool(payload))
             return self._blocks[key]
         except KeyError:
-            pass
+            return self._blocks.keep(key, self._made_block(headers, auth, is_json, payload))
         except (TypeError, AttributeError):
             return None
-        if len(self._blocks) >= _REMEMBERED:
-            self._blocks.clear()
-        block = self._blocks[key] = self._made_block(headers, auth, is_json, payload)
-        return block
 
     def _made_block(self, headers, auth, is_json, payload) -> bytes | None:
         wanted = dict(headers) if headers else {}

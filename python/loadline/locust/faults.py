@@ -1,5 +1,5 @@
-"""What requests raises where the engine has no complete answer: the same exceptions, with the same words and the same causes behind
-them, so that failures are grouped as they would be."""
+"""What is raised where the engine has no complete answer: what sockets raise, and what requests makes of it, with the same words and
+the same causes behind them, so that failures are grouped as they would be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,19 @@ from loadline import _native
 from loadline.locust import heads
 from loadline.locust.urls import Whom
 
-_TIMEOUTS = frozenset(("response_timeout", "idle_timeout", "connect_timeout"))
+#: Faults that are somebody's patience.
+TIMEOUTS = frozenset(("response_timeout", "idle_timeout", "connect_timeout"))
+#: What a socket raises, by fault; on a connection that was kept as on a new one.
+_OF_SOCKETS = {
+    "refused": (ConnectionRefusedError, 111, "Connection refused"),
+    "unreachable": (OSError, 113, "No route to host"),
+    "dns_not_found": (socket.gaierror, -2, "Name or service not known"),
+    "dns_again": (socket.gaierror, -3, "Temporary failure in name resolution"),
+    "reset": (ConnectionResetError, 104, "Connection reset by peer"),
+    "broken_pipe": (BrokenPipeError, 32, "Broken pipe"),
+    "no_descriptors": (OSError, 24, "Too many open files"),
+    "no_ports": (OSError, 99, "Cannot assign requested address"),
+}
 
 
 def of(answer: _native.Answer, whom: Whom, limits: tuple, request: requests.PreparedRequest) -> requests.RequestException:
@@ -24,8 +36,8 @@ def of(answer: _native.Answer, whom: Whom, limits: tuple, request: requests.Prep
     if answer.fault is None:
         return _sealed(answer, request)
     if answer.status:
-        return _cut(answer, request)
-    if answer.fault in _TIMEOUTS:
+        return _cut(answer, whom, request)
+    if answer.fault in TIMEOUTS:
         return _too_late(answer, whom, limits, request)
     cause = _cause(answer)
     if isinstance(cause, ssl.SSLError):
@@ -38,41 +50,43 @@ def _because(error: Exception, cause: Exception) -> Exception:
     return error
 
 
-def _cause(answer: _native.Answer) -> Exception:
+def cause(answer: _native.Answer, closed: Exception, garbled: Exception, tls: type[Exception]) -> Exception:
+    """What Python's sockets raise. How a client calls a connection that is closed early, an answer that is none, and what TLS says, it
+    says itself."""
     fault = answer.fault or ""
-    if fault == "refused":
-        return ConnectionRefusedError(111, "Connection refused")
-    if fault == "unreachable":
-        return OSError(113, "No route to host")
-    if fault == "dns_not_found":
-        return socket.gaierror(-2, "Name or service not known")
-    if fault == "dns_again":
-        return socket.gaierror(-3, "Temporary failure in name resolution")
-    if fault in ("reset", "kept_reset"):
-        return ConnectionResetError(104, "Connection reset by peer")
-    if fault in ("broken_pipe", "kept_broken_pipe"):
-        return BrokenPipeError(32, "Broken pipe")
     if fault in ("closed_early", "kept_closed"):
-        return http.client.RemoteDisconnected("Remote end closed connection without response")
+        return closed
     if fault.startswith("http_"):
-        return http.client.BadStatusLine(answer.fault_text)
+        return garbled
     if fault.startswith("tls"):
-        return ssl.SSLError(1, answer.fault_text)
-    if fault == "no_descriptors":
-        return OSError(24, "Too many open files")
-    if fault == "no_ports":
-        return OSError(99, "Cannot assign requested address")
-    return OSError(answer.fault_text)
+        return tls(1, answer.fault_text)
+    kind, number, words = _OF_SOCKETS.get(fault.removeprefix("kept_"), (OSError, None, answer.fault_text))
+    return kind(words) if number is None else kind(number, words)
+
+
+def _because(error: Exception, cause: Exception) -> Exception:
+    error.__context__ = cause
+    return error
+
+
+def _cause(answer: _native.Answer) -> Exception:
+    closed = http.client.RemoteDisconnected("Remote end closed connection without response")
+    return cause(answer, closed, http.client.BadStatusLine(answer.fault_text), ssl.SSLError)
 
 
 def _too_late(answer: _native.Answer, whom: Whom, limits: tuple, request) -> requests.RequestException:
-    host, port, tls = whom
     connect, read = limits
     if not answer.was_sent:
+        host, port, _ = whom
         cause = ConnectTimeoutError(HTTPConnection(host, port), f"Connection to {host} timed out. (connect timeout={connect})")
         return _because(exceptions.ConnectTimeout(cause, request=request), cause)
-    pool = f"{'HTTPS' if tls else 'HTTP'}ConnectionPool(host={host!r}, port={port})"
-    return exceptions.ReadTimeout(ReadTimeoutError(pool, None, f"Read timed out. (read timeout={read})"), request=request)
+    return exceptions.ReadTimeout(ReadTimeoutError(_pool(whom), None, f"Read timed out. (read timeout={read})"), request=request)
+
+
+def _pool(whom: Whom) -> str:
+    """How urllib3 calls the connections to a host."""
+    host, port, tls = whom
+    return f"{'HTTPS' if tls else 'HTTP'}ConnectionPool(host={host!r}, port={port})"
 
 
 def _sealed(answer: _native.Answer, request) -> requests.RequestException:
@@ -83,11 +97,11 @@ def _sealed(answer: _native.Answer, request) -> requests.RequestException:
     return exceptions.ContentDecodingError(cause, request=request)
 
 
-def _cut(answer: _native.Answer, request) -> requests.RequestException:
+def _cut(answer: _native.Answer, whom: Whom, request) -> requests.RequestException:
     """The head came, and not all of the body."""
-    if answer.fault in _TIMEOUTS:
+    if answer.fault in TIMEOUTS:
         # As while a body is read.
-        return exceptions.ConnectionError(ReadTimeoutError(None, None, "Read timed out."), request=request)
+        return exceptions.ConnectionError(ReadTimeoutError(_pool(whom), None, "Read timed out."), request=request)
     came = len(answer)
     missing = heads.missing(answer.head, came)
     if missing is None:

@@ -1,8 +1,25 @@
-"""An answer's head, taken apart when somebody looks at it."""
+"""Heads: those of requests, remembered as they were written last; those of answers, taken apart when somebody looks at them."""
 
 from __future__ import annotations
 
 import zlib
+
+#: Methods as they are written on the wire; the clients bring others into that form.
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+
+
+class Blocks(dict):
+    """The lines of requests' heads that depend on nothing but what they were made of."""
+
+    #: So many are remembered.
+    MOST = 1024
+
+    def keep(self, key, block):
+        """Remembers one, and answers it."""
+        if len(self) >= self.MOST:
+            self.clear()
+        self[key] = block
+        return block
 
 
 def reason(head: bytes) -> str:

@@ -27,10 +27,6 @@ from loadline.locust import calls, faults, heads, urls
 from loadline.locust.calls import Call, Events
 from loadline.locust.engine import engine, new_session
 
-#: So many different sets of headers, and of paths, are remembered.
-_REMEMBERED = 1024
-#: Methods as they are written on the wire; others are brought into that form by requests.
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 #: Those that say nothing of a body that they do not have.
 _BARE = frozenset(("GET", "HEAD"))
 
@@ -241,7 +237,7 @@ class HttpSession(Events, stock.HttpSession):
         self._mounted = dict(self.adapters)
         self._base = urls.Base(self.base_url)
         self._seen = None
-        self._blocks: dict = {}
+        self._blocks = heads.Blocks()
 
     def request(
         self,
@@ -286,7 +282,7 @@ class HttpSession(Events, stock.HttpSession):
             or not isinstance(url, str)
             or (path := base.path(url)) is None
             or type(verify) is not bool
-            or method not in _METHODS
+            or method not in heads.METHODS
             or (limits := _limits(timeout)) is None
             or (body := _body(data, json)) is None
             or (block := self._block(headers, auth)) is None
@@ -383,13 +379,9 @@ class HttpSession(Events, stock.HttpSession):
             key = (tuple(headers.items()) if headers else None, auth)
             return self._blocks[key]
         except KeyError:
-            pass
+            return self._blocks.keep(key, self._made_block(headers, auth))
         except (TypeError, AttributeError):
             return None
-        if len(self._blocks) >= _REMEMBERED:
-            self._blocks.clear()
-        block = self._blocks[key] = self._made_block(headers, auth)
-        return block
 
     def _made_block(self, headers, auth) -> tuple[bytes, bool, bytes] | None:
         request = PreparedRequest()

@@ -9,7 +9,7 @@ use std::{
 
 use analysis::{page::Page, summary::Summary};
 use engine::{Line, Options, StopHandle, driver::bridge::Bridge};
-use measure::{Interval, label::Group};
+use measure::{Fault, Interval, label::Group};
 use plan::{
     Format, Load, Plan, Problem, Work,
     criteria::parse_criterion,
@@ -124,10 +124,10 @@ impl Running {
     #[must_use]
     pub fn end(self) -> Told {
         self.bridge.end();
-        self.thread.join().unwrap_or_else(|_| Told {
+        self.thread.join().unwrap_or(Told {
             lines: vec!["the engine's thread died: the record ends where it did".to_owned()],
             failed: true,
-            record: None,
+            record: self.record,
         })
     }
 }
@@ -242,16 +242,20 @@ fn by_others(summary: &Summary) -> u64 {
         .sum()
 }
 
+/// Requests that were given up with their users; the class they are in has others in it.
+fn cancelled(summary: &Summary) -> u64 {
+    let given_up = summary
+        .errors
+        .iter()
+        .filter(|row| row.reason == Fault::Cancelled.text());
+    given_up.map(|row| row.count).sum()
+}
+
 /// What Locust does not say: exact percentiles of what the server did, how long scripts were kept waiting, whether it can be trusted.
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     let requests = &summary.requests;
-    let cancelled = requests
-        .none_by_class
-        .get("unfinished")
-        .copied()
-        .unwrap_or(0);
-    let cancelled = match cancelled {
+    let cancelled = match cancelled(summary) {
         0 => String::new(),
         n => format!(
             ", {} of them cancelled when their users were stopped",

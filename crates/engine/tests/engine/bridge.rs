@@ -9,7 +9,7 @@ use std::{
 use engine::{
     Options, Prepared, StopHandle, Zero,
     client::Built,
-    driver::bridge::{Bridge, Done, Foreign, Order, Settled, now_ns, origin},
+    driver::bridge::{Bridge, Done, Foreign, Order, Settled, now_ns},
 };
 use measure::{Failure, Kind, NoAnswer, Outcome, label, sample::Ended};
 use plan::{Format, Load, Plan, Work, units::SECOND, work::External};
@@ -67,7 +67,11 @@ impl Run {
             name: path.into(),
             request: Built {
                 target: codec::Target {
-                    origin: origin(false, "127.0.0.1".into(), port),
+                    origin: codec::Origin {
+                        tls: false,
+                        host: "127.0.0.1".into(),
+                        port,
+                    },
                     path: String::new(),
                     userinfo: None,
                 },

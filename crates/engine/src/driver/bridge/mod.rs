@@ -15,10 +15,8 @@ use std::{
     },
 };
 
-use codec::Origin;
 use measure::{
     Fault, LabelId, Sample,
-    label::Group,
     sample::{Ended, Intended},
 };
 
@@ -103,6 +101,7 @@ impl Account {
 
     /// This request was made because the answer to another one said so: one account for both, from the first one's beginning.
     pub fn follows(&mut self, first: &Account) {
+        self.redirects = first.redirects + 1;
         let (last, first) = (&mut self.sample, &first.sample);
         last.intended = first.intended;
         last.taken_up_ns = first.taken_up_ns;
@@ -111,27 +110,10 @@ impl Account {
         last.bytes_in += first.bytes_in;
     }
 
-    /// So many requests led to this one.
-    pub fn is_behind(&mut self, redirects: u32) {
-        self.redirects = redirects;
-    }
-
-    /// How many led to it.
-    #[must_use]
-    pub fn redirects(&self) -> u32 {
-        self.redirects
-    }
-
     /// Whether a byte was written.
     #[must_use]
     pub fn was_sent(&self) -> bool {
         self.sample.first_write_ns.is_some()
-    }
-
-    /// The last byte read, or the moment at which it was given up, on CLOCK_MONOTONIC.
-    #[must_use]
-    pub fn done_ns(&self) -> u64 {
-        self.zero_ns + self.sample.done_ns
     }
 }
 
@@ -376,12 +358,3 @@ fn provisional(label: LabelId, intended: Intended, taken_up_ns: u64) -> Sample {
         bytes_in: 0,
     }
 }
-
-/// Whom an order connects to.
-#[must_use]
-pub fn origin(tls: bool, host: String, port: u16) -> Origin {
-    Origin { tls, host, port }
-}
-
-/// The group of requests that something else has made.
-const FOREIGN: Group = Group::Script;

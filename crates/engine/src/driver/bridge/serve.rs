@@ -26,8 +26,7 @@ use plan::Timeouts;
 use tokio::{io::unix::AsyncFd, task::spawn_local};
 
 use super::{
-    Account, Answered, Asked, Done, FOREIGN, Foreign, Order, SessionId, Settled, Shared, Token,
-    provisional,
+    Account, Answered, Asked, Done, Foreign, Order, SessionId, Settled, Shared, Token, provisional,
 };
 use crate::{
     client::{
@@ -414,7 +413,7 @@ fn enter_foreign(desk: &Desk, foreign: Foreign) {
     // What began before the test did took as long as it took.
     let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
     let began = done_ns - took_ns;
-    let label = worker.label(FOREIGN, &foreign.method, &foreign.name);
+    let label = worker.label(Group::Script, &foreign.method, &foreign.name);
     let intended = Intended::after_previous(began, 0);
     let sample = Sample {
         first_write_ns: foreign.took_ns.map(|_| began),
