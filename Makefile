@@ -70,6 +70,7 @@ test: python $(VENV)/tests-ready
 
 # What counts, builds or fuzzes runs side by side; behind it, alone, what hangs on a clock.
 test-long: python $(VENV)/tests-ready
+	$(MAKE) wheel WHEEL_PROFILE=release
 	$(MAKE) -j2 long-counts long-fuzz
 	$(PY) -m pytest tests -q -m 'long and alone'
 

@@ -1,7 +1,8 @@
-//! The Python package's way into the engine: a test that runs, requests into it, answers out of it. Every call is short, holds nothing
+//! The Python package's way into the engine: a test that runs, requests into it, answers out of it; and into the records of runs. Every call is short, holds nothing
 //! while another greenlet runs, and never calls back into Python; waiting is done in Python. The threads of the engine never touch Python.
 
 mod answer;
+mod record;
 mod run;
 mod voice;
 
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::answer::Answer;
+    #[pymodule_export]
+    use super::record::Record;
     #[pymodule_export]
     use super::run::Run;
 

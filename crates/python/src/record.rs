@@ -1,0 +1,106 @@
+//! A run's record, as Python reads it: summary, course, percentiles, criteria, each computed from the record as every rendering does.
+//! What Python makes of the JSON is the package's.
+
+use std::path::PathBuf;
+
+use analysis::figures::{Figure, Sampled};
+use measure::{Kind, label};
+use pyo3::{
+    exceptions::{PyFileNotFoundError, PyOSError, PyValueError},
+    prelude::*,
+};
+use record::{RecordError, Run};
+
+/// A run's record.
+#[pyclass(module = "loadline._native", frozen)]
+pub struct Record {
+    run: Run,
+}
+
+/// What does not fail: everything in it is plain data.
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+#[pymethods]
+impl Record {
+    /// The record that is meant: a folder, or a name or the beginning of one among the runs of a folder.
+    #[new]
+    fn new(py: Python<'_>, runs: PathBuf, wanted: &str) -> PyResult<Record> {
+        let found = py.detach(|| Run::find(&runs, wanted));
+        let run = found.map_err(|error| {
+            let line = error.to_string();
+            match error {
+                RecordError::NotFound { .. } => PyFileNotFoundError::new_err(line),
+                RecordError::Ambiguous { .. } => PyValueError::new_err(line),
+                _ => PyOSError::new_err(line),
+            }
+        })?;
+        Ok(Record { run })
+    }
+
+    /// Where it is.
+    #[getter]
+    fn folder(&self) -> Option<PathBuf> {
+        self.run.dir.clone()
+    }
+
+    /// Every figure: `summary.json`.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| json(&session::keep::page(&self.run).summary))
+    }
+
+    /// The course of the run: `series.json`.
+    fn series(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let summary = analysis::summarise(&self.run);
+            json(&analysis::series::of(&self.run, &summary))
+        })
+    }
+
+    /// The summary as the terminal shows it.
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| report::console::summary_text(&session::keep::page(&self.run).summary))
+    }
+
+    /// A criterion judged as one of the run's own would have been.
+    fn check(&self, py: Python<'_>, text: &str) -> PyResult<String> {
+        plan::criteria::parse_criterion(text).map_err(|error| {
+            let column = text[..error.offset.min(text.len())].chars().count() + 1;
+            PyValueError::new_err(format!("'{text}', column {column}: {error}"))
+        })?;
+        py.detach(|| {
+            let mut run = Run::clone(&self.run);
+            run.manifest.criteria = vec![text.to_owned()];
+            json(&analysis::summarise(&run).criteria.first())
+        })
+    }
+
+    /// The percentile of a kind of time, 0 to 100, under a label: nanoseconds, as a figure of the summary's. None where there is no sample.
+    fn percentile(
+        &self,
+        kind: &str,
+        percentile: f64,
+        name: Option<&str>,
+    ) -> PyResult<Option<String>> {
+        let kind = Kind::named(kind)
+            .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is no kind of time")))?;
+        if !(0.0..=100.0).contains(&percentile) {
+            let line = format!("{percentile} is no percentile: 0 to 100");
+            return Err(PyValueError::new_err(line));
+        }
+        let id = match name {
+            None => label::ALL,
+            Some(name) => {
+                let labels = &self.run.labels;
+                let label = labels.iter().find(|label| label.text == name);
+                label.map(|label| label.id).ok_or_else(|| {
+                    PyValueError::new_err(format!("no label of this run is called '{name}'"))
+                })?
+            }
+        };
+        let sampled = Sampled::of(&self.run.totals.label(id), kind);
+        let figure: Option<Figure> = sampled.given_quantile(percentile / 100.0);
+        figure.map(|figure| json(&figure)).transpose()
+    }
+}

@@ -1,0 +1,270 @@
+"""Runs, as Python reads them: figures as plain objects, tables as dictionaries of columns, criteria judged on the record. Everything
+is computed from the run's record, where every other rendering has it from; running a test is the command's."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadline import _native
+
+#: Percentiles that a summary has, with what they are called here.
+_PERCENTILES = {"p50": "p50_ms", "p90": "p90_ms", "p95": "p95_ms", "p99": "p99_ms", "p999": "p99_9_ms", "max": "max_ms"}
+#: Kinds of time that a row has.
+_KINDS = ("service", "response", "iteration")
+
+
+@dataclass(frozen=True)
+class Times:
+    """One kind of time, in milliseconds. None: too few samples to tell. ``math.inf``: the rank falls among requests that had no
+    answer, which rank above all that had one; the summary says whether at least a bound of it is known."""
+
+    count: int
+    unanswered: int
+    mean_ms: float | None
+    min_ms: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    p99_9_ms: float | None
+    max_ms: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """All requests, those of one name, or the iterations of a scenario. Which of the times there are depends on what was measured."""
+
+    name: str
+    count: int
+    errors: int
+    per_second: float
+    bytes_out: int
+    bytes_in: int
+    codes: dict[int, int]
+    #: First byte written → last byte read.
+    service: Times | None
+    #: Intended start → last byte read.
+    response: Times | None
+    #: Intended arrival → last answer of the iteration.
+    iteration: Times | None
+
+
+@dataclass(frozen=True)
+class Requests:
+    """issued = ok + failed + unanswered."""
+
+    issued: int
+    ok: int
+    failed: int
+    unanswered: int
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """planned = started + skipped + unsent. None planned: there was no plan to count by."""
+
+    planned: int | None
+    started: int
+    skipped: int
+    unsent: int | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """A criterion, and how it came out. It is true where it holds for certain."""
+
+    text: str
+    #: PASS, FAIL or INCONCLUSIVE.
+    judgement: str
+    #: In words, with its unit.
+    measured: str | None
+    #: In nanoseconds, as a share, a number or a rate, as the criterion is of one.
+    value: float | None
+    reason: str | None
+    #: In an invalid measurement: whether what the generator did wrong leaves the judgement as it is.
+    stands: bool | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it holds, whatever the generator did wrong."""
+        return self.judgement == "PASS" and self.stands is not False
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+
+def _ms(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e6
+
+
+def _figure(figure: dict[str, Any]) -> float | None:
+    """A figure in milliseconds."""
+    if "ns" in figure:
+        return figure["ns"] / 1e6
+    return math.inf if figure.get("no_answer") or "at_least_ns" in figure else None
+
+
+def _times(stats: dict[str, Any] | None) -> Times | None:
+    if stats is None:
+        return None
+    figures = {ours: _figure(stats[theirs]) for theirs, ours in _PERCENTILES.items()}
+    return Times(stats["count"], stats["unanswered"], _ms(stats["mean_ns"]), _ms(stats["min_ns"]), **figures)
+
+
+def _row(row: dict[str, Any]) -> Row:
+    return Row(
+        name=row["text"],
+        count=row["count"],
+        errors=row["errors"],
+        per_second=row["per_second"],
+        bytes_out=row["bytes_out"],
+        bytes_in=row["bytes_in"],
+        codes={int(code): count for code, count in row["codes"].items()},
+        **{kind: _times(row[kind]) for kind in _KINDS},
+    )
+
+
+def _check(judged: dict[str, Any]) -> Check:
+    return Check(**{name: judged.get(name) for name in ("text", "judgement", "measured", "value", "reason", "stands")})
+
+
+class Run:
+    """A run, from its record."""
+
+    def __init__(self, record: _native.Record) -> None:
+        self._record = record
+        #: Every figure by the names of ``summary.json``.
+        self.summary: dict[str, Any] = json.loads(record.summary())
+
+    def __repr__(self) -> str:
+        what = self.summary["run"]
+        return f"<loadline.Run {what['name']!r} of {what['started_utc']}: {self.verdict or 'no criteria'}>"
+
+    def __str__(self) -> str:
+        return self._record.text()
+
+    @property
+    def name(self) -> str:
+        """What it is called in titles."""
+        return self.summary["run"]["name"]
+
+    @property
+    def folder(self) -> Path:
+        """The record's folder."""
+        return Path(self._record.folder)
+
+    @property
+    def report(self) -> Path | None:
+        """The page of the run, where there is one."""
+        page = self.folder / "report.html"
+        return page if page.is_file() else None
+
+    @property
+    def measurement(self) -> str | None:
+        """VALID, DEGRADED or INVALID; none where that cannot be judged."""
+        measurement = self.summary["measurement"]
+        return measurement and measurement["verdict"]
+
+    @property
+    def verdict(self) -> str | None:
+        """What is to be made of the run: INVALID where its measurement is; else PASS, FAIL or INCONCLUSIVE of all its criteria
+        together. None of a run without criteria."""
+        return "INVALID" if self.measurement == "INVALID" else self.summary["verdict"]["criteria"]
+
+    @property
+    def exit_code(self) -> int:
+        """What ``loadline run`` ends with: 0 where there is nothing to complain of."""
+        return self.summary["exit_code"]
+
+    @property
+    def criteria(self) -> list[Check]:
+        """The run's own criteria."""
+        return [_check(judged) for judged in self.summary["criteria"]]
+
+    @property
+    def requests(self) -> Requests:
+        """The ledger of requests."""
+        told = self.summary["requests"]
+        return Requests(told["issued"], told["ok"], told["failed"], told["none"])
+
+    @property
+    def arrivals(self) -> Arrivals | None:
+        """The ledger of arrivals; none where nothing arrives."""
+        told = self.summary["arrivals"]
+        return told and Arrivals(told["planned"], told["started"], told["skipped"], told["unsent"])
+
+    @property
+    def all(self) -> Row:
+        """All requests together."""
+        return _row(self.summary["all"])
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each name of requests, then one for each scenario."""
+        return [_row(row) for row in self.summary["labels"] + self.summary["iterations"]]
+
+    def check(self, criterion: str) -> Check:
+        """Judges a criterion (``"p99 < 250ms"``, ``"errors < 1%"``) as if it had been one of the run's own."""
+        return _check(json.loads(self._record.check(criterion)))
+
+    def percentile(self, percentile: float, kind: str = "service", name: str | None = None) -> float | None:
+        """Any percentile (99.95) of a kind of time in milliseconds, of all requests or of those of a name. None: too few samples."""
+        figure = self._record.percentile(kind, percentile, name)
+        return None if figure is None else _figure(json.loads(figure))
+
+    def table(self) -> dict[str, list[Any]]:
+        """All requests, each name and each scenario as a dictionary of columns: ``pandas.DataFrame(run.table())``. Times are response
+        times where a schedule says when requests were due, else service times; the column ``time`` says which."""
+        columns: dict[str, list[Any]] = {}
+        for row in [self.all, *self.rows]:
+            kind = next((kind for kind in ("response", "iteration", "service") if getattr(row, kind)), None)
+            times = getattr(row, kind) if kind else None
+            told = {
+                "name": row.name,
+                "count": row.count,
+                "errors": row.errors,
+                "per_second": row.per_second,
+                "time": kind,
+                "mean_ms": times and times.mean_ms,
+                "min_ms": times and times.min_ms,
+                **{column: times and getattr(times, column) for column in _PERCENTILES.values()},
+                "bytes_out": row.bytes_out,
+                "bytes_in": row.bytes_in,
+            }
+            for name, value in told.items():
+                columns.setdefault(name, []).append(value)
+        return columns
+
+    def series(self) -> dict[str, list[Any]]:
+        """The course of the run as a dictionary of columns, one row per point (of a second, or more in long runs). Nested names of
+        ``series.json`` are joined by dots (``service.p99``); times are nanoseconds, as there."""
+        points = json.loads(self._record.series())["points"]
+        length = len(points["from_ns"])
+        return {name: column for name, column in _flat("", points) if len(column) == length}
+
+
+def _flat(prefix: str, columns: dict[str, Any]):
+    for name, column in columns.items():
+        if isinstance(column, dict):
+            yield from _flat(f"{prefix}{name}.", column)
+        elif column and isinstance(column[0], list):
+            # One column per worker.
+            for number, one in enumerate(column):
+                yield f"{prefix}{name}.{number}", one
+        else:
+            yield prefix + name, column
+
+
+def folder_of_runs(runs: str | os.PathLike[str] | None) -> Path:
+    """Where records are kept."""
+    return Path(runs or os.environ.get("LOADLINE_RUNS") or ".loadline/runs")
+
+
+def open(run: str | os.PathLike[str] = "last", runs: str | os.PathLike[str] | None = None) -> Run:
+    """A run that was: ``"last"``, the name of one (or its beginning), or its folder; ``runs`` is where they are kept."""
+    return Run(_native.Record(folder_of_runs(runs), os.fspath(run)))
