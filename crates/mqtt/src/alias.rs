@@ -1,0 +1,39 @@
+//! Topic aliases that a server gives: which topic a message without one was published to. A client's own alias is in its templates.
+
+use std::collections::HashMap;
+
+use crate::{property::Id, publish::Message, wire::Malformed};
+
+/// The aliases of a connection; a new connection has none.
+#[derive(Debug, Clone, Default)]
+pub struct Aliases {
+    maximum: u16,
+    topics: HashMap<u16, Box<[u8]>>,
+}
+
+impl Aliases {
+    /// Of a client that allows so many.
+    #[must_use]
+    pub fn new(maximum: u16) -> Aliases {
+        Aliases {
+            maximum,
+            topics: HashMap::new(),
+        }
+    }
+
+    /// The topic of a message.
+    pub fn topic<'a>(&'a mut self, message: &Message<'a>) -> Result<&'a [u8], Malformed> {
+        let Some(alias) = message.properties.number(Id::TopicAlias) else {
+            return Ok(message.topic);
+        };
+        let wrong = Malformed::PropertyValue(Id::TopicAlias as u32);
+        let alias = u16::try_from(alias).map_err(|_| wrong)?;
+        if alias > self.maximum {
+            return Err(wrong);
+        }
+        if !message.topic.is_empty() {
+            self.topics.insert(alias, message.topic.into());
+        }
+        self.topics.get(&alias).map(AsRef::as_ref).ok_or(wrong)
+    }
+}

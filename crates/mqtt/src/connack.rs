@@ -1,0 +1,111 @@
+//! CONNACK, DISCONNECT and AUTH as a server sends them, read in place: whether a client is let in, on what terms, and why it is sent away.
+
+use crate::{
+    Qos, Reason, Version,
+    property::{Block, Id, Place},
+    wire::{Malformed, Reader},
+};
+
+/// Whether a client is let in, and on what terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connack<'a> {
+    /// The server still has this client's session.
+    pub session_present: bool,
+    /// Why not, or success.
+    pub reason: Reason,
+    /// MQTT 5 only.
+    pub properties: Block<'a>,
+}
+
+impl<'a> Connack<'a> {
+    pub(crate) fn read(version: Version, body: &'a [u8]) -> Result<Connack<'a>, Malformed> {
+        let mut reader = Reader::of(body);
+        let flags = reader.byte()?;
+        if flags > 1 {
+            return Err(Malformed::Flags(flags));
+        }
+        let reason = Reason::of_connack(version, reader.byte()?)?;
+        let mut properties = Block::default();
+        if version == Version::V5 {
+            properties = Block::read(&mut reader, Place::Connack)?;
+        }
+        reader.end()?;
+        Ok(Connack {
+            session_present: flags == 1,
+            reason,
+            properties,
+        })
+    }
+
+    /// What the server allows.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        let number = |id| self.properties.number(id);
+        let is_offered = |id| number(id) != Some(0);
+        let qos = number(Id::MaximumQos).and_then(|level| Qos::of(level as u8));
+        Terms {
+            receive_maximum: number(Id::ReceiveMaximum).map_or(u16::MAX, |n| n as u16),
+            maximum_qos: qos.unwrap_or(Qos::ExactlyOnce),
+            maximum_packet: number(Id::MaximumPacket).unwrap_or(u32::MAX),
+            topic_alias_maximum: number(Id::TopicAliasMaximum).unwrap_or(0) as u16,
+            keep_alive: number(Id::ServerKeepAlive).map(|seconds| seconds as u16),
+            session_expiry_s: number(Id::SessionExpiry),
+            retain: is_offered(Id::RetainAvailable),
+            wildcards: is_offered(Id::WildcardAvailable),
+            subscription_ids: is_offered(Id::SubscriptionIdAvailable),
+            shared: is_offered(Id::SharedAvailable),
+        }
+    }
+}
+
+/// What a server allows a client; of a server that says nothing, everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// So many messages above QoS 0 may be in flight.
+    pub receive_maximum: u16,
+    /// The highest QoS of a message.
+    pub maximum_qos: Qos,
+    /// Bytes of the largest packet.
+    pub maximum_packet: u32,
+    /// The highest topic alias; 0: none.
+    pub topic_alias_maximum: u16,
+    /// Seconds, instead of the client's own.
+    pub keep_alive: Option<u16>,
+    /// Seconds, instead of the client's own.
+    pub session_expiry_s: Option<u32>,
+    /// Whether messages may be retained.
+    pub retain: bool,
+    /// Whether filters may hold wildcards.
+    pub wildcards: bool,
+    /// Whether subscriptions may have numbers.
+    pub subscription_ids: bool,
+    /// Whether subscriptions may be shared.
+    pub shared: bool,
+}
+
+/// A reason with properties: DISCONNECT, AUTH.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// Why.
+    pub reason: Reason,
+    /// What more is said.
+    pub properties: Block<'a>,
+}
+
+impl<'a> Said<'a> {
+    pub(crate) fn read(body: &'a [u8], place: Place) -> Result<Said<'a>, Malformed> {
+        let mut reader = Reader::of(body);
+        let mut said = Said {
+            reason: Reason::SUCCESS,
+            properties: Block::default(),
+        };
+        if !body.is_empty() {
+            said.reason = Reason(reader.byte()?);
+        }
+        if !reader.rest.is_empty() {
+            said.properties = Block::read(&mut reader, place)?;
+        }
+        reader.end()?;
+        Ok(said)
+    }
+}

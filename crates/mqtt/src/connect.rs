@@ -1,0 +1,145 @@
+//! CONNECT and DISCONNECT, as a client writes them. Who the client is and whether its will is meant is the caller's.
+
+use crate::{
+    Qos, Reason, Version,
+    property::{self, Property},
+    wire::{TooLong, put_binary, put_packet, put_two},
+};
+
+/// What a client says first.
+#[derive(Debug, Clone)]
+pub struct Connect<'a> {
+    /// Who it is; empty: the server gives it a name.
+    pub client_id: &'a str,
+    /// Begin a new session, and forget the old one.
+    pub clean: bool,
+    /// Seconds after which silence is an end; 0: never.
+    pub keep_alive: u16,
+    /// The user name.
+    pub username: Option<&'a str>,
+    /// The password.
+    pub password: Option<&'a [u8]>,
+    /// What the server publishes when the client is gone.
+    pub will: Option<Will<'a>>,
+    /// MQTT 5 only.
+    pub properties: &'a [Property<'a>],
+}
+
+/// What the server publishes when a client is gone without having said so.
+#[derive(Debug, Clone)]
+pub struct Will<'a> {
+    /// Where.
+    pub topic: &'a str,
+    /// What.
+    pub payload: &'a [u8],
+    /// How surely.
+    pub qos: Qos,
+    /// Whether it is retained.
+    pub retain: bool,
+    /// MQTT 5 only.
+    pub properties: &'a [Property<'a>],
+}
+
+const CLEAN: u8 = 1 << 1;
+const WILL: u8 = 1 << 2;
+const WILL_RETAIN: u8 = 1 << 5;
+const PASSWORD: u8 = 1 << 6;
+const USERNAME: u8 = 1 << 7;
+
+impl Connect<'_> {
+    /// Writes the packet.
+    pub fn put(&self, out: &mut Vec<u8>, version: Version) -> Result<(), TooLong> {
+        let mut body = Vec::with_capacity(64);
+        put_binary(&mut body, b"MQTT")?;
+        body.push(match version {
+            Version::V311 => 4,
+            Version::V5 => 5,
+        });
+        body.push(self.flags());
+        put_two(&mut body, self.keep_alive);
+        let is_v5 = version == Version::V5;
+        if is_v5 {
+            property::put(&mut body, self.properties)?;
+        }
+        put_binary(&mut body, self.client_id.as_bytes())?;
+        if let Some(will) = &self.will {
+            if is_v5 {
+                property::put(&mut body, will.properties)?;
+            }
+            put_binary(&mut body, will.topic.as_bytes())?;
+            put_binary(&mut body, will.payload)?;
+        }
+        if let Some(username) = self.username {
+            put_binary(&mut body, username.as_bytes())?;
+        }
+        if let Some(password) = self.password {
+            put_binary(&mut body, password)?;
+        }
+        put_packet(out, 0x10, &body)
+    }
+
+    fn flags(&self) -> u8 {
+        let mut flags = 0;
+        if self.clean {
+            flags |= CLEAN;
+        }
+        if let Some(will) = &self.will {
+            flags |= WILL | will.qos.level() << 3;
+            if will.retain {
+                flags |= WILL_RETAIN;
+            }
+        }
+        if self.username.is_some() {
+            flags |= USERNAME;
+        }
+        if self.password.is_some() {
+            flags |= PASSWORD;
+        }
+        flags
+    }
+}
+
+/// Writes PINGREQ.
+pub fn put_ping(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0xc0, 0]);
+}
+
+/// Writes DISCONNECT; its reason and properties are MQTT 5's.
+pub fn put_disconnect(
+    out: &mut Vec<u8>,
+    version: Version,
+    reason: Reason,
+    properties: &[Property<'_>],
+) -> Result<(), TooLong> {
+    let mut body = Vec::new();
+    put_reason(&mut body, version, reason, properties)?;
+    put_packet(out, 0xe0, &body)
+}
+
+/// Writes AUTH, which only MQTT 5 has.
+pub fn put_auth(
+    out: &mut Vec<u8>,
+    reason: Reason,
+    properties: &[Property<'_>],
+) -> Result<(), TooLong> {
+    let mut body = Vec::new();
+    put_reason(&mut body, Version::V5, reason, properties)?;
+    put_packet(out, 0xf0, &body)
+}
+
+/// A reason and properties, as far as they have to be said.
+pub(crate) fn put_reason(
+    body: &mut Vec<u8>,
+    version: Version,
+    reason: Reason,
+    properties: &[Property<'_>],
+) -> Result<(), TooLong> {
+    if version == Version::V311 || (reason == Reason::SUCCESS && properties.is_empty()) {
+        return Ok(());
+    }
+    body.push(reason.0);
+    if !properties.is_empty() {
+        property::put(body, properties)?;
+    }
+    Ok(())
+}

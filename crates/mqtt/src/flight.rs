@@ -1,0 +1,211 @@
+//! Packet identifiers and what they stand for: given out one after the other, found again by arithmetic, never one that is still in use.
+//! What an acknowledgement means is the session's business.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// There are identifiers from 1 to this.
+const IDENTIFIERS: u32 = 65_535;
+/// A stretch of identifiers gets no longer than this: who holds up its beginning is set aside.
+const STRETCH: usize = 32_768;
+
+/// What is under way, by identifier and in the order in which it began.
+#[derive(Debug, Clone)]
+pub struct Flight<T> {
+    /// The identifier of the stretch's beginning.
+    first: u16,
+    /// One after the other, without a gap; none: it is over.
+    stretch: VecDeque<Option<T>>,
+    /// What took so long that the stretch went on without it: since when, counted in what was set aside.
+    aside: BTreeMap<u16, (u64, T)>,
+    set_aside: u64,
+    under_way: usize,
+}
+
+impl<T> Default for Flight<T> {
+    fn default() -> Self {
+        Flight {
+            first: 1,
+            stretch: VecDeque::new(),
+            aside: BTreeMap::new(),
+            set_aside: 0,
+            under_way: 0,
+        }
+    }
+}
+
+/// The identifier that comes so many behind another.
+#[inline]
+fn behind(identifier: u16, steps: usize) -> u16 {
+    let at = (u32::from(identifier) - 1 + steps as u32) % IDENTIFIERS;
+    (at + 1) as u16
+}
+
+impl<T> Flight<T> {
+    /// How many are under way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.under_way
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.under_way == 0
+    }
+
+    /// Gives something the next identifier that is free; none: all are in use.
+    #[inline]
+    pub fn begin(&mut self, what: T) -> Option<u16> {
+        if self.under_way >= IDENTIFIERS as usize {
+            return None;
+        }
+        loop {
+            if self.stretch.len() == STRETCH {
+                self.move_on();
+            }
+            let identifier = behind(self.first, self.stretch.len());
+            if !self.aside.is_empty() && self.aside.contains_key(&identifier) {
+                self.stretch.push_back(None);
+                self.trim();
+                continue;
+            }
+            self.stretch.push_back(Some(what));
+            self.under_way += 1;
+            return Some(identifier);
+        }
+    }
+
+    /// What an identifier stands for.
+    #[inline]
+    pub fn get_mut(&mut self, identifier: u16) -> Option<&mut T> {
+        match self.place(identifier) {
+            Some(place) if self.stretch[place].is_some() => self.stretch[place].as_mut(),
+            _ => self.aside.get_mut(&identifier).map(|(_, what)| what),
+        }
+    }
+
+    /// It is over: what the identifier stood for.
+    #[inline]
+    pub fn end(&mut self, identifier: u16) -> Option<T> {
+        let mut what = match self.place(identifier) {
+            Some(place) => self.stretch[place].take(),
+            None => None,
+        };
+        match what {
+            Some(_) => self.trim(),
+            None => what = self.aside.remove(&identifier).map(|(_, what)| what),
+        }
+        self.under_way -= usize::from(what.is_some());
+        what
+    }
+
+    /// Everything under way, in the order in which it began.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<(u16, &T)> {
+        let mut aside: Vec<_> = self.aside.iter().collect();
+        aside.sort_by_key(|(_, (since, _))| *since);
+        let aside = aside.into_iter().map(|(id, (_, what))| (*id, what));
+        let stretch = self.stretch.iter().enumerate();
+        let stretch =
+            stretch.filter_map(|(at, what)| Some((behind(self.first, at), what.as_ref()?)));
+        aside.chain(stretch).collect()
+    }
+
+    #[inline]
+    fn place(&self, identifier: u16) -> Option<usize> {
+        if identifier == 0 {
+            return None;
+        }
+        let steps = u32::from(identifier) + IDENTIFIERS - u32::from(self.first);
+        let place = (steps % IDENTIFIERS) as usize;
+        (place < self.stretch.len()).then_some(place)
+    }
+
+    /// What is over at the beginning is forgotten.
+    #[inline]
+    fn trim(&mut self) {
+        while let Some(None) = self.stretch.front() {
+            self.stretch.pop_front();
+            self.first = behind(self.first, 1);
+        }
+    }
+
+    #[cold]
+    fn move_on(&mut self) {
+        if let Some(Some(what)) = self.stretch.pop_front() {
+            self.aside.insert(self.first, (self.set_aside, what));
+            self.set_aside += 1;
+        }
+        self.first = behind(self.first, 1);
+        self.trim();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_wrap_past_zero() {
+        let mut flight = Flight::default();
+        for n in 0..200_000u32 {
+            let id = flight.begin(n).unwrap();
+            assert_eq!(u32::from(id), n % IDENTIFIERS + 1);
+            assert_eq!(flight.end(id), Some(n));
+        }
+        assert_eq!(flight.end(7), None);
+        assert!(flight.is_empty());
+    }
+
+    #[test]
+    fn every_identifier_can_be_in_use_and_none_twice() {
+        let mut flight = Flight::default();
+        let ids: Vec<u16> = (0..IDENTIFIERS).filter_map(|n| flight.begin(n)).collect();
+        assert_eq!(ids.len(), IDENTIFIERS as usize);
+        assert_eq!(flight.begin(0), None);
+        let order: Vec<u32> = flight.in_order().iter().map(|(_, n)| **n).collect();
+        assert!(order.is_sorted());
+        // One in the middle comes free, and is the next.
+        assert_eq!(flight.end(500), Some(499));
+        assert_eq!(flight.begin(70_000), Some(500));
+        assert_eq!(flight.len(), IDENTIFIERS as usize);
+    }
+
+    #[test]
+    fn one_that_never_ends_stops_nobody() {
+        let mut flight = Flight::default();
+        let stuck = flight.begin(0).unwrap();
+        for n in 1..300_000u32 {
+            let id = flight.begin(n).unwrap();
+            assert_ne!(id, stuck);
+            assert_eq!(flight.end(id), Some(n));
+        }
+        assert_eq!(flight.get_mut(stuck), Some(&mut 0));
+        assert_eq!(flight.end(stuck), Some(0));
+    }
+
+    proptest! {
+        /// Against a map, in any order of ends.
+        #[test]
+        fn what_begins_is_found_until_it_ends(steps in prop::collection::vec((any::<bool>(), any::<u16>()), 0..400)) {
+            let (mut flight, mut known) = (Flight::default(), Vec::<(u16, usize)>::new());
+            for (n, (is_begin, which)) in steps.into_iter().enumerate() {
+                if is_begin || known.is_empty() {
+                    let id = flight.begin(n).unwrap();
+                    prop_assert!(known.iter().all(|(other, _)| *other != id));
+                    known.push((id, n));
+                } else {
+                    let (id, n) = known.remove(usize::from(which) % known.len());
+                    prop_assert_eq!(flight.get_mut(id).copied(), Some(n));
+                    prop_assert_eq!(flight.end(id), Some(n));
+                    prop_assert_eq!(flight.end(id), None);
+                }
+                prop_assert_eq!(flight.len(), known.len());
+                let order: Vec<_> = flight.in_order().into_iter().map(|(id, n)| (id, *n)).collect();
+                prop_assert_eq!(&order, &known);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! UNDERSTAND it: MQTT 3.1.1 and 5 as a client speaks them, as state machines without I/O: packets written from templates and read in
+//! place, what is in flight, what a message says of itself and what its receiver missed. Sockets, time and the order of things are a driver's.
+
+#![forbid(unsafe_code)]
+
+pub mod alias;
+pub mod connack;
+pub mod connect;
+pub mod flight;
+pub mod packet;
+pub mod property;
+pub mod publish;
+pub mod reason;
+pub mod sequence;
+pub mod session;
+pub mod stamp;
+pub mod subscribe;
+pub mod topic;
+pub mod wire;
+
+pub use connack::Connack;
+pub use connect::{Connect, Will};
+pub use flight::Flight;
+pub use packet::{Ack, Next, Packet, Stage};
+pub use property::{Id, Property, Value};
+pub use publish::{Message, Publish, Template};
+pub use reason::Reason;
+pub use session::{Event, Session};
+pub use stamp::Stamp;
+pub use subscribe::{Filter, Retained};
+pub use wire::Malformed;
+
+/// Which MQTT is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// 3.1.1, protocol level 4.
+    V311,
+    /// 5, protocol level 5.
+    V5,
+}
+
+/// How surely a message is to arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Qos {
+    /// At most once: never acknowledged.
+    #[default]
+    AtMostOnce,
+    /// At least once: PUBACK.
+    AtLeastOnce,
+    /// Exactly once: PUBREC, PUBREL, PUBCOMP.
+    ExactlyOnce,
+}
+
+impl Qos {
+    /// 0, 1 or 2.
+    #[must_use]
+    pub fn level(self) -> u8 {
+        self as u8
+    }
+
+    /// Of 0, 1 or 2.
+    #[must_use]
+    pub fn of(level: u8) -> Option<Qos> {
+        match level {
+            0 => Some(Qos::AtMostOnce),
+            1 => Some(Qos::AtLeastOnce),
+            2 => Some(Qos::ExactlyOnce),
+            _ => None,
+        }
+    }
+}

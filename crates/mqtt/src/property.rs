@@ -1,0 +1,395 @@
+//! The properties of MQTT 5: which there are, of what shape, in which packets; read in place, written into a buffer. What they mean is
+//! decided where packets are.
+
+use crate::wire::{MAX_LENGTH, Malformed, Reader, TooLong, put_binary, put_length, put_two};
+
+/// The packets that carry properties, and a will's own block of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Place {
+    /// CONNECT.
+    Connect = 1,
+    /// CONNACK.
+    Connack = 1 << 1,
+    /// PUBLISH.
+    Publish = 1 << 2,
+    /// The will within CONNECT.
+    Will = 1 << 3,
+    /// PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK and UNSUBACK, which may hold the same ones.
+    Answer = 1 << 4,
+    /// SUBSCRIBE.
+    Subscribe = 1 << 5,
+    /// UNSUBSCRIBE.
+    Unsubscribe = 1 << 6,
+    /// DISCONNECT.
+    Disconnect = 1 << 7,
+    /// AUTH.
+    Auth = 1 << 8,
+}
+
+/// What a property's value is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// 0 or 1.
+    Flag,
+    /// Two bytes.
+    Two,
+    /// Two bytes, not 0.
+    TwoNotZero,
+    /// Four bytes.
+    Four,
+    /// Four bytes, not 0.
+    FourNotZero,
+    /// A length of one to four bytes, not 0.
+    Length,
+    /// UTF-8.
+    Text,
+    /// Anything.
+    Binary,
+    /// Two texts.
+    Pair,
+}
+
+macro_rules! properties {
+    ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $shape:ident, [$($place:ident)*];)*) => {
+        /// The name of a property.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Id { $($(#[doc = $doc])* $name = $id,)* }
+
+        impl Id {
+            /// Every property there is.
+            pub const ALL: &'static [Id] = &[$(Id::$name,)*];
+
+            /// By its number.
+            #[must_use]
+            pub fn of(id: usize) -> Option<Id> {
+                match id { $($id => Some(Id::$name),)* _ => None }
+            }
+
+            /// What its value is made of.
+            #[must_use]
+            pub fn shape(self) -> Shape {
+                match self { $(Id::$name => Shape::$shape,)* }
+            }
+
+            fn places(self) -> u16 {
+                match self { $(Id::$name => 0 $(| Place::$place as u16)*,)* }
+            }
+        }
+    };
+}
+
+properties! {
+    /// Whether the payload is UTF-8.
+    PayloadFormat = 1, Flag, [Publish Will];
+    /// Seconds until nobody wants the message any more.
+    MessageExpiry = 2, Four, [Publish Will];
+    /// What the payload is.
+    ContentType = 3, Text, [Publish Will];
+    /// Where an answer is to be published.
+    ResponseTopic = 8, Text, [Publish Will];
+    /// By what an answer is recognised.
+    CorrelationData = 9, Binary, [Publish Will];
+    /// The subscription's number.
+    SubscriptionId = 11, Length, [Publish Subscribe];
+    /// Seconds that a session outlives its connection.
+    SessionExpiry = 17, Four, [Connect Connack Disconnect];
+    /// The client identifier that the server chose.
+    AssignedClientId = 18, Text, [Connack];
+    /// The keep-alive that the server wants.
+    ServerKeepAlive = 19, Two, [Connack];
+    /// How the client proves who it is.
+    AuthMethod = 21, Text, [Connect Connack Auth];
+    /// Its proof.
+    AuthData = 22, Binary, [Connect Connack Auth];
+    /// Whether the server may say reasons.
+    RequestProblem = 23, Flag, [Connect];
+    /// Seconds until a will is published.
+    WillDelay = 24, Four, [Will];
+    /// Whether the server is to say where answers may go.
+    RequestResponse = 25, Flag, [Connect];
+    /// Where answers may go.
+    ResponseInfo = 26, Text, [Connack];
+    /// Another server to go to.
+    ServerReference = 28, Text, [Connack Disconnect];
+    /// The reason in words.
+    ReasonString = 31, Text, [Connack Answer Disconnect Auth];
+    /// How many messages above QoS 0 may be in flight.
+    ReceiveMaximum = 33, TwoNotZero, [Connect Connack];
+    /// The highest topic alias.
+    TopicAliasMaximum = 34, Two, [Connect Connack];
+    /// A number instead of a topic.
+    TopicAlias = 35, TwoNotZero, [Publish];
+    /// The highest QoS that the server takes.
+    MaximumQos = 36, Flag, [Connack];
+    /// Whether the server retains messages.
+    RetainAvailable = 37, Flag, [Connack];
+    /// Anything of the user's.
+    User = 38, Pair, [Connect Connack Publish Will Answer Subscribe Unsubscribe Disconnect Auth];
+    /// The largest packet.
+    MaximumPacket = 39, FourNotZero, [Connect Connack];
+    /// Whether filters may hold wildcards.
+    WildcardAvailable = 40, Flag, [Connack];
+    /// Whether subscriptions may have numbers.
+    SubscriptionIdAvailable = 41, Flag, [Connack];
+    /// Whether subscriptions may be shared.
+    SharedAvailable = 42, Flag, [Connack];
+}
+
+/// The value of a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// Of any shape that is a number.
+    Number(u32),
+    /// A text.
+    Text(&'a str),
+    /// Binary data.
+    Binary(&'a [u8]),
+    /// Two texts.
+    Pair(&'a str, &'a str),
+}
+
+/// A property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Property<'a> {
+    /// Which.
+    pub id: Id,
+    /// Its value.
+    pub value: Value<'a>,
+}
+
+impl<'a> Property<'a> {
+    /// A number.
+    #[must_use]
+    pub fn number(id: Id, value: u32) -> Property<'a> {
+        let value = Value::Number(value);
+        Property { id, value }
+    }
+
+    /// A text.
+    #[must_use]
+    pub fn text(id: Id, value: &'a str) -> Property<'a> {
+        let value = Value::Text(value);
+        Property { id, value }
+    }
+
+    /// Binary data.
+    #[must_use]
+    pub fn binary(id: Id, value: &'a [u8]) -> Property<'a> {
+        let value = Value::Binary(value);
+        Property { id, value }
+    }
+
+    /// A property of the user's.
+    #[must_use]
+    pub fn user(name: &'a str, value: &'a str) -> Property<'a> {
+        let value = Value::Pair(name, value);
+        Property {
+            id: Id::User,
+            value,
+        }
+    }
+}
+
+/// A block of properties that was read and found to be right: whoever wants one reads it in place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Block<'a>(&'a [u8]);
+
+impl<'a> Block<'a> {
+    /// Reads the block with its length at the front of a reader.
+    #[inline]
+    pub fn read(reader: &mut Reader<'a>, place: Place) -> Result<Block<'a>, Malformed> {
+        let bytes = reader.length()?;
+        let block = reader.take(bytes)?;
+        if block.is_empty() {
+            return Ok(Block(block));
+        }
+        check(block, place)?;
+        Ok(Block(block))
+    }
+
+    /// Every property of it, in order.
+    pub fn iter(self) -> impl Iterator<Item = Property<'a>> {
+        let mut reader = Reader::of(self.0);
+        // It was read once without an error.
+        std::iter::from_fn(move || match reader.rest.is_empty() {
+            true => None,
+            false => one(&mut reader).ok(),
+        })
+    }
+
+    /// The first with a name.
+    #[must_use]
+    pub fn get(self, id: Id) -> Option<Value<'a>> {
+        self.iter().find(|p| p.id == id).map(|p| p.value)
+    }
+
+    /// A number, if it is there.
+    #[must_use]
+    pub fn number(self, id: Id) -> Option<u32> {
+        match self.get(id) {
+            Some(Value::Number(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A text, if it is there.
+    #[must_use]
+    pub fn text(self, id: Id) -> Option<&'a str> {
+        match self.get(id) {
+            Some(Value::Text(value)) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+fn check(block: &[u8], place: Place) -> Result<(), Malformed> {
+    let mut reader = Reader::of(block);
+    let mut seen = 0u64;
+    while !reader.rest.is_empty() {
+        let id = one(&mut reader)?.id;
+        let here = id.places() & place as u16 != 0;
+        // A message may have come for several subscriptions.
+        let many = id == Id::User || (id == Id::SubscriptionId && place == Place::Publish);
+        let bit = 1u64 << (id as u8);
+        if !here || (seen & bit != 0 && !many) {
+            return Err(Malformed::Property(u32::from(id as u8)));
+        }
+        seen |= bit;
+    }
+    Ok(())
+}
+
+fn one<'a>(reader: &mut Reader<'a>) -> Result<Property<'a>, Malformed> {
+    let number = reader.length()?;
+    let id = Id::of(number).ok_or(Malformed::Property(number as u32))?;
+    let value = match id.shape() {
+        Shape::Flag => Value::Number(u32::from(reader.byte()?)),
+        Shape::Two | Shape::TwoNotZero => Value::Number(u32::from(reader.two()?)),
+        Shape::Four | Shape::FourNotZero => Value::Number(reader.four()?),
+        Shape::Length => Value::Number(reader.length()? as u32),
+        Shape::Text => Value::Text(reader.text()?),
+        Shape::Binary => Value::Binary(reader.binary()?),
+        Shape::Pair => Value::Pair(reader.text()?, reader.text()?),
+    };
+    let right = match (id.shape(), value) {
+        (Shape::Flag, Value::Number(n)) => n <= 1,
+        (Shape::TwoNotZero | Shape::FourNotZero | Shape::Length, Value::Number(n)) => n > 0,
+        _ => true,
+    };
+    if right {
+        Ok(Property { id, value })
+    } else {
+        Err(Malformed::PropertyValue(number as u32))
+    }
+}
+
+/// Writes a block of properties with its length. A value that is not of its property's shape is not written: no text of the user's
+/// decides about shapes.
+pub fn put(out: &mut Vec<u8>, properties: &[Property<'_>]) -> Result<(), TooLong> {
+    if properties.is_empty() {
+        out.push(0);
+        return Ok(());
+    }
+    let mut block = Vec::new();
+    for property in properties {
+        put_one(&mut block, *property)?;
+    }
+    let bytes = block.len();
+    if bytes > MAX_LENGTH {
+        return Err(TooLong { bytes });
+    }
+    put_length(out, bytes);
+    out.extend_from_slice(&block);
+    Ok(())
+}
+
+fn put_one(out: &mut Vec<u8>, property: Property<'_>) -> Result<(), TooLong> {
+    let shape = property.id.shape();
+    debug_assert!(
+        matches!(
+            (shape, property.value),
+            (Shape::Text, Value::Text(_))
+                | (Shape::Binary, Value::Binary(_))
+                | (Shape::Pair, Value::Pair(..))
+                | (
+                    Shape::Flag
+                        | Shape::Two
+                        | Shape::TwoNotZero
+                        | Shape::Four
+                        | Shape::FourNotZero
+                        | Shape::Length,
+                    Value::Number(_)
+                )
+        ),
+        "{property:?} is of another shape"
+    );
+    out.push(property.id as u8);
+    match (property.value, shape) {
+        (Value::Number(n), Shape::Flag) => out.push(n as u8),
+        (Value::Number(n), Shape::Two | Shape::TwoNotZero) => put_two(out, n as u16),
+        (Value::Number(n), Shape::Length) => put_length(out, n as usize),
+        (Value::Number(n), _) => out.extend_from_slice(&n.to_be_bytes()),
+        (Value::Text(text), _) => put_binary(out, text.as_bytes())?,
+        (Value::Binary(data), _) => put_binary(out, data)?,
+        (Value::Pair(name, value), _) => {
+            put_binary(out, name.as_bytes())?;
+            put_binary(out, value.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8], place: Place) -> Result<Vec<Property<'_>>, Malformed> {
+        let mut reader = Reader::of(bytes);
+        Block::read(&mut reader, place).map(|block| block.iter().collect())
+    }
+
+    #[test]
+    fn what_is_written_is_read_where_it_belongs() {
+        let properties = [
+            Property::number(Id::PayloadFormat, 1),
+            Property::number(Id::MessageExpiry, 70_000),
+            Property::text(Id::ContentType, "text/plain"),
+            Property::binary(Id::CorrelationData, &[0, 1, 2]),
+            Property::number(Id::TopicAlias, 7),
+            Property::number(Id::SubscriptionId, 300),
+            Property::number(Id::SubscriptionId, 301),
+            Property::user("a", "b"),
+            Property::user("a", "c"),
+        ];
+        let mut out = Vec::new();
+        put(&mut out, &properties).unwrap();
+        assert_eq!(read(&out, Place::Publish).unwrap(), properties);
+        assert_eq!(read(&out, Place::Connack), Err(Malformed::Property(1)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        // Twice, of an impossible value, unknown, cut short.
+        let twice = [10, 33, 0, 1, 33, 0, 1, 33, 0, 1, 0];
+        assert_eq!(
+            read(&twice[..11], Place::Connack),
+            Err(Malformed::Property(33))
+        );
+        assert_eq!(
+            read(&[3, 33, 0, 0], Place::Connack),
+            Err(Malformed::PropertyValue(33))
+        );
+        assert_eq!(
+            read(&[2, 36, 2], Place::Connack),
+            Err(Malformed::PropertyValue(36))
+        );
+        assert_eq!(
+            read(&[2, 99, 0], Place::Connack),
+            Err(Malformed::Property(99))
+        );
+        assert_eq!(read(&[2, 33, 0], Place::Connack), Err(Malformed::Short));
+        assert_eq!(read(&[9, 33, 0, 1], Place::Connack), Err(Malformed::Short));
+    }
+}

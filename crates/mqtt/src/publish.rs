@@ -1,0 +1,197 @@
+//! PUBLISH: written from a template whose head was encoded once, read in place. On every message's path, both: nothing here allocates
+//! but a buffer that grows.
+
+use crate::{
+    Qos, Version,
+    property::{self, Block, Place, Property},
+    topic,
+    wire::{MAX_LENGTH, Malformed, Reader, TooLong, length_of_length, put_binary, put_length},
+};
+
+const DUP: u8 = 1 << 3;
+
+/// What messages of a template have in common.
+#[derive(Debug, Clone)]
+pub struct Publish<'a> {
+    /// Where they go; empty only where a topic alias says it.
+    pub topic: &'a str,
+    /// How surely they are to arrive.
+    pub qos: Qos,
+    /// Whether they are retained.
+    pub retain: bool,
+    /// MQTT 5 only.
+    pub properties: &'a [Property<'a>],
+}
+
+/// The head of messages that differ in their identifier and payload only.
+#[derive(Debug, Clone)]
+pub struct Template {
+    first: u8,
+    /// Topic, identifier, properties.
+    head: Vec<u8>,
+    /// Where in `head` the identifier stands.
+    identifier: Option<usize>,
+}
+
+impl Template {
+    /// Encodes what does not change.
+    pub fn new(version: Version, publish: &Publish<'_>) -> Result<Template, TooLong> {
+        let mut head = Vec::new();
+        put_binary(&mut head, publish.topic.as_bytes())?;
+        let identifier = (publish.qos > Qos::AtMostOnce).then_some(head.len());
+        if identifier.is_some() {
+            head.extend_from_slice(&[0, 0]);
+        }
+        if version == Version::V5 {
+            property::put(&mut head, publish.properties)?;
+        }
+        let first = 0x30 | publish.qos.level() << 1 | u8::from(publish.retain);
+        Ok(Template {
+            first,
+            head,
+            identifier,
+        })
+    }
+
+    /// How surely its messages are to arrive.
+    #[must_use]
+    pub fn qos(&self) -> Qos {
+        Qos::of(self.first >> 1 & 3).unwrap_or_default()
+    }
+
+    /// How many bytes a message with a payload of so many is.
+    #[must_use]
+    pub fn packet_bytes(&self, payload_bytes: usize) -> usize {
+        let length = self.head.len() + payload_bytes;
+        1 + length_of_length(length) + length
+    }
+
+    /// Whether a payload of so many bytes fits into a packet at all.
+    #[must_use]
+    pub fn fits(&self, payload_bytes: usize) -> bool {
+        self.head.len() + payload_bytes <= MAX_LENGTH
+    }
+
+    /// Writes a message; the identifier is not looked at where QoS 0 has none. Whoever calls has asked whether it fits.
+    #[inline]
+    pub fn put(&self, out: &mut Vec<u8>, identifier: u16, is_again: bool, payload: &[u8]) {
+        out.reserve(self.head.len() + payload.len() + 5);
+        out.push(self.first | if is_again { DUP } else { 0 });
+        put_length(out, self.head.len() + payload.len());
+        let head = out.len();
+        out.extend_from_slice(&self.head);
+        if let Some(at) = self.identifier {
+            let place = &mut out[head + at..head + at + 2];
+            place.copy_from_slice(&identifier.to_be_bytes());
+        }
+        out.extend_from_slice(payload);
+    }
+}
+
+/// A message as a server delivers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Where it was published; empty: its alias says it.
+    pub topic: &'a [u8],
+    /// How surely it is delivered.
+    pub qos: Qos,
+    /// Whether it may have come before.
+    pub is_again: bool,
+    /// Whether it was retained.
+    pub retain: bool,
+    /// Of QoS 1 and 2.
+    pub identifier: Option<u16>,
+    /// MQTT 5 only.
+    pub properties: Block<'a>,
+    /// What it says.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    #[inline]
+    pub(crate) fn read(
+        version: Version,
+        first: u8,
+        body: &'a [u8],
+    ) -> Result<Message<'a>, Malformed> {
+        let qos = Qos::of(first >> 1 & 3).ok_or(Malformed::Flags(first))?;
+        if qos == Qos::AtMostOnce && first & DUP != 0 {
+            return Err(Malformed::Flags(first));
+        }
+        let mut reader = Reader::of(body);
+        let topic = reader.binary()?;
+        let mut identifier = None;
+        if qos > Qos::AtMostOnce {
+            identifier = Some(reader.identifier()?);
+        }
+        let mut properties = Block::default();
+        if version == Version::V5 {
+            properties = Block::read(&mut reader, Place::Publish)?;
+        }
+        let has_alias = || properties.number(property::Id::TopicAlias).is_some();
+        if topic.is_empty() {
+            if !has_alias() {
+                return Err(Malformed::Topic);
+            }
+        } else if topic::has_wildcard(topic) {
+            return Err(Malformed::Topic);
+        }
+        Ok(Message {
+            topic,
+            qos,
+            is_again: first & DUP != 0,
+            retain: first & 1 == 1,
+            identifier,
+            properties,
+            payload: reader.rest,
+        })
+    }
+
+    /// The topic as text.
+    pub fn topic_text(&self) -> Result<&'a str, Malformed> {
+        std::str::from_utf8(self.topic).map_err(|_| Malformed::Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_patched_where_it_differs() {
+        let publish = Publish {
+            topic: "a/b",
+            qos: Qos::AtLeastOnce,
+            retain: true,
+            properties: &[],
+        };
+        let template = Template::new(Version::V311, &publish).unwrap();
+        let mut out = Vec::new();
+        template.put(&mut out, 10, false, b"xy");
+        assert_eq!(out, b"\x33\x09\x00\x03a/b\x00\x0axy");
+        assert_eq!(out.len(), template.packet_bytes(2));
+        out.clear();
+        template.put(&mut out, 0x1234, true, b"");
+        assert_eq!(out, b"\x3b\x07\x00\x03a/b\x12\x34");
+        assert!(template.fits(MAX_LENGTH - 7) && !template.fits(MAX_LENGTH - 6));
+        assert_eq!(template.qos(), Qos::AtLeastOnce);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_is_refused() {
+        let read = |first, body: &'static [u8]| Message::read(Version::V311, first, body);
+        assert_eq!(read(0x36, b"\x00\x01a"), Err(Malformed::Flags(0x36)));
+        assert_eq!(read(0x38, b"\x00\x01a"), Err(Malformed::Flags(0x38)));
+        assert_eq!(read(0x30, b"\x00\x00a"), Err(Malformed::Topic));
+        assert_eq!(read(0x30, b"\x00\x01+"), Err(Malformed::Topic));
+        assert_eq!(
+            read(0x32, b"\x00\x01a\x00\x00"),
+            Err(Malformed::NoIdentifier)
+        );
+        assert_eq!(read(0x30, b"\x00\x02a"), Err(Malformed::Short));
+        assert_eq!(
+            read(0x30, b"\x00\x01ab").map(|m| m.payload),
+            Ok(b"b".as_slice())
+        );
+    }
+}

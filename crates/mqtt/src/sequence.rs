@@ -1,0 +1,187 @@
+//! What one receiver has of one publisher's messages: how many came, which are missing, which came again, which came late. Exact, however
+//! late, as long as what is missing lies in few enough gaps; when it does not, that is said.
+
+use std::collections::VecDeque;
+
+/// So many gaps are kept apart: then the oldest is given up, and what still comes of it counts as repeated.
+const MAX_GAPS: usize = 4096;
+
+/// What came as what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Behind all that came before.
+    New,
+    /// For the first time, but behind one that was sent later.
+    Late,
+    /// Again.
+    Again,
+}
+
+/// The books of one publisher's messages at one receiver.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sequence {
+    /// One behind the highest that came.
+    next: u64,
+    /// What is missing below it: ranges in order, ends excluded.
+    gaps: VecDeque<(u64, u64)>,
+    /// Each message once.
+    received: u64,
+    late: u64,
+    again: u64,
+    given_up: u64,
+}
+
+impl Sequence {
+    /// Of a receiver that is to get everything from a number on.
+    #[must_use]
+    pub fn from(first: u64) -> Sequence {
+        Sequence {
+            next: first,
+            ..Sequence::default()
+        }
+    }
+
+    /// A message came.
+    #[inline]
+    pub fn came(&mut self, sequence: u64) -> Arrival {
+        if sequence == self.next {
+            self.next = self.next.saturating_add(1);
+            self.received += 1;
+            return Arrival::New;
+        }
+        self.out_of_turn(sequence)
+    }
+
+    #[cold]
+    fn out_of_turn(&mut self, sequence: u64) -> Arrival {
+        if sequence > self.next {
+            if self.gaps.len() == MAX_GAPS
+                && let Some((from, to)) = self.gaps.pop_front()
+            {
+                self.given_up += to - from;
+            }
+            self.gaps.push_back((self.next, sequence));
+            self.next = sequence.saturating_add(1);
+            self.received += 1;
+            return Arrival::New;
+        }
+        let at = self.gaps.partition_point(|(_, to)| *to <= sequence);
+        let Some((from, to)) = self.gaps.get(at).copied().filter(|gap| gap.0 <= sequence) else {
+            self.again += 1;
+            return Arrival::Again;
+        };
+        match (from == sequence, to == sequence + 1) {
+            (true, true) => {
+                self.gaps.remove(at);
+            }
+            (true, false) => self.gaps[at].0 = sequence + 1,
+            (false, true) => self.gaps[at].1 = sequence,
+            (false, false) => {
+                self.gaps[at].1 = sequence;
+                self.gaps.insert(at + 1, (sequence + 1, to));
+            }
+        }
+        self.received += 1;
+        self.late += 1;
+        Arrival::Late
+    }
+
+    /// How many came, each counted once.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// How many came behind one that was sent later.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// How often one came again.
+    #[must_use]
+    pub fn again(&self) -> u64 {
+        self.again
+    }
+
+    /// One behind the highest that came.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// How many are missing of those that were sent, when so many were.
+    #[must_use]
+    pub fn missing(&self, sent: u64) -> u64 {
+        let within: u64 = self.gaps.iter().map(|(from, to)| to - from).sum();
+        within + self.given_up + sent.saturating_sub(self.next)
+    }
+
+    /// What is missing below the highest that came: ranges, ends excluded.
+    pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.gaps.iter().copied()
+    }
+
+    /// Whether there were more gaps than are kept apart: then late ones may have been counted as repeated.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.given_up == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn losses_are_known_by_number() {
+        let mut sequence = Sequence::default();
+        let came: Vec<_> = [0, 1, 4, 3, 3, 9].map(|n| sequence.came(n)).into();
+        use Arrival::{Again, Late, New};
+        assert_eq!(came, [New, New, New, Late, Again, New]);
+        assert_eq!(sequence.gaps().collect::<Vec<_>>(), [(2, 3), (5, 9)]);
+        assert_eq!(sequence.missing(12), 1 + 4 + 2);
+        assert_eq!(Sequence::from(5).missing(7), 2);
+    }
+
+    #[test]
+    fn too_many_gaps_are_said() {
+        let mut sequence = Sequence::default();
+        for n in 0..=MAX_GAPS as u64 {
+            sequence.came(2 * n + 1);
+        }
+        assert!(!sequence.is_exact());
+        assert_eq!(
+            sequence.missing(2 * MAX_GAPS as u64 + 2),
+            MAX_GAPS as u64 + 1
+        );
+        assert_eq!(sequence.came(0), Arrival::Again);
+        assert_eq!(sequence.came(2), Arrival::Late);
+    }
+
+    proptest! {
+        /// Against sets of all that came.
+        #[test]
+        fn counts_are_those_of_a_set(came in prop::collection::vec(0..200u64, 0..400)) {
+            let (mut sequence, mut seen) = (Sequence::default(), HashSet::new());
+            let (mut late, mut again, mut highest) = (0, 0, None);
+            for n in came {
+                let is_new = seen.insert(n);
+                let expected = match (is_new, highest.is_some_and(|h| n < h)) {
+                    (false, _) => { again += 1; Arrival::Again }
+                    (true, true) => { late += 1; Arrival::Late }
+                    (true, false) => Arrival::New,
+                };
+                prop_assert_eq!(sequence.came(n), expected);
+                highest = highest.max(Some(n));
+            }
+            prop_assert_eq!((sequence.late(), sequence.again()), (late, again));
+            prop_assert_eq!(sequence.received(), seen.len() as u64);
+            prop_assert_eq!(sequence.missing(200), 200 - seen.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! A client's session: what it has sent and is still answered for, what it was delivered and has not been released. It outlives a
+//! connection, if the server says that it does. No bytes here: the caller writes what this says is to be written.
+
+use std::collections::VecDeque;
+
+use crate::{
+    Qos, Reason,
+    flight::Flight,
+    packet::{Ack, Stage},
+    publish::Message,
+};
+
+/// A client's session; `T` is what the caller wants to be told of a message or request when it is over.
+#[derive(Debug, Clone)]
+pub struct Session<T> {
+    flight: Flight<Sent<T>>,
+    /// So many messages of QoS 1 and 2 may be unanswered, by the caller's wish and the server's.
+    limit: u16,
+    /// How many are, of those sent on this connection.
+    unanswered: u16,
+    /// What is to be sent anew before anything else.
+    again: VecDeque<u16>,
+    /// Messages of QoS 2 that were delivered and not yet released.
+    arriving: VecDeque<u16>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent<T> {
+    what: T,
+    step: Step,
+    /// Whether it counts against the limit of this connection.
+    is_counted: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A message of QoS 1, until its PUBACK.
+    Once,
+    /// A message of QoS 2, until its PUBREC.
+    Twice,
+    /// A message of QoS 2, behind its PUBREC, until its PUBCOMP.
+    Released,
+    /// A SUBSCRIBE or UNSUBSCRIBE, until it is answered.
+    Request,
+}
+
+/// What an acknowledgement means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<T> {
+    /// A message of QoS 1 is over, or one of QoS 2 was refused.
+    Done(T, Reason),
+    /// A message of QoS 2 has arrived, for the first time that this is said (then what it is) or again: PUBREL is to be written.
+    Release(Option<T>),
+    /// A message of QoS 2 is over.
+    Complete(T),
+    /// What was delivered is the receiver's now: PUBCOMP is to be written, with this reason.
+    Forget(Reason),
+    /// An acknowledgement of nothing that is under way at this stage. A PUBREC of that kind is to be answered with a PUBREL of
+    /// [`Reason::NOT_FOUND`].
+    Unknown,
+}
+
+/// What is to be sent anew on a new connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again<T> {
+    /// A message, marked as a repetition.
+    Message(T),
+    /// A PUBREL.
+    Release,
+}
+
+/// What becomes of a message that was delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivered {
+    /// The packet with which it is to be answered.
+    pub answer: Option<Stage>,
+    /// Whether it is delivered for the first time; of QoS 0 and 1 nobody can tell.
+    pub is_new: bool,
+}
+
+impl<T: Copy> Session<T> {
+    /// A new one, in which at most so many messages of QoS 1 and 2 are unanswered.
+    #[must_use]
+    pub fn new(limit: u16) -> Session<T> {
+        Session {
+            flight: Flight::default(),
+            limit: limit.max(1),
+            unanswered: 0,
+            again: VecDeque::new(),
+            arriving: VecDeque::new(),
+        }
+    }
+
+    /// A connection was accepted. Without a session at the server everything under way is forgotten, and handed over: nobody will ever
+    /// know what became of it.
+    pub fn connected(&mut self, session_present: bool, limit: u16) -> Vec<T> {
+        self.limit = limit.max(1);
+        self.unanswered = 0;
+        self.again.clear();
+        let under_way = self.flight.in_order();
+        let requests = under_way.iter().filter(|(_, s)| s.step == Step::Request);
+        let requests: Vec<u16> = requests.map(|(id, _)| *id).collect();
+        for id in requests {
+            self.flight.end(id);
+        }
+        if !session_present {
+            let lost = self.flight.in_order();
+            let lost = lost.into_iter().map(|(_, sent)| sent.what).collect();
+            self.flight = Flight::default();
+            self.arriving.clear();
+            return lost;
+        }
+        let again = self.flight.in_order().into_iter().map(|(id, _)| id);
+        self.again = again.collect();
+        let counted = self.again.clone();
+        for id in counted {
+            if let Some(sent) = self.flight.get_mut(id) {
+                sent.is_counted = false;
+            }
+        }
+        Vec::new()
+    }
+
+    /// The next that is to be sent anew, if there is one and the server takes it.
+    pub fn again(&mut self) -> Option<(u16, Again<T>)> {
+        let id = *self.again.front()?;
+        let may = self.unanswered < self.limit;
+        let Some(sent) = self.flight.get_mut(id) else {
+            // Answered meanwhile, by a server that knew.
+            self.again.pop_front();
+            return self.again();
+        };
+        if sent.step == Step::Released {
+            self.again.pop_front();
+            return Some((id, Again::Release));
+        }
+        if !may {
+            return None;
+        }
+        sent.is_counted = true;
+        self.unanswered += 1;
+        self.again.pop_front();
+        Some((id, Again::Message(sent.what)))
+    }
+
+    /// Whether a message of QoS 1 or 2 may be sent now.
+    #[inline]
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.unanswered < self.limit && self.again.is_empty()
+    }
+
+    /// A message of QoS 1 or 2 is about to be sent: its identifier; none: there is no room.
+    #[inline]
+    pub fn publish(&mut self, qos: Qos, what: T) -> Option<u16> {
+        if !self.has_room() {
+            return None;
+        }
+        let step = match qos {
+            Qos::ExactlyOnce => Step::Twice,
+            _ => Step::Once,
+        };
+        let id = self.flight.begin(Sent {
+            what,
+            step,
+            is_counted: true,
+        })?;
+        self.unanswered += 1;
+        Some(id)
+    }
+
+    /// A SUBSCRIBE or UNSUBSCRIBE is about to be sent: its identifier; none: all are in use.
+    pub fn request(&mut self, what: T) -> Option<u16> {
+        self.flight.begin(Sent {
+            what,
+            step: Step::Request,
+            is_counted: false,
+        })
+    }
+
+    /// A SUBSCRIBE or UNSUBSCRIBE was answered; none: there was none of this identifier.
+    pub fn answered(&mut self, identifier: u16) -> Option<T> {
+        let sent = self.flight.get_mut(identifier)?;
+        if sent.step != Step::Request {
+            return None;
+        }
+        self.flight.end(identifier).map(|sent| sent.what)
+    }
+
+    /// How much is under way, requests included.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.flight.len()
+    }
+
+    /// What is under way, in the order in which it was sent; requests included.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<T> {
+        let sent = self.flight.in_order().into_iter();
+        sent.map(|(_, sent)| sent.what).collect()
+    }
+
+    /// An acknowledgement came.
+    #[inline]
+    pub fn acknowledged(&mut self, ack: &Ack<'_>) -> Event<T> {
+        let id = ack.identifier;
+        if ack.stage == Stage::Released {
+            return self.released(id);
+        }
+        let Some(sent) = self.flight.get_mut(id) else {
+            return Event::Unknown;
+        };
+        match (ack.stage, sent.step) {
+            (Stage::Acknowledged, Step::Once) => self.done(id, ack.reason),
+            (Stage::Received, Step::Twice) if ack.reason.is_refusal() => self.done(id, ack.reason),
+            (Stage::Received, Step::Twice) => {
+                sent.step = Step::Released;
+                Event::Release(Some(sent.what))
+            }
+            (Stage::Received, Step::Released) => Event::Release(None),
+            (Stage::Complete, Step::Released) => match self.end(id) {
+                Some(what) => Event::Complete(what),
+                None => Event::Unknown,
+            },
+            _ => Event::Unknown,
+        }
+    }
+
+    /// A message was delivered.
+    #[inline]
+    pub fn delivered(&mut self, message: &Message<'_>) -> Delivered {
+        let (answer, is_new) = match (message.qos, message.identifier) {
+            (Qos::AtLeastOnce, _) => (Some(Stage::Acknowledged), true),
+            (Qos::ExactlyOnce, Some(id)) => {
+                let is_new = !self.arriving.contains(&id);
+                if is_new {
+                    self.arriving.push_back(id);
+                }
+                (Some(Stage::Received), is_new)
+            }
+            _ => (None, true),
+        };
+        Delivered { answer, is_new }
+    }
+
+    fn released(&mut self, identifier: u16) -> Event<T> {
+        // Releases come in the order of deliveries, as a rule.
+        match self.arriving.iter().position(|id| *id == identifier) {
+            Some(at) => {
+                self.arriving.remove(at);
+                Event::Forget(Reason::SUCCESS)
+            }
+            None => Event::Forget(Reason::NOT_FOUND),
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, identifier: u16, reason: Reason) -> Event<T> {
+        match self.end(identifier) {
+            Some(what) => Event::Done(what, reason),
+            None => Event::Unknown,
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, identifier: u16) -> Option<T> {
+        let sent = self.flight.end(identifier)?;
+        self.unanswered -= u16::from(sent.is_counted);
+        Some(sent.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::Block;
+
+    fn ack(stage: Stage, identifier: u16, reason: u8) -> Ack<'static> {
+        Ack {
+            stage,
+            identifier,
+            reason: Reason(reason),
+            properties: Block::default(),
+        }
+    }
+
+    fn message(qos: Qos, identifier: u16) -> Message<'static> {
+        Message {
+            topic: b"a",
+            qos,
+            is_again: false,
+            retain: false,
+            identifier: Some(identifier),
+            properties: Block::default(),
+            payload: b"",
+        }
+    }
+
+    use Stage::{Acknowledged, Complete, Received, Released};
+
+    #[test]
+    fn qos_1_is_over_with_its_acknowledgement() {
+        let mut session = Session::new(1);
+        let id = session.publish(Qos::AtLeastOnce, 'a').unwrap();
+        assert_eq!(
+            session.publish(Qos::AtLeastOnce, 'b'),
+            None,
+            "one at a time"
+        );
+        assert_eq!(session.acknowledged(&ack(Received, id, 0)), Event::Unknown);
+        let done = session.acknowledged(&ack(Acknowledged, id, 0x10));
+        assert_eq!(done, Event::Done('a', Reason(0x10)));
+        assert_eq!(
+            session.acknowledged(&ack(Acknowledged, id, 0)),
+            Event::Unknown
+        );
+        assert!(session.has_room());
+    }
+
+    #[test]
+    fn qos_2_takes_two_rounds() {
+        let mut session = Session::new(2);
+        let id = session.publish(Qos::ExactlyOnce, 'a').unwrap();
+        let refused = session.publish(Qos::ExactlyOnce, 'b').unwrap();
+        assert_eq!(session.acknowledged(&ack(Complete, id, 0)), Event::Unknown);
+        let first = session.acknowledged(&ack(Received, id, 0));
+        assert_eq!(first, Event::Release(Some('a')));
+        let again = session.acknowledged(&ack(Received, id, 0));
+        assert_eq!(again, Event::Release(None), "PUBREL, and nothing else");
+        assert!(!session.has_room());
+        let refusal = session.acknowledged(&ack(Received, refused, 0x97));
+        assert_eq!(refusal, Event::Done('b', Reason(0x97)));
+        let complete = session.acknowledged(&ack(Complete, id, 0));
+        assert_eq!(complete, Event::Complete('a'));
+        assert_eq!(session.under_way(), 0);
+    }
+
+    #[test]
+    fn what_is_delivered_exactly_once_is_new_until_it_is_released() {
+        let mut session = Session::<()>::new(1);
+        let of = |answer, is_new| Delivered { answer, is_new };
+        let once = message(Qos::ExactlyOnce, 9);
+        assert_eq!(session.delivered(&once), of(Some(Received), true));
+        assert_eq!(session.delivered(&once), of(Some(Received), false));
+        let released = session.acknowledged(&ack(Released, 9, 0));
+        assert_eq!(released, Event::Forget(Reason::SUCCESS));
+        let again = session.acknowledged(&ack(Released, 9, 0));
+        assert_eq!(again, Event::Forget(Reason::NOT_FOUND));
+        assert_eq!(session.delivered(&once), of(Some(Received), true));
+        let at_least = message(Qos::AtLeastOnce, 9);
+        assert_eq!(session.delivered(&at_least), of(Some(Acknowledged), true));
+        let mut at_most = message(Qos::AtMostOnce, 9);
+        at_most.identifier = None;
+        assert_eq!(session.delivered(&at_most), of(None, true));
+    }
+
+    #[test]
+    fn a_session_that_is_still_there_goes_on_in_order() {
+        let mut session = Session::new(10);
+        let ids: Vec<u16> = ['a', 'b', 'c']
+            .map(|what| session.publish(Qos::ExactlyOnce, what).unwrap())
+            .into();
+        session.request('s').unwrap();
+        session.acknowledged(&ack(Received, ids[0], 0));
+        // One at a time now: what is released does not count.
+        assert_eq!(session.connected(true, 1), []);
+        assert!(!session.has_room(), "what was sent before goes first");
+        assert_eq!(session.again(), Some((ids[0], Again::Release)));
+        assert_eq!(session.again(), Some((ids[1], Again::Message('b'))));
+        assert_eq!(session.again(), None);
+        session.acknowledged(&ack(Complete, ids[0], 0));
+        assert_eq!(session.again(), None);
+        session.acknowledged(&ack(Received, ids[1], 0));
+        session.acknowledged(&ack(Complete, ids[1], 0));
+        assert_eq!(session.again(), Some((ids[2], Again::Message('c'))));
+        assert_eq!(session.under_way(), 1, "the request is forgotten");
+    }
+
+    #[test]
+    fn a_session_that_is_gone_tells_what_nobody_knows() {
+        let mut session = Session::new(10);
+        session.publish(Qos::AtLeastOnce, 'a').unwrap();
+        session.publish(Qos::ExactlyOnce, 'b').unwrap();
+        session.delivered(&message(Qos::ExactlyOnce, 3));
+        assert_eq!(session.connected(false, 10), ['a', 'b']);
+        assert!(session.has_room() && session.again().is_none());
+        assert!(session.delivered(&message(Qos::ExactlyOnce, 3)).is_new);
+        assert_eq!(session.publish(Qos::AtLeastOnce, 'c'), Some(1));
+    }
+}

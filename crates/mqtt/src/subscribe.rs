@@ -1,0 +1,157 @@
+//! SUBSCRIBE and UNSUBSCRIBE as a client writes them, SUBACK and UNSUBACK read in place.
+
+use crate::{
+    Qos, Reason, Version,
+    property::{self, Block, Place, Property},
+    wire::{Malformed, Reader, TooLong, put_binary, put_packet, put_two},
+};
+
+/// Which retained messages a subscription gets at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Retained {
+    /// All that match.
+    #[default]
+    Send,
+    /// All that match, if there was no such subscription yet.
+    SendIfNew,
+    /// None.
+    Keep,
+}
+
+/// What is subscribed to; of MQTT 3.1.1 there are only the filter and the quality of service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filter<'a> {
+    /// The topic filter.
+    pub topic: &'a str,
+    /// The highest quality of service that is wanted.
+    pub qos: Qos,
+    /// Nothing that this client has published itself.
+    pub no_local: bool,
+    /// The retain flag as it was published.
+    pub as_published: bool,
+    /// What it gets at once.
+    pub retained: Retained,
+}
+
+impl<'a> Filter<'a> {
+    /// A plain subscription.
+    #[must_use]
+    pub fn new(topic: &'a str, qos: Qos) -> Filter<'a> {
+        Filter {
+            topic,
+            qos,
+            no_local: false,
+            as_published: false,
+            retained: Retained::Send,
+        }
+    }
+
+    fn options(&self, version: Version) -> u8 {
+        let qos = self.qos.level();
+        match version {
+            Version::V311 => qos,
+            Version::V5 => {
+                let (local, published) = (u8::from(self.no_local), u8::from(self.as_published));
+                qos | local << 2 | published << 3 | (self.retained as u8) << 4
+            }
+        }
+    }
+}
+
+/// Writes SUBSCRIBE, of at least one filter.
+pub fn put_subscribe(
+    out: &mut Vec<u8>,
+    version: Version,
+    identifier: u16,
+    filters: &[Filter<'_>],
+    properties: &[Property<'_>],
+) -> Result<(), TooLong> {
+    let mut body = Vec::new();
+    put_two(&mut body, identifier);
+    if version == Version::V5 {
+        property::put(&mut body, properties)?;
+    }
+    for filter in filters {
+        put_binary(&mut body, filter.topic.as_bytes())?;
+        body.push(filter.options(version));
+    }
+    put_packet(out, 0x82, &body)
+}
+
+/// Writes UNSUBSCRIBE, of at least one filter.
+pub fn put_unsubscribe(
+    out: &mut Vec<u8>,
+    version: Version,
+    identifier: u16,
+    filters: &[&str],
+    properties: &[Property<'_>],
+) -> Result<(), TooLong> {
+    let mut body = Vec::new();
+    put_two(&mut body, identifier);
+    if version == Version::V5 {
+        property::put(&mut body, properties)?;
+    }
+    for filter in filters {
+        put_binary(&mut body, filter.as_bytes())?;
+    }
+    put_packet(out, 0xa2, &body)
+}
+
+/// What became of the filters of a SUBSCRIBE or an UNSUBSCRIBE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered<'a> {
+    /// Whose.
+    pub identifier: u16,
+    /// MQTT 5 only.
+    pub properties: Block<'a>,
+    /// A code for each filter, in order; UNSUBACK of 3.1.1 has none.
+    codes: &'a [u8],
+}
+
+impl<'a> Answered<'a> {
+    /// What became of each filter, in order. A refusal of 3.1.1 is an unspecified one.
+    pub fn reasons(&self) -> impl Iterator<Item = Reason> + use<'a> {
+        self.codes.iter().map(|code| Reason(*code))
+    }
+
+    pub(crate) fn read_suback(version: Version, body: &'a [u8]) -> Result<Answered<'a>, Malformed> {
+        let answered = Answered::read(version, body)?;
+        if answered.codes.is_empty() {
+            return Err(Malformed::Short);
+        }
+        let is_known = |code: u8| match version {
+            Version::V311 => code <= 2 || code == 0x80,
+            Version::V5 => code <= 2 || code >= 0x80,
+        };
+        match answered.codes.iter().find(|code| !is_known(**code)) {
+            Some(code) => Err(Malformed::Code(*code)),
+            None => Ok(answered),
+        }
+    }
+
+    pub(crate) fn read_unsuback(
+        version: Version,
+        body: &'a [u8],
+    ) -> Result<Answered<'a>, Malformed> {
+        let answered = Answered::read(version, body)?;
+        match version {
+            Version::V311 if !answered.codes.is_empty() => Err(Malformed::Long),
+            Version::V5 if answered.codes.is_empty() => Err(Malformed::Short),
+            _ => Ok(answered),
+        }
+    }
+
+    fn read(version: Version, body: &'a [u8]) -> Result<Answered<'a>, Malformed> {
+        let mut reader = Reader::of(body);
+        let identifier = reader.identifier()?;
+        let mut properties = Block::default();
+        if version == Version::V5 {
+            properties = Block::read(&mut reader, Place::Answer)?;
+        }
+        Ok(Answered {
+            identifier,
+            properties,
+            codes: reader.rest,
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Frames split at every byte, several in one read, and those at the edges of the remaining length.
+
+use mqtt::{Malformed, Next, Packet, Publish, Qos, Template, Version, packet};
+use proptest::prelude::*;
+
+/// What there is to read, and what is read of it, told short.
+fn stream() -> (Vec<u8>, Vec<String>) {
+    let mut bytes = Vec::new();
+    bytes.extend_from_slice(&[0x20, 3, 1, 0, 0]);
+    for (n, size) in [0usize, 1, 121, 122, 300].into_iter().enumerate() {
+        let qos = Qos::of(n as u8 % 3).unwrap();
+        let publish = Publish {
+            topic: "t",
+            qos,
+            retain: false,
+            properties: &[],
+        };
+        let template = Template::new(Version::V5, &publish).unwrap();
+        template.put(&mut bytes, n as u16 + 1, false, &vec![n as u8; size]);
+        packet::put_ack(
+            &mut bytes,
+            Version::V5,
+            mqtt::Stage::Acknowledged,
+            77,
+            mqtt::Reason(n as u8 | 0x80),
+        );
+    }
+    bytes.extend_from_slice(&[0xd0, 0]);
+    let told = read(&bytes).0;
+    (bytes, told)
+}
+
+/// Every whole packet at the beginning, and how many bytes they are.
+fn read(bytes: &[u8]) -> (Vec<String>, usize) {
+    let (mut told, mut at) = (Vec::new(), 0);
+    loop {
+        match packet::next(Version::V5, &bytes[at..], usize::MAX).unwrap() {
+            Next::Packet(packet, used) => {
+                told.push(format!("{packet:?}"));
+                at += used;
+            }
+            Next::Partial(needed) => {
+                assert!(needed > bytes.len() - at, "it asks for what it has");
+                return (told, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_split_at_any_byte_changes_nothing() {
+    let (bytes, told) = stream();
+    assert_eq!(told.len(), 12);
+    for at in 0..=bytes.len() {
+        let (mut first, used) = read(&bytes[..at]);
+        let (second, rest) = read(&bytes[used..]);
+        first.extend(second);
+        assert_eq!(first, told, "split at {at}");
+        assert_eq!(used + rest, bytes.len());
+    }
+}
+
+#[test]
+fn what_is_needed_is_what_a_packet_has() {
+    let (bytes, _) = stream();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Ok(Next::Packet(_, whole)) = packet::next(Version::V5, &bytes[at..], usize::MAX) else {
+            panic!("no packet at {at}")
+        };
+        for part in 0..whole {
+            let needed = packet::next(Version::V5, &bytes[at..at + part], usize::MAX);
+            let Ok(Next::Partial(needed)) = needed else {
+                panic!("{needed:?}")
+            };
+            assert!(part < needed && needed <= whole);
+        }
+        at += whole;
+    }
+}
+
+#[test]
+fn messages_at_the_edges_of_the_remaining_length() {
+    let publish = Publish {
+        topic: "t",
+        qos: Qos::AtMostOnce,
+        retain: false,
+        properties: &[],
+    };
+    let template = Template::new(Version::V311, &publish).unwrap();
+    for length in [127, 128, 16_383, 16_384, 2_097_151, 2_097_152] {
+        let payload = vec![7; length - 3];
+        let mut bytes = Vec::new();
+        template.put(&mut bytes, 0, false, &payload);
+        assert_eq!(bytes.len(), template.packet_bytes(payload.len()));
+        match packet::next(Version::V311, &bytes, usize::MAX) {
+            Ok(Next::Packet(Packet::Publish(read), used)) => {
+                assert_eq!((read.payload, used), (&payload[..], bytes.len()));
+            }
+            other => panic!("{length}: {other:?}"),
+        }
+        let short = packet::next(Version::V311, &bytes[..bytes.len() - 1], usize::MAX);
+        assert_eq!(short, Ok(Next::Partial(bytes.len())));
+        let too_large = packet::next(Version::V311, &bytes[..10], bytes.len() - 1);
+        assert_eq!(too_large, Err(Malformed::TooLarge(bytes.len())));
+    }
+    // The longest that can be said, of which the head alone is looked at.
+    let head = [0x30, 0xff, 0xff, 0xff, 0x7f];
+    let longest = packet::next(Version::V311, &head, usize::MAX);
+    assert_eq!(longest, Ok(Next::Partial(268_435_460)));
+    let longer = [0x30, 0xff, 0xff, 0xff, 0xff];
+    assert_eq!(
+        packet::next(Version::V311, &longer, usize::MAX),
+        Err(Malformed::Length)
+    );
+}
+
+proptest! {
+    /// Whatever a server sends: an answer, not a panic; and what is a packet is the same packet with more behind it.
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..60), more in prop::collection::vec(any::<u8>(), 0..10)) {
+        for version in [Version::V311, Version::V5] {
+            let alone = packet::next(version, &bytes, 1000);
+            let whole: Vec<u8> = bytes.iter().chain(&more).copied().collect();
+            if let Ok(Next::Packet(..)) = alone {
+                prop_assert_eq!(packet::next(version, &whole, 1000), alone);
+            }
+            if let Ok(Next::Packet(Packet::Publish(message), _)) = alone {
+                let _ = mqtt::Stamp::of(message.payload);
+                prop_assert!(message.properties.iter().count() <= bytes.len());
+            }
+        }
+    }
+}
