@@ -119,3 +119,26 @@ def test_a_version_that_nobody_has_tried_is_refused(locust, tmp_path):
     assert run.returncode == 1
     assert run.stderr.startswith("loadline: locust 9.9.9 is not among the versions that work (from 2.47, below 2.48)")
     assert len(run.stderr.splitlines()) == 1
+
+
+def test_our_own_command_runs_locustfiles_in_our_own_words(locust, loadline):
+    locust.write(USER.replace('self.client.get("/missing")', "pass"))
+    with Server() as server:
+        words = ("--target", server.url, "--connections", 3, "--duration", "2s", "--runs", "kept")
+        run = loadline("run", "locustfile.py", *words, "--check", "errors < 1%", "--", "--only-summary")
+    summary = json.loads((locust.folder / "kept/last/summary.json").read_text())
+    assert run.returncode == int(summary["exit_code"] != 0), run.stderr
+    assert summary["users"]["max"] == 3
+    assert [judged["text"] for judged in summary["criteria"]] == ["errors < 1%"]
+    assert "All users spawned" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "flag", [("--once",), ("--stop", "errors > 10%: stop fail"), ("--target", "lab:truth"), ("--duration", "1500ms")]
+)
+def test_what_locust_has_no_word_for_is_refused(locust, loadline, flag):
+    locust.write(USER)
+    run = loadline("run", "locustfile.py", *flag)
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"loadline: {flag[0]}")
+    assert run.stderr.count("\n") == 1

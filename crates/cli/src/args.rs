@@ -21,7 +21,7 @@ pub struct Args {
 /// Our own commands; those of the front doors are listed between the first and the others.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a test: a URL, a native plan, an Artillery script or one of wrk's
+    /// Run a test: a URL, a native plan, an Artillery script, a locustfile or a script of wrk's
     #[command(display_order = 0)]
     Run(Box<Run>),
     /// Start an embedded target with known truth
@@ -44,16 +44,19 @@ pub enum Command {
     Demo(Demo),
 }
 
+/// For so long what is under way may go on, if nobody says otherwise.
+pub const DRAIN: &str = "30s";
+
 /// `loadline run`
 #[derive(Debug, ClapArgs)]
 pub struct Run {
-    /// What to run: http(s)://…, a plan (.yml, .json), a script (.lua), or lab:NAME?option=value
+    /// What to run: http(s)://…, a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
     pub what: String,
     /// A header for each request that does not set it itself, for example 'X-A: 1'; may be repeated
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
-    /// For the script's (.lua) `init`
+    /// For the script's (.lua) `init`, or for Locust
     #[arg(last = true, value_name = "ARGUMENT")]
     pub arguments: Vec<String>,
     /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the run
@@ -84,7 +87,7 @@ pub struct Run {
     #[arg(long, value_name = "EXPR")]
     pub stop: Vec<String>,
     /// How long what is under way may go on after the last arrival
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,
     /// Send one iteration and end
     #[arg(long)]

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use engine::hook::Hooks;
 use formats::{Reader, native};
 use plan::Plan;
-use session::{Card, FrontDoor, Scripts, exit};
+use session::{Card, FrontDoor, Programs, Scripts, exit};
 
 use crate::log;
 
@@ -34,6 +34,12 @@ pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
 pub fn scripts(what: &str) -> Option<&'static dyn Scripts> {
     let mut scripts = DOORS.iter().filter_map(|door| door.scripts());
     scripts.find(|scripts| scripts.runs(what))
+}
+
+/// Whose program this is, because only its own tool can run it.
+pub fn programs(what: &str) -> Option<&'static dyn Programs> {
+    let mut programs = DOORS.iter().filter_map(|door| door.programs());
+    programs.find(|programs| programs.runs(what))
 }
 
 /// Who is asked about requests and answers while a plan runs, by the door that read it.

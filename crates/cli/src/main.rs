@@ -13,6 +13,7 @@ mod imported;
 mod labs;
 mod log;
 mod native;
+mod programs;
 mod rerender;
 mod selftest;
 mod terminal;

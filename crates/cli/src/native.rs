@@ -1,4 +1,4 @@
-//! `loadline run`: a URL, a native plan or an Artillery script, with Loadline's own flags, report and exit codes.
+//! `loadline run`: a URL, a native plan, an Artillery script, or what a front door runs for it, with Loadline's own flags, report and exit codes.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,8 @@ use plan::{
 use record::Run;
 use report::console;
 use session::{
-    Asked, Door, Ended, Hosts, Job, NotRun, Observer, Outcome, Scripted, SharedVoice, exit,
+    Asked, Door, Ended, Hosts, Job, NotRun, Observer, Outcome, Programs, Scripted, SharedVoice,
+    exit,
     exports::{self, Exports},
     hosts, inputs, live, memory, trust,
 };
@@ -26,20 +27,28 @@ use session::{
 use crate::{
     args, doors, headers,
     labs::{LabProcess, NotStarted},
-    log, rerender,
+    log, programs, rerender,
     terminal::Progress,
     travel,
 };
 
 /// Runs `loadline run`.
 pub fn run(args: args::Run) -> u8 {
-    match prepare(&args) {
-        Ok(wanted) => carry_out(wanted, &args),
-        Err(Stop { lines, code }) => {
-            lines.iter().for_each(log::error);
-            code
-        }
-    }
+    let ran = match doors::programs(&args.what) {
+        Some(programs) => program(programs, &args),
+        None => prepare(&args).map(|wanted| carry_out(wanted, &args)),
+    };
+    ran.unwrap_or_else(|Stop { lines, code }| {
+        lines.iter().for_each(log::error);
+        code
+    })
+}
+
+/// A test file that its own tool runs.
+fn program(programs: &'static dyn Programs, args: &args::Run) -> Result<u8, Stop> {
+    let flags = Flags::read(args)?;
+    let asked = asked(args, &flags, args.target.as_deref()).map_err(Stop::bad_input)?;
+    Ok(programs::run(programs, args, asked))
 }
 
 /// What the command line asks for, with what lives as long as the run.

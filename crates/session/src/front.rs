@@ -28,6 +28,10 @@ pub trait FrontDoor: Sync {
     fn scripts(&self) -> Option<&'static dyn Scripts> {
         None
     }
+    /// Test files of its that are programs, which its own tool alone can run.
+    fn programs(&self) -> Option<&'static dyn Programs> {
+        None
+    }
     /// Runs its command and answers the exit code; `called` is the name that it was called by.
     fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8;
     /// What a run behind it printed, from the run's record.
@@ -49,7 +53,7 @@ pub trait Scripts: Sync {
     fn read(&self, asked: &Asked<'_>) -> Result<(Plan, Box<dyn Scripted>), String>;
 }
 
-/// What Loadline's own flags ask of a script.
+/// What Loadline's own flags ask of a script, or of a program.
 #[derive(Debug)]
 pub struct Asked<'a> {
     /// The script.
@@ -74,8 +78,20 @@ pub struct Asked<'a> {
     pub arguments: &'a [String],
     /// For every request: names and values.
     pub headers: Vec<(String, String)>,
-    /// A flag that asks for what a script cannot give.
+    /// A flag that asks for what it cannot give.
     pub unfit: Option<&'a str>,
+}
+
+/// Test files that are programs: behind `loadline run` too their tool runs them, with its own output and exit codes.
+pub trait Programs: Sync {
+    /// Whether what is to be run is one of them.
+    fn runs(&self, what: &str) -> bool;
+    /// Has the tool run it, under these environment variables beside those that are set; answers the exit code, if this process is
+    /// still there to have one.
+    ///
+    /// # Errors
+    /// One line of what is wrong with what was asked for, or why the tool cannot be run.
+    fn run(&self, asked: &Asked<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
 
 /// A script on its way through a run.

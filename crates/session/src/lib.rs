@@ -35,7 +35,7 @@ mod window;
 pub use divide::{Divided, Parent, divide};
 pub use door::{Door, Observer, Outcome};
 pub use ended::{Ended, NotRun};
-pub use front::{Asked, Card, FrontDoor, Scripted, Scripts};
+pub use front::{Asked, Card, FrontDoor, Programs, Scripted, Scripts};
 pub use hosts::Hosts;
 pub use part::Part;
 pub use prepare::{Job, Ready, Refused, descriptors_for, prepare};

@@ -22,7 +22,7 @@ impl Reader for Locustfiles {
         let name = file.map(|file| file.display().to_string());
         let name = name.unwrap_or_default();
         Err(LoadErrors::refused(format!(
-            "{name}: a locustfile is run by Locust itself: `loadline locust -f {name} --headless -u USERS -t TIME`"
+            "{name}: a locustfile is run by Locust itself, and needs `loadline run {name}` or `loadline locust -f {name}`"
         )))
     }
 }

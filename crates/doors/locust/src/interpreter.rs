@@ -17,11 +17,14 @@ const QUESTION: &str = "import importlib.util as u, sys; \
 const NO_PACKAGE: i32 = 7;
 const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
 
-/// Becomes Python running Locust with these arguments.
+/// Becomes Python running Locust with these arguments, and these environment variables beside those that are set.
 ///
 /// # Errors
 /// One line of why there is no such Python.
-pub fn become_locust(arguments: &[String]) -> Result<Infallible, String> {
+pub fn become_locust(
+    arguments: &[String],
+    variables: &[(&str, String)],
+) -> Result<Infallible, String> {
     let python = interpreter()?;
     let asked = Command::new(&python)
         .args(["-c", QUESTION])
@@ -42,6 +45,7 @@ pub fn become_locust(arguments: &[String]) -> Result<Infallible, String> {
     let error = Command::new(&python)
         .args(["-m", "loadline.locust"])
         .args(arguments)
+        .envs(variables.iter().map(|(name, value)| (*name, value)))
         .exec();
     Err(format!("{}: {error}", python.display()))
 }

@@ -8,11 +8,12 @@
 
 mod files;
 pub mod interpreter;
+mod natively;
 mod running;
 
 use formats::Reader;
 use record::Run;
-use session::{Card, FrontDoor, SharedVoice, exit};
+use session::{Card, FrontDoor, Programs, SharedVoice, exit};
 
 pub use files::Locustfiles;
 pub use running::{Running, Test, Told};
@@ -37,8 +38,12 @@ impl FrontDoor for Locust {
         &Locustfiles
     }
 
+    fn programs(&self) -> Option<&'static dyn Programs> {
+        Some(&natively::PythonFiles)
+    }
+
     fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
-        match interpreter::become_locust(arguments) {
+        match interpreter::become_locust(arguments, &[]) {
             Ok(never) => match never {},
             Err(line) => {
                 voice.error(&line);

@@ -1,0 +1,73 @@
+//! `loadline run` of a program, which its own tool runs: our flags as that tool's door understands them. Those that no door takes are named.
+
+use session::{Asked, Programs, exit};
+
+use crate::{args, log};
+
+/// Has a program run; answers the exit code.
+pub fn run(programs: &'static dyn Programs, args: &args::Run, asked: Asked<'_>) -> u8 {
+    let asked = Asked {
+        unfit: unfit(args),
+        ..asked
+    };
+    match programs.run(&asked, &variables(args)) {
+        Ok(code) => code,
+        Err(line) => {
+            log::error(line);
+            exit::BAD_INPUT
+        }
+    }
+}
+
+/// A flag that no program can be given.
+fn unfit(args: &args::Run) -> Option<&'static str> {
+    let is_lab = args
+        .target
+        .as_deref()
+        .is_some_and(|target| target.starts_with("lab:"));
+    let given = [
+        (is_lab, "--target lab:NAME"),
+        (!args.header.is_empty(), "--header"),
+        (args.rate.is_some(), "--rate"),
+        (args.arrivals.is_some(), "--arrivals"),
+        (args.workers.is_some(), "--workers"),
+        (!args.stop.is_empty(), "--stop"),
+        (args.drain != args::DRAIN, "--drain"),
+        (args.once, "--once"),
+        (args.trace, "--trace"),
+        (args.json.is_some(), "--json"),
+        (!args.secret.is_empty(), "--secret"),
+        (args.memory.is_some(), "--memory"),
+        (!args.allow_host.is_empty(), "--allow-host"),
+        (args.insecure, "--insecure"),
+        (args.cacert.is_some(), "--cacert"),
+        (args.cert.is_some(), "--cert"),
+        (args.key.is_some(), "--key"),
+        (args.server_name.is_some(), "--server-name"),
+        (!args.resolve.is_empty(), "--resolve"),
+        (args.unix.is_some(), "--unix"),
+        (args.environment.is_some(), "--environment"),
+    ];
+    given
+        .into_iter()
+        .find_map(|(is_given, flag)| is_given.then_some(flag))
+}
+
+/// What the doors of other tools are told by variables, where flags are the tool's own.
+fn variables(args: &args::Run) -> Vec<(&'static str, String)> {
+    let mut variables = Vec::new();
+    let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
+    say("LOADLINE_CHECK", joined(&args.check, ";"));
+    say("LOADLINE_EXPORT", joined(&args.export, ","));
+    say("LOADLINE_SEED", args.seed.map(|seed| seed.to_string()));
+    let runs = args.runs.as_ref();
+    say("LOADLINE_RUNS", runs.map(|runs| runs.display().to_string()));
+    say("LOADLINE_UI", args.ui.then(|| "1".to_owned()));
+    let port = args.ui.then_some(args.ui_port);
+    say("LOADLINE_UI_PORT", port.map(|port| port.to_string()));
+    variables
+}
+
+fn joined(texts: &[String], between: &str) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join(between))
+}

@@ -1,0 +1,100 @@
+//! `loadline run locustfile.py`: Loadline's own flags in the words of Locust's command line, whose output and exit codes are the run's.
+//! What Locust has no word for is refused.
+
+use plan::units::SECOND;
+use session::{Asked, Programs};
+
+use crate::interpreter;
+
+/// Python files behind `loadline run`.
+#[derive(Debug)]
+pub(crate) struct PythonFiles;
+
+impl Programs for PythonFiles {
+    fn runs(&self, what: &str) -> bool {
+        what.ends_with(".py") && !what.contains("://")
+    }
+
+    fn run(&self, asked: &Asked<'_>, variables: &[(&str, String)]) -> Result<u8, String> {
+        match interpreter::become_locust(&command_line(asked)?, variables)? {}
+    }
+}
+
+/// Locust's command line for what Loadline's flags ask for.
+fn command_line(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+    if let Some(flag) = asked.unfit {
+        return Err(format!(
+            "{flag} has no meaning for a locustfile, which Locust runs: leave it out, or see `loadline locust --help`"
+        ));
+    }
+    let mut line = vec!["-f".to_owned(), asked.what.to_owned()];
+    line.push("--headless".to_owned());
+    let mut say = |flag: &str, value: String| line.extend([flag.to_owned(), value]);
+    if let Some(target) = asked.target {
+        say("--host", target.to_owned());
+    }
+    if let Some(users) = asked.connections {
+        // All of them from the start, as in a closed loop of ours.
+        say("--users", users.to_string());
+        say("--spawn-rate", users.to_string());
+    }
+    if let Some(ns) = asked.duration_ns {
+        if ns % SECOND != 0 {
+            return Err("--duration: Locust counts whole seconds".to_owned());
+        }
+        say("--run-time", format!("{}s", ns / SECOND));
+    }
+    line.extend(asked.arguments.iter().cloned());
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked<'a>(arguments: &'a [String]) -> Asked<'a> {
+        Asked {
+            what: "tests/locustfile.py",
+            target: Some("http://127.0.0.1:8080"),
+            duration_ns: Some(90 * SECOND),
+            workers: None,
+            connections: Some(20),
+            rate: None,
+            at_random: false,
+            insecure: false,
+            routed: false,
+            arguments,
+            headers: Vec::new(),
+            unfit: None,
+        }
+    }
+
+    #[test]
+    fn flags_become_locusts() {
+        let more = ["--tags".to_owned(), "read".to_owned()];
+        let line = command_line(&asked(&more)).unwrap().join(" ");
+        assert_eq!(
+            line,
+            "-f tests/locustfile.py --headless --host http://127.0.0.1:8080 --users 20 --spawn-rate 20 --run-time 90s --tags read"
+        );
+    }
+
+    #[test]
+    fn what_locust_cannot_say_is_refused() {
+        let half = Asked {
+            duration_ns: Some(SECOND / 2),
+            ..asked(&[])
+        };
+        assert!(command_line(&half).unwrap_err().contains("whole seconds"));
+        let once = Asked {
+            unfit: Some("--once"),
+            ..asked(&[])
+        };
+        assert!(command_line(&once).unwrap_err().starts_with("--once has"));
+    }
+
+    #[test]
+    fn addresses_are_no_files() {
+        assert!(PythonFiles.runs("a/b.py") && !PythonFiles.runs("http://host/x.py"));
+    }
+}
