@@ -277,3 +277,16 @@ if __name__ == "__main__":
     assert "loadline: record " in run.stderr, run.stderr
     requests = locust.loadline.summary()["requests"]
     assert (requests["issued"], requests["ok"]) == (5, 5)
+
+
+@pytest.mark.parametrize("user", ["HttpUser", "FastHttpUser"])
+def test_more_users_than_select_can_watch_keep_their_connections(locust, start_lab, user):
+    # Descriptors above 1,023 are where clients that ask `select` lose connections that are still good.
+    lab = start_lab("truth")
+    locust.write(ONE_GET.format(user=user).replace("constant(0.01)", "constant(1)"))
+    run = locust.ours("--headless", "-u", 1100, "-r", 1100, "-t", 5, "-H", lab.url, "--only-summary")
+    assert run.returncode == 0, run.stderr
+    summary = locust.loadline.summary()
+    assert summary["users"]["max"] == 1100
+    assert summary["requests"]["issued"] >= 2 * 1100
+    assert summary["connections_opened"] == 1100
