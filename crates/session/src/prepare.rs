@@ -242,6 +242,12 @@ fn run_id() -> String {
 }
 
 impl Ready {
+    /// Where the run can be looked at while it goes on, where that was asked for.
+    #[must_use]
+    pub fn live_view(&self) -> Option<String> {
+        self.live.view()
+    }
+
     /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {

@@ -59,8 +59,31 @@ pub fn beside_a_door() -> Result<(Exports, Wanted), String> {
 
 /// The ports that a run will be looked at, taken before it begins.
 pub(crate) struct Bound {
-    view: Option<TcpListener>,
+    view: Option<View>,
     metrics: Option<TcpListener>,
+}
+
+/// Where the live view will be.
+struct View {
+    listener: TcpListener,
+    port: u16,
+    /// What the address has in it that cannot be guessed.
+    token: String,
+}
+
+impl View {
+    fn of(port: u16) -> Result<View, String> {
+        let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+        Ok(View {
+            port: local(&listener)?.port(),
+            token: token().map_err(|why| format!("--ui: no random numbers: {why}"))?,
+            listener,
+        })
+    }
+
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token)
+    }
 }
 
 impl Bound {
@@ -69,12 +92,16 @@ impl Bound {
     /// # Errors
     /// A line about the port that cannot be had.
     pub fn of(wanted: Wanted) -> Result<Bound, String> {
-        let view = |port| bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
-            view: wanted.view.map(view).transpose()?,
+            view: wanted.view.map(View::of).transpose()?,
             metrics: wanted.metrics.map(metrics).transpose()?,
         })
+    }
+
+    /// Where the live view will be.
+    pub fn view(&self) -> Option<String> {
+        self.view.as_ref().map(View::address)
     }
 
     /// Says where they are, and begins to answer. What cannot be had any more is told: the run goes on without.
@@ -106,12 +133,13 @@ impl Bound {
         voice: &SharedVoice,
     ) -> Result<Vec<Server>, String> {
         let mut servers = Vec::new();
-        if let Some(listener) = self.view {
-            let port = local(&listener)?.port();
-            let token = token().map_err(|why| format!("no random numbers: {why}"))?;
-            voice.say(&format_args!("live view: http://127.0.0.1:{port}/{token}/"));
-            let routes = server::view(Arc::clone(newest), stop.clone(), &token, port);
-            servers.push(Server { listener, routes });
+        if let Some(view) = self.view {
+            voice.say(&format_args!("live view: {}", view.address()));
+            let routes = server::view(Arc::clone(newest), stop.clone(), &view.token, view.port);
+            servers.push(Server {
+                listener: view.listener,
+                routes,
+            });
         }
         if let Some(listener) = self.metrics {
             let address = local(&listener)?;
