@@ -40,3 +40,28 @@ def test_what_is_sent_and_what_is_told_is_the_same(locust, user, tmp_path):
     assert our_told == told, ours.stderr
     assert our_requests == requests
     assert ours.returncode == stock.returncode == 1
+
+
+def test_what_locustfiles_do_around_a_client_is_the_same(locust, tmp_path):
+    def carried_out(run) -> tuple[str, list[str], int]:
+        told = tmp_path / "told.txt"
+        with Server() as server:
+            file = FILE.with_name("what_locustfiles_do.py")
+            options = ("--headless", "-H", server.url, "--only-summary", "--exclude-tags", "left out", "--greeting", "you")
+            ended = run("-f", file, *options, env={"TOLD": str(told)})
+            requests = [request.partition(b"\r\n")[0] for request in server.requests]
+        rows = [row.split(",")[1:3] + row.split(",")[4:6] for row in (tmp_path / "requests.csv").read_text().splitlines()]
+        return told.read_text(), requests, rows, ended
+
+    told, requests, rows, stock = carried_out(locust.stock)
+    our_told, our_requests, our_rows, ours = carried_out(locust.ours)
+    assert "listener stops" in told, stock.stderr
+    assert "never" not in told
+    assert our_told == told, ours.stderr
+    assert our_requests == requests
+    assert our_rows == rows
+    assert ours.returncode == stock.returncode
+    # Requests of other clients are in the record, and are told apart.
+    rows = {row["text"]: row["group"] for row in locust.loadline.summary()["labels"]}
+    assert rows["RPC rpc"] == rows["SELECT by hand"] == "script"
+    assert rows["GET markov first"] == "request"
