@@ -142,6 +142,16 @@ class Other(User):
     assert "sent and timed by Locust itself or by other clients" in run.stderr
 
 
+def test_a_record_of_requests_by_both_ways_contradicts_itself_in_nothing(locust):
+    locust.write(ONE_GET.format(user="HttpUser") + '        self.client.get("/", stream=True, name="by itself").content\n')
+    with Server() as server:
+        run = locust.ours("--headless", "-t", 1, "-H", server.url, "--only-summary")
+    summary = locust.loadline.summary()
+    groups = {row["text"]: row["group"] for row in summary["labels"]}
+    assert groups == {"GET /": "request", "GET by itself": "script"}, run.stderr
+    assert not [note for note in summary["notes"] if note.startswith("contradiction")]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_test_that_is_told_to_end_leaves_everything(locust, number):
     locust.write(ONE_GET.format(user="FastHttpUser") + "\n    def on_start(self):\n        print('begun', flush=True)\n")

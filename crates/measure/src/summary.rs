@@ -53,8 +53,16 @@ impl Times {
         };
         match self.answered.at_rank(rank) {
             Some(ns) => Quantile::Ns(ns),
-            None => Quantile::NoAnswer(self.unanswered.min().unwrap_or(0)),
+            None => Quantile::NoAnswer(self.least_at(rank)),
         }
+    }
+
+    /// What a rank among the unanswered has at least: each of them took at least as long as it had lasted when it was given up.
+    #[must_use]
+    pub fn least_at(&self, rank: u64) -> u64 {
+        let mut all = self.answered.clone();
+        all.add(&self.unanswered);
+        all.at_rank(rank).unwrap_or(0)
     }
 
     /// The largest value, unknown as soon as one answer is missing.
@@ -76,8 +84,8 @@ mod tests {
         slot.record(Kind::Response, Outcome::None, 7);
         let times = Times::of(&slot, Kind::Response);
         assert_eq!(times.quantile(0.98), Quantile::Ns(980));
-        assert_eq!(times.quantile(0.99), Quantile::NoAnswer(5));
-        assert_eq!(times.max(), Quantile::NoAnswer(5));
+        assert_eq!(times.quantile(0.99), Quantile::NoAnswer(970));
+        assert_eq!(times.max(), Quantile::NoAnswer(980));
         assert_eq!(Times::default().quantile(0.5), Quantile::Empty);
     }
 }

@@ -162,7 +162,7 @@ class Adapter(BaseAdapter):
             or cert
             or proxies
             or found is None
-            or not isinstance(verify, bool)
+            or not (isinstance(verify, bool) or not found[0][2])
             or not isinstance(body, bytes | None)
             or "Transfer-Encoding" in request.headers
             or (limits := _limits(timeout)) is None
@@ -177,7 +177,7 @@ class Adapter(BaseAdapter):
         answer, call.first = call.first, None
         if answer is None:
             data = b"%b %b HTTP/1.1\r\n%b\r\n%b" % (request.method.encode(), path.encode(), block, body or b"")
-            answer = engine.send(self._owner.session, verify, *sent_as, whom, data, connect, read)
+            answer = engine.send(self._owner.session, verify is not False, *sent_as, whom, data, connect, read)
         if call.led is not None:
             answer.follows(call.led)
         call.led = None

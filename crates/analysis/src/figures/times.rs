@@ -23,7 +23,7 @@ pub struct Figure {
     /// Nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// At least so many nanoseconds: the rank falls among requests that were given up for taking too long.
+    /// At least so many nanoseconds: the rank falls among requests that were given up for taking too long, or when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
     /// The rank falls among requests without an answer, of which nothing is known.
@@ -182,7 +182,7 @@ impl Sampled {
                 ..Figure::default()
             },
             None if self.all_too_long => Figure {
-                at_least_ns: self.times.unanswered.min(),
+                at_least_ns: Some(self.times.least_at(rank)),
                 beyond,
                 ..Figure::default()
             },
@@ -241,4 +241,32 @@ fn all_too_long(counters: &Counters) -> bool {
     let too_long =
         counters.none[NoAnswer::Timeout as usize] + counters.none[NoAnswer::Unfinished as usize];
     too_long == counters.without_answer()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Outcome;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_the_unanswered_is_the_least_that_any_of_them_can_have_taken() {
+        let mut part = Part::default();
+        for ns in [10, 20, 5000] {
+            part.slot.record(Kind::Service, Outcome::Ok, ns);
+        }
+        // Given up with their users: after next to nothing, and after a while.
+        for ns in [1, 300] {
+            part.slot.record(Kind::Service, Outcome::None, ns);
+        }
+        part.slot.counters.ok = 3;
+        part.slot.counters.none[NoAnswer::Unfinished as usize] = 2;
+        let sampled = Sampled::of(&part, Kind::Service);
+        assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
+        // Whatever the two would have taken, the largest of all is no less than the largest that is known.
+        let largest = sampled.quantile(1.0).unwrap();
+        assert_eq!((largest.ns, largest.at_least_ns), (None, Some(5000)));
+        // The last but one: of five values, two are at least 300, and one is 5000.
+        assert_eq!(sampled.quantile(0.8).unwrap().at_least_ns, Some(300));
+    }
 }

@@ -36,19 +36,24 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
             least_s: 0.0,
             rate_is: None,
         });
+    let labels = || root.get("labels").into_iter().flat_map(Node::items);
     if let Some(all) = root.get("all") {
-        report.all = row(all, &mut report.ledgers);
+        let without_status = labels().filter(|label| !has_status(label));
+        let counts = without_status.filter_map(|label| {
+            let name = label.get("text").and_then(Node::text).unwrap_or_default();
+            count(&format!("{name} count"), label.get("count"))
+        });
+        report.all = row(all, counts.collect(), &mut report.ledgers);
     }
-    let labels = root.get("labels").into_iter().flat_map(Node::items);
-    report.rows = labels
-        .map(|label| row(label, &mut report.ledgers))
+    report.rows = labels()
+        .map(|label| row(label, Vec::new(), &mut report.ledgers))
         .collect();
     report.cover = Cover::All;
     ledgers(root, &mut report.ledgers);
     report.in_flight = in_flight(root);
     let iterations = root.get("iterations").into_iter().flat_map(Node::items);
     let mut iterations: Vec<PrintedRow> = iterations
-        .map(|node| row(node, &mut report.ledgers))
+        .map(|node| row(node, Vec::new(), &mut report.ledgers))
         .collect();
     if !iterations.is_empty() {
         // Iterations are counted apart from requests.
@@ -74,7 +79,13 @@ fn time(name: &str, node: &Node) -> Option<PrintedFigure> {
     Some(figure)
 }
 
-fn row(node: &Node, ledgers: &mut Vec<Ledger>) -> PrintedRow {
+/// Whether what a label counts is answered with a status: what other clients of a test have sent is not, nor are messages.
+fn has_status(label: &Node) -> bool {
+    label.get("group").and_then(Node::text) == Some("request")
+}
+
+/// A row, in which so many are counted too that end without a status.
+fn row(node: &Node, without_status: Vec<PrintedFigure>, ledgers: &mut Vec<Ledger>) -> PrintedRow {
     let name = node.get("text").and_then(Node::text).unwrap_or_default();
     let label = |what: &str| format!("{name} {what}");
     let mut row = PrintedRow::new(name, node.place);
@@ -99,6 +110,7 @@ fn row(node: &Node, ledgers: &mut Vec<Ledger>) -> PrintedRow {
         let mut ends = row.codes.clone();
         // An answer that broke off has a status and is in a class of those without a complete answer.
         ends.extend(counts("none"));
+        ends.extend(without_status);
         ledgers.push(ledger(total, ends, AtMost));
         ledgers.push(ledger(total, row.codes.clone(), AtLeast));
     }
