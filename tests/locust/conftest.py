@@ -23,6 +23,22 @@ class Locust:
     def ours(self, *args: object, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         return self.loadline("locust", *args, env=env, timeout=timeout)
 
+    def start(self, *args: object) -> subprocess.Popen[str]:
+        """Ours, in a group of its own."""
+        return self.loadline.start("locust", *args, start_new_session=True)
+
+    def start_stock(self, *args: object) -> subprocess.Popen[str]:
+        """The stock command, in a group of its own."""
+        return subprocess.Popen(
+            [STOCK, *map(str, args)],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+
     def write(self, text: str, name: str = "locustfile.py") -> Path:
         return self.loadline.write(name, text)
 

@@ -194,21 +194,6 @@ def test_stock_locust_with_one_line_in_front(locust):
     assert requests["issued"] > 10
 
 
-def test_processes_share_the_users(locust):
-    locust.write(ONE_GET.format(user="FastHttpUser"))
-    with Server() as server:
-        run = locust.ours("--headless", "-u", 4, "-r", 10, "-t", 2, "-H", server.url, "--processes", 2, "--only-summary")
-        received = len(server.requests)
-    assert run.returncode == 0, run.stderr
-    runs = [folder for folder in (locust.folder / ".loadline/runs").iterdir() if not folder.is_symlink() and folder.is_dir()]
-    requests = [locust.loadline.summary(folder.name)["requests"] for folder in runs]
-    assert len(requests) == 2
-    issued = sum(one["issued"] for one in requests)
-    cancelled = sum(one["none_by_class"].get("unfinished", 0) for one in requests)
-    assert 0 <= issued - received <= cancelled
-    assert issued - cancelled == _aggregated(run.stderr)
-
-
 def test_several_at_once_in_one_user_and_one_that_nobody_stops(locust):
     locust.write(
         """

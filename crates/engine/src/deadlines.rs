@@ -64,6 +64,11 @@ impl Deadlines {
         (self.tick + 1) * TICK_NS
     }
 
+    /// Nothing was due before this moment: the wheel turns from here on. Only before anything is in it.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.tick = self.tick.max(now_ns / TICK_NS);
+    }
+
     /// Wakes everyone whose exact deadline has come, and turns the wheel.
     pub fn fire(&mut self, now_ns: u64) {
         while let Some(Reverse((at, id))) = self.exact.peek().copied() {

@@ -290,6 +290,13 @@ impl Worker {
         let _ = self.common.messages.send(Message::Line(line));
     }
 
+    /// Whoever it works for comes only now: before that there was nothing that could have been held up.
+    pub fn joins(&self, now_ns: u64) {
+        self.next_sample
+            .set(look_in(self.seed, now_ns / TICK_NS + 1, self.index).max(self.next_sample.get()));
+        self.deadlines.borrow_mut().begin(now_ns);
+    }
+
     /// Tells once what every rendering has to say: nobody waits for it, and there are few of them.
     #[cold]
     pub fn remark(&self, text: String) {

@@ -2,6 +2,7 @@
 //! while another greenlet runs, and never calls back into Python; waiting is done in Python. The threads of the engine never touch Python.
 
 mod answer;
+mod division;
 mod record;
 mod run;
 mod voice;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::answer::Answer;
+    #[pymodule_export]
+    use super::division::Division;
     #[pymodule_export]
     use super::record::Record;
     #[pymodule_export]

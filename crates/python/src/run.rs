@@ -20,8 +20,38 @@ use crate::{answer::Answer, voice::voice};
 #[pyclass(module = "loadline._native", frozen)]
 pub struct Run {
     bridge: Arc<Bridge>,
-    running: std::sync::Mutex<Option<Running>>,
+    state: std::sync::Mutex<State>,
+    record: Option<String>,
 }
+
+struct State {
+    /// None when it has ended.
+    running: Option<Running>,
+    /// How it came out then.
+    outcome: Outcome,
+}
+
+impl Run {
+    fn begun(
+        py: Python<'_>,
+        begin: impl FnOnce() -> Result<Running, Vec<String>> + Send,
+    ) -> PyResult<Run> {
+        let running = py
+            .detach(begin)
+            .map_err(|lines| PyRuntimeError::new_err(lines.join("\n")))?;
+        Ok(Run {
+            bridge: Arc::clone(running.bridge()),
+            record: running.record.clone(),
+            state: std::sync::Mutex::new(State {
+                running: Some(running),
+                outcome: Outcome::default(),
+            }),
+        })
+    }
+}
+
+/// What there is to say of a test, whether it failed, and where its record is.
+pub type Outcome = (Vec<String>, bool, Option<String>);
 
 /// Seconds as Python has them, in nanoseconds.
 fn ns(seconds: f64) -> PyResult<u64> {
@@ -33,33 +63,47 @@ fn ns(seconds: f64) -> PyResult<u64> {
     Ok((seconds * 1e9) as u64)
 }
 
+/// Of a test: its target, its users, how long it lasts, its files, and whatever tells it from others.
+pub type Facts = (
+    Option<String>,
+    u32,
+    Option<f64>,
+    Vec<String>,
+    Vec<(String, String)>,
+);
+
+/// What Python knows of a test before it starts.
+pub fn test((target, users, duration, files, settings): Facts) -> PyResult<Test> {
+    let test = Test {
+        target,
+        users,
+        duration_ns: duration.map(ns).transpose()?,
+        files,
+        settings,
+        ..Test::default()
+    };
+    Ok(test.with_environment())
+}
+
 #[pymethods]
 impl Run {
     /// Starts a test.
     #[new]
-    #[pyo3(signature = (target, users, duration, files, settings))]
-    fn new(
-        py: Python<'_>,
-        target: Option<String>,
-        users: u32,
-        duration: Option<f64>,
-        files: Vec<String>,
-        settings: Vec<(String, String)>,
-    ) -> PyResult<Run> {
-        let test = Test {
-            target,
-            users,
-            duration_ns: duration.map(ns).transpose()?,
-            files,
-            settings,
-        };
-        let running = py
-            .detach(|| Running::begin(&test, &voice()))
-            .map_err(|lines| PyRuntimeError::new_err(lines.join("\n")))?;
-        Ok(Run {
-            bridge: Arc::clone(running.bridge()),
-            running: std::sync::Mutex::new(Some(running)),
-        })
+    fn new(py: Python<'_>, facts: Facts) -> PyResult<Run> {
+        let test = test(facts)?;
+        Run::begun(py, || Running::begin(&test, &voice()))
+    }
+
+    /// Starts the part of a test that the master of several processes has handed out.
+    #[staticmethod]
+    fn of_part(py: Python<'_>, handed: &str, number: u64) -> PyResult<Run> {
+        Run::begun(py, || Running::begin_part(handed, number, &voice()))
+    }
+
+    /// Where its record is.
+    #[getter]
+    fn record(&self) -> Option<String> {
+        self.record.clone()
     }
 
     /// A descriptor that is readable when `take` has something.
@@ -167,14 +211,20 @@ impl Run {
         self.bridge.is_ending()
     }
 
-    /// Ends the test: what there is to say of it, whether it failed, and where its record is.
-    fn end(&self, py: Python<'_>) -> Option<(Vec<String>, bool, Option<String>)> {
-        let running = self
-            .running
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .take()?;
-        let told = py.detach(|| running.end());
-        Some((told.lines, told.failed, told.record))
+    /// Ends the test: what there is to say of it, whether it failed, and where its record is. Whoever asks while it ends waits, and is
+    /// answered the same.
+    fn end(&self, py: Python<'_>) -> Outcome {
+        // The lock is taken without Python's: who holds it may need that.
+        py.detach(|| {
+            let mut held = self
+                .state
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(running) = held.running.take() {
+                let told = running.end();
+                held.outcome = (told.lines, told.failed, told.record);
+            }
+            held.outcome.clone()
+        })
     }
 }

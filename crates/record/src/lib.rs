@@ -41,7 +41,7 @@ pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
-    Tool,
+    Tool, read as read_manifest,
 };
 pub use place::{Place, find};
 pub use read::Reader;

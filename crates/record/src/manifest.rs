@@ -285,7 +285,7 @@ impl Manifest {
 ///
 /// # Errors
 /// When there is none that could be read.
-pub(super) fn read(dir: &Path) -> Result<Manifest, RecordError> {
+pub fn read(dir: &Path) -> Result<Manifest, RecordError> {
     let damaged = |reason: String| RecordError::NoManifest {
         path: dir.to_owned(),
         reason,

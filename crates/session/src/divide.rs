@@ -2,12 +2,12 @@
 //! runs it as any run and keeps its own record in the run's folder. How processes are started, and how a part comes to one, is the
 //! caller's; adding up is `record`'s.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use engine::{RunError, StopHandle, Zero};
 use plan::Share;
 use record::{
-    End, RecordError, Run, Start, State, Writer,
+    End, Event, EventKind, RecordError, Run, Start, State, Writer,
     redact::{Redactor, Salt},
     server::Look,
 };
@@ -71,7 +71,11 @@ impl Divided {
         let labels = self.ready.prepared.labels().all();
         let writer = Writer::create(&place, &manifest, &job.plan, labels, redactor);
         let writer = writer.map_err(NotRun::without_record)?;
-        let heard = hear(&job.options.stop, &writer, &voice);
+        let heard = if job.hears_signals {
+            hear(&job.options.stop, &writer, &voice)
+        } else {
+            None
+        };
         let part = Part {
             run: writer.dir().map(PathBuf::from).unwrap_or_default(),
             run_id: manifest.run_id,
@@ -101,7 +105,8 @@ impl Divided {
 }
 
 impl Parent {
-    /// What each process is to carry out, in the order of their numbers.
+    /// What each process is to carry out, in the order of their numbers. Where whatever drives itself deals out its users, one that comes while the
+    /// run goes on may have the next number, of one more.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         (0..self.processes).map(|index| Part {
             share: Share {
@@ -110,6 +115,20 @@ impl Parent {
             },
             ..self.part.clone()
         })
+    }
+
+    /// Writes down what everybody who reads the record is told.
+    pub fn remark(&mut self, kind: EventKind, text: &str) {
+        let zero_ns = self.part.start.monotonic_ns;
+        let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
+        let warning = self.writer.event(&Event::new(at_ns, kind, text));
+        tell(warning, &self.rest.voice);
+    }
+
+    /// The run's folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.part.run
     }
 
     /// Signals that this process was sent, and whatever else wants an end. Telling the others is the caller's.

@@ -23,6 +23,7 @@ class Engine:
 
     def __init__(self) -> None:
         self.run: _native.Run | None = None
+        self._ending: _native.Run | None = None
         self._waiting: dict[int, gevent.Greenlet] = {}
         self._watcher = None
         self._hub = None
@@ -48,11 +49,15 @@ class Engine:
         waiting, self._waiting = self._waiting, {}
         for greenlet in waiting.values():
             get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test is over"))
-        return get_hub().threadpool.apply(run.end)
+        self._ending = run
+        told = get_hub().threadpool.apply(run.end)
+        self._ending = None
+        return told
 
     def end_of_process(self) -> tuple[list[str], bool, str | None] | None:
         """The process ends, and nothing waits any more."""
-        run, self.run = self.run, None
+        # Locust kills the greenlet that ends a test where the process is told to end meanwhile.
+        run, self.run, self._ending = self.run or self._ending, None, None
         return None if run is None else run.end()
 
     def is_here(self) -> bool:
@@ -66,7 +71,7 @@ class Engine:
 
     def forget(self) -> None:
         """In a forked child: whatever ran, runs in the parent."""
-        self.run = None
+        self.run = self._ending = None
         self._waiting = {}
         self._watcher = self._hub = None
 

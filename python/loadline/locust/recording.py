@@ -3,67 +3,117 @@
 from __future__ import annotations
 
 import atexit
+import os
 from math import isfinite
 
 import gevent
 from locust.contrib.fasthttp import LocustBadStatusCode
-from locust.runners import MasterRunner
+from locust.runners import MasterRunner, WorkerRunner
 from requests.exceptions import HTTPError
 
 from loadline import _native
 from loadline.locust.engine import engine, say
+from loadline.locust.master import KEY, hold, master, run_id, starts_ns
 
 #: How often the engine is told how many users there are.
 LOOK_SECONDS = 0.25
 
 _beside: list[gevent.Greenlet] = []
+#: Open for as long as this process writes a part of a record.
+_held: int | None = None
+#: The test of which this process carries out a part, and the last one of which it has told everything.
+_carried_out: str | None = None
+_over: str | None = None
 
 
 def listen(events) -> None:
     """Before any listener of a locustfile's."""
     events.test_start.add_listener(_begin)
     events.test_stop.add_listener(_end)
+    events.quitting.add_listener(_quitting)
     events.request.add_listener(_request)
+    events.report_to_master.add_listener(_report)
+    events.worker_connect.add_listener(lambda client_id, **_: master.connected(client_id))
+    events.worker_report.add_listener(lambda client_id, data, **_: master.reported(client_id, data))
     atexit.register(_end_of_process)
 
 
 def _begin(environment, **_kwargs) -> None:
-    if isinstance(environment.runner, MasterRunner) or engine.run is not None:
+    runner = environment.runner
+    if isinstance(runner, MasterRunner):
+        master.begin(environment, _facts(environment))
+        return
+    handed = getattr(environment.parsed_options, KEY, None) if isinstance(runner, WorkerRunner) else None
+    if engine.run is not None or (handed is not None and handed["part"] is None):
+        # The master has said why there is no record.
         return
     try:
-        engine.begin(_run(environment))
+        run = _native.Run(_facts(environment)) if handed is None else _part(handed, runner.client_id)
     except (RuntimeError, ValueError, OverflowError) as why:
         for line in str(why).splitlines():
             say(line)
         environment.process_exit_code = 1
         say("the test is not recorded, and its requests are sent by Locust itself")
         return
+    engine.begin(run)
     _beside.append(gevent.spawn(_look, environment))
 
 
-def _run(environment) -> _native.Run:
+def _part(handed: dict, client: str) -> _native.Run:
+    """This worker's part of a test that a master divides."""
+    global _held, _carried_out
+    number = handed["numbers"].get(client)
+    if number is None:
+        raise RuntimeError("the master knows no part for this worker")
+    run = _native.Run.of_part(handed["part"], number)
+    _held = hold(run.record)
+    # All parts begin at one moment; one that comes later has begun.
+    _carried_out = run_id(handed["part"])
+    early_ns = starts_ns(handed["part"]) - _native.now_ns()
+    if early_ns > 0:
+        gevent.sleep(early_ns / 1e9)
+    return run
+
+
+def _facts(environment) -> tuple:
+    """What is known of a test before it starts."""
     options = environment.parsed_options
     users = getattr(options, "num_users", None) or getattr(environment.runner, "target_user_count", 0) or 1
     run_time = getattr(options, "run_time", None)
     classes = environment.user_classes
     hosts = [environment.host] + [getattr(user, "host", None) for user in classes]
-    settings = [(user.__name__, f"weight {user.weight:g}") for user in classes]
-    return _native.Run(
+    return (
         next((host for host in hosts if host), None),
         int(users),
         float(run_time) if isinstance(run_time, int | float) and run_time > 0 else None,
         [str(file) for file in getattr(environment, "parsed_locustfiles", None) or []],
-        settings,
+        [(user.__name__, f"weight {user.weight:g}") for user in classes],
     )
 
 
 def _end(environment, **_kwargs) -> None:
+    global _held, _over
     for greenlet in _beside:
         greenlet.kill(block=False)
     _beside.clear()
+    master.end()
     failed = _tell(engine.end())
+    if _held is not None:
+        os.close(_held)
+        _held, _over = None, _carried_out
     if failed and environment.process_exit_code is None:
         environment.process_exit_code = 1
+
+
+def _quitting(environment, **_kwargs) -> None:
+    """The last of all listeners: workers have been told to quit, and the exit code is decided next."""
+    if isinstance(environment.runner, MasterRunner):
+        master.quit(environment.runner)
+
+
+def _report(data: dict, **_kwargs) -> None:
+    """Tells the master that this worker's requests can be in its record, and when all of them are."""
+    data[KEY] = {"version": _native.__version__, "over": _over}
 
 
 def _tell(told: tuple[list[str], bool, str | None] | None) -> bool:

@@ -259,7 +259,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let warnings = run
         .events
         .iter()
-        .filter(|event| event.event == EventKind::Warning);
+        .filter(|event| matches!(event.event, EventKind::Warning | EventKind::Unmeasured));
     notes.extend(
         warnings
             .map(|event| event.text.clone())

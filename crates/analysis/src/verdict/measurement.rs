@@ -9,7 +9,7 @@ use measure::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use record::{IntervalRow, Model, Run, units};
+use record::{EventKind, IntervalRow, Model, Run, units};
 
 use crate::figures::{Arrivals, Requests};
 
@@ -123,9 +123,9 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     if !invalid.is_empty() {
         m.verdict = "INVALID".into();
         m.reasons = invalid;
-    } else if let Some(lost) = lost(run) {
+    } else if let Some(missing) = missing(run) {
         m.verdict = "DEGRADED".into();
-        m.reasons = vec![lost];
+        m.reasons = missing;
     } else if is_closed && m.cpu > BUSY {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
@@ -173,7 +173,7 @@ fn effects(
         ));
     }
     if !invalid.is_empty() {
-        invalid.extend(lost(run));
+        invalid.extend(missing(run).into_iter().flatten());
     }
     for (fault, name) in [
         (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
@@ -187,6 +187,17 @@ fn effects(
         }
     }
     invalid
+}
+
+/// Whose requests are not in the record, or not all of them.
+fn missing(run: &Run) -> Option<Vec<String>> {
+    let unmeasured = run
+        .events
+        .iter()
+        .filter(|event| event.event == EventKind::Unmeasured)
+        .map(|event| event.text.clone());
+    let reasons: Vec<String> = lost(run).into_iter().chain(unmeasured).collect();
+    (!reasons.is_empty()).then_some(reasons)
 }
 
 /// How many of a run's processes did not carry out what was theirs.

@@ -6,17 +6,21 @@
 
 #![forbid(unsafe_code)]
 
+mod conducting;
 mod files;
 pub mod interpreter;
 mod natively;
 mod running;
+mod test;
 
 use formats::Reader;
 use record::Run;
 use session::{Card, FrontDoor, Programs, SharedVoice, exit};
 
+pub use conducting::Conducting;
 pub use files::Locustfiles;
-pub use running::{Running, Test, Told};
+pub use running::{Running, Told};
+pub use test::Test;
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]

@@ -10,39 +10,18 @@ use std::{
 use analysis::{page::Page, summary::Summary};
 use engine::{Line, Options, StopHandle, driver::bridge::Bridge};
 use measure::{Fault, Interval, label::Group};
-use plan::{
-    Format, Load, Plan, Problem, Work,
-    criteria::parse_criterion,
-    units::{DAY, SECOND},
-    work::External,
-};
+use plan::{Problem, units::SECOND};
 use record::{Run, units};
 use report::console::criteria;
-use session::{
-    Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, inputs, live, prepare,
+use session::{Door, Job, NotRun, Observer, Outcome, SharedVoice, exit, inputs, live, prepare};
+
+use crate::{
+    conducting::{Handed, job},
+    test::Test,
 };
 
-/// Criteria, separated by semicolons or lines.
-const CHECKS: &str = "LOADLINE_CHECK";
-/// Who decides.
-const LOCUST: &str = "locust";
 /// What is under way when the test is over has been given up by Locust already.
-const DRAIN_NS: u64 = SECOND;
-
-/// What is known of a test before it starts.
-#[derive(Debug, Clone, Default)]
-pub struct Test {
-    /// The base host, as the first user class has it.
-    pub target: Option<String>,
-    /// So many users at most, as far as anybody knows.
-    pub users: u32,
-    /// For so long, if somebody said so.
-    pub duration_ns: Option<u64>,
-    /// The test's files.
-    pub files: Vec<String>,
-    /// User classes with their weights, and whatever else tells this test from another.
-    pub settings: Vec<(String, String)>,
-}
+pub(crate) const DRAIN_NS: u64 = SECOND;
 
 /// How a test came out.
 #[derive(Debug, Clone, Default)]
@@ -73,32 +52,70 @@ impl Running {
         let refused = |line: String| vec![line];
         let (exports, live) = live::beside_a_door().map_err(refused)?;
         let seed = inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?;
+        Running::start(voice, seed, |options| {
+            let job = job(test, options)?;
+            Ok(Job {
+                live,
+                exports,
+                ..job
+            })
+        })
+    }
+
+    /// Starts the part of a test that a master has handed out. Where its folder is not here, the part is kept elsewhere.
+    ///
+    /// # Errors
+    /// Why it cannot start, a line each.
+    pub fn begin_part(
+        handed: &str,
+        number: u64,
+        voice: &SharedVoice,
+    ) -> Result<Running, Vec<String>> {
+        let handed = Handed::read(handed)?;
+        if !handed.is_here() {
+            return Err(vec![format!(
+                "the master keeps the record in {}, which is not here: this worker is on another machine",
+                handed.part.run.display()
+            )]);
+        }
+        let seed = handed.part.seed;
+        Running::start(voice, seed, |options| {
+            Ok(job(&handed.test, options)?.part(handed.part_of(number)))
+        })
+    }
+
+    fn start(
+        voice: &SharedVoice,
+        seed: u64,
+        job: impl FnOnce(Options) -> Result<Job, Vec<String>>,
+    ) -> Result<Running, Vec<String>> {
+        let refused = |line: String| vec![line];
         let (bridge, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
         let bridge = Arc::new(bridge);
-        let options = Options {
+        let job = job(Options {
             workers: Some(1),
             seed,
             drain_ns: Some(DRAIN_NS),
             driver: Some(driver),
             stop: StopHandle::default(),
             ..Options::default()
-        };
-        let job = Job {
-            hosts: Hosts::BesideDoor,
-            hears_signals: false,
-            live,
-            exports,
-            never_checks: true,
-            ..Job::new(LOCUST, plan(test)?, options)
-        };
+        })?;
+        let is_part = job.part.is_some();
         let ready = prepare(job, voice).map_err(|why| lines(&why.problems))?;
         let (began, begun) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("session".into())
             .spawn(move || {
-                let told = Mutex::new(Told::default());
+                let (told, began) = (Mutex::default(), Some(began));
                 let mut door = Behind { told: &told, began };
-                ready.conduct(&mut door);
+                if is_part {
+                    // Whoever divided the test finishes it.
+                    if let Err(why) = ready.run(&mut door) {
+                        door.not_run(&why);
+                    }
+                } else {
+                    ready.conduct(&mut door);
+                }
                 told.into_inner().unwrap_or_else(PoisonError::into_inner)
             })
             .map_err(|error| refused(format!("no thread for the test: {error}")))?;
@@ -132,52 +149,30 @@ impl Running {
     }
 }
 
-fn lines(problems: &[Problem]) -> Vec<String> {
+pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
-}
-
-fn plan(test: &Test) -> Result<Plan, Vec<String>> {
-    let load = Load::Closed {
-        users: test.users.max(1),
-        duration_ns: test.duration_ns.unwrap_or(DAY).min(99 * DAY),
-    };
-    let work = Work::External(External { by: LOCUST.into() });
-    let name = test.files.first().map_or(LOCUST, String::as_str);
-    let name = Path::new(name)
-        .file_stem()
-        .map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
-    let target = test.target.clone().unwrap_or_default();
-    let mut plan = Plan::new(name, Format(LOCUST), target, load, work);
-    // Time-outs are each request's own.
-    plan.http.timeouts.total_ns = None;
-    plan.http.cookie_jar = false;
-    let settings = test.settings.iter();
-    plan.door_settings = settings
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let checks = std::env::var(CHECKS).unwrap_or_default();
-    for text in checks.split([';', '\n']).map(str::trim) {
-        if text.is_empty() {
-            continue;
-        }
-        let criterion =
-            parse_criterion(text).map_err(|error| vec![format!("{CHECKS}: {}", error)])?;
-        plan.criteria.push(criterion);
-    }
-    Ok(plan)
 }
 
 /// Nobody but Python prints: what there is to say is kept for it.
 struct Behind<'t> {
     told: &'t Mutex<Told>,
-    began: mpsc::Sender<Option<String>>,
+    began: Option<mpsc::Sender<Option<String>>>,
+}
+
+/// What a door that finishes a run is told.
+pub(crate) fn tell(finish: impl FnOnce(&mut dyn Door)) -> Told {
+    let (told, began) = (Mutex::default(), None);
+    finish(&mut Behind { told: &told, began });
+    told.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Observer for Behind<'_> {
     fn started(&mut self, run: &Run) {
         let place = run.dir.as_ref().map(|dir| dir.display().to_string());
-        // Whoever waits for it cannot have gone.
-        let _ = self.began.send(place);
+        if let Some(began) = &self.began {
+            // Whoever waits for it cannot have gone.
+            let _ = began.send(place);
+        }
     }
 
     fn interval(&mut self, _: &Interval, _: &Run) {}

@@ -16,8 +16,8 @@ use measure::{
     label::Group,
     sample::{Ended, Intended},
 };
-use plan::{Load, Plan, Work, units::SECOND, work::External};
-use record::Run;
+use plan::{Load, Plan, Share, Work, units::SECOND, work::External};
+use record::{EventKind, Run};
 use report::{console, markdown};
 use session::{Job, Parent, Part, divide, prepare};
 
@@ -92,6 +92,10 @@ struct Processes(Vec<Child>);
 
 impl Processes {
     fn begin(parent: &Parent, target: &str, seconds: u64, dealt: bool) -> Processes {
+        Processes::of(parent.parts(), target, seconds, dealt)
+    }
+
+    fn of(parts: impl Iterator<Item = Part>, target: &str, seconds: u64, dealt: bool) -> Processes {
         let start = |part: Part| {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args(["processes::one_process", "--exact", "--ignored"])
@@ -104,7 +108,7 @@ impl Processes {
             child.stdin.take().unwrap().write_all(&told).unwrap();
             child
         };
-        Processes(parent.parts().map(start).collect())
+        Processes(parts.map(start).collect())
     }
 
     fn wait(&mut self) -> Vec<bool> {
@@ -164,6 +168,27 @@ fn users_that_somebody_else_deals_out_add_up() {
     assert_eq!((summary.requests.issued, summary.requests.ok), (30, 30));
     assert_eq!(run.manifest.load.users, Some(3));
     assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+}
+
+#[test]
+fn whoever_deals_out_users_takes_on_a_process_more_and_names_what_is_not_in_the_record() {
+    let runs = Runs::new("late");
+    let target = "127.0.0.1:9";
+    let mut parent = begin(&runs, job(target, 1, Some(0)), 2);
+    let mut late = parent.parts().next().unwrap();
+    late.share = Share { index: 2, of: 3 };
+    let all: Vec<Part> = parent.parts().chain([late]).collect();
+    let mut processes = Processes::of(all.into_iter(), target, 1, true);
+    assert_eq!(processes.wait(), [true, true, true]);
+    parent.remark(EventKind::Unmeasured, "the fourth is somebody else's");
+    let run = parent.ended().unwrap().run;
+    let summary = analysis::summarise(&run);
+    assert_eq!((summary.requests.issued, run.processes.len()), (60, 3));
+    assert_eq!(summary.notes, ["the fourth is somebody else's"]);
+    let measurement = summary.measurement.unwrap();
+    // A machine that is late makes it worse, and leaves the reason there.
+    assert_ne!(measurement.verdict, "VALID");
+    assert!(measurement.reasons.contains(&summary.notes[0]));
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub struct Server {
 
 impl Driver for Server {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        // Of several processes each is there when it is there: nobody could send before.
+        worker.joins(worker.clock.now());
         Box::pin(async move {
             let Some(asked) = self.asked else { return };
             let desk = match Desk::new(&worker, self.settings, self.shared, self.lane) {

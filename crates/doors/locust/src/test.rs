@@ -1,0 +1,74 @@
+//! What is known of a test before it starts, and the plan that it is. Plain data: of a test that several processes carry out all of
+//! them make their plan of the same.
+
+use std::path::Path;
+
+use plan::{Format, Load, Plan, Work, criteria::parse_criterion, units::DAY, work::External};
+use serde::{Deserialize, Serialize};
+
+/// Criteria, separated by semicolons or lines.
+const CHECKS: &str = "LOADLINE_CHECK";
+/// Who decides.
+pub(crate) const LOCUST: &str = "locust";
+
+/// What is known of a test before it starts.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Test {
+    /// The base host, as the first user class has it.
+    pub target: Option<String>,
+    /// So many users at most, as far as anybody knows.
+    pub users: u32,
+    /// For so long, if somebody said so.
+    pub duration_ns: Option<u64>,
+    /// The test's files.
+    pub files: Vec<String>,
+    /// User classes with their weights, and whatever else tells this test from another.
+    pub settings: Vec<(String, String)>,
+    /// What must hold at its end, as the environment has it.
+    pub checks: String,
+}
+
+impl Test {
+    /// With what the environment asks for.
+    #[must_use]
+    pub fn with_environment(self) -> Test {
+        Test {
+            checks: std::env::var(CHECKS).unwrap_or_default(),
+            ..self
+        }
+    }
+
+    /// The plan that it is.
+    ///
+    /// # Errors
+    /// What is wrong with what was asked for, a line each.
+    pub fn plan(&self) -> Result<Plan, Vec<String>> {
+        let load = Load::Closed {
+            users: self.users.max(1),
+            duration_ns: self.duration_ns.unwrap_or(DAY).min(99 * DAY),
+        };
+        let work = Work::External(External { by: LOCUST.into() });
+        let name = self.files.first().map_or(LOCUST, String::as_str);
+        let name = Path::new(name)
+            .file_stem()
+            .map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
+        let target = self.target.clone().unwrap_or_default();
+        let mut plan = Plan::new(name, Format(LOCUST), target, load, work);
+        // Time-outs are each request's own.
+        plan.http.timeouts.total_ns = None;
+        plan.http.cookie_jar = false;
+        let settings = self.settings.iter();
+        plan.door_settings = settings
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        for text in self.checks.split([';', '\n']).map(str::trim) {
+            if text.is_empty() {
+                continue;
+            }
+            let criterion =
+                parse_criterion(text).map_err(|error| vec![format!("{CHECKS}: {error}")])?;
+            plan.criteria.push(criterion);
+        }
+        Ok(plan)
+    }
+}
