@@ -13,6 +13,8 @@ import certificates as made
 import excuses
 import pytest
 
+pytest_plugins = ["browsing"]
+
 ROOT = Path(__file__).parent.parent
 LOADLINE = Path(os.environ.get("LOADLINE", ROOT / ".venv/bin/loadline"))
 

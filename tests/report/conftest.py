@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from needs import need
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 WEB = Path(__file__).parent.parent.parent / "web"
 RESULTS = WEB / "test-results"
@@ -30,14 +29,6 @@ def fixtures() -> Path:
     folder = RESULTS / "fixtures"
     subprocess.run(["npm", "run", "--silent", "fixtures", "--", folder], cwd=WEB, check=True, timeout=120)
     return folder
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=need("chromium"), args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 class Opened:
