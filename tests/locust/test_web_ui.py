@@ -6,6 +6,7 @@ import csv
 import io
 import socket
 import time
+import urllib.request
 
 import pytest
 from playwright.sync_api import expect
@@ -65,14 +66,22 @@ def test_a_test_is_started_changed_and_stopped_in_the_web_ui(locust, web_ui, bro
     # All of them, for as long as it takes the engine to be told: each sends ten a second.
     ending = _told(page, url, lambda told: told["user_count"] == 5)["stats"][-1]["num_requests"] + 50
     _told(page, url, lambda told: told["stats"][-1]["num_requests"] > ending)
+    # The live page is the link's for as long as the test runs.
+    live = page.request.get(f"{url}/loadline", max_redirects=0)
+    assert live.status == 302
+    assert "<!doctype html>" in page.request.get(live.headers["location"]).text()[:100].lower()
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("STOPPED")).to_be_visible(timeout=20_000)
     page.get_by_text("Download Data").click()
     with page.expect_download() as download:
         page.get_by_text("Download requests CSV").click()
+    link = page.get_by_role("link", name="Loadline: live page and report")
+    assert link.get_attribute("href") == "/loadline"
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     page.close()
     assert any("loadline: record" in line for line in process.stderr)
+    with urllib.request.urlopen(f"{url}/loadline", timeout=10) as answer:
+        assert answer.read() == (locust.folder / ".loadline/runs/last/report.html").read_bytes()
     counted = next(row for row in rows if row["Name"] == "Aggregated")
     summary = locust.loadline.summary()
     requests = summary["requests"]

@@ -22,6 +22,7 @@ pub struct Run {
     bridge: Arc<Bridge>,
     state: std::sync::Mutex<State>,
     record: Option<String>,
+    live_view: Option<String>,
 }
 
 struct State {
@@ -42,6 +43,7 @@ impl Run {
         Ok(Run {
             bridge: Arc::clone(running.bridge()),
             record: running.record.clone(),
+            live_view: running.live_view.clone(),
             state: std::sync::Mutex::new(State {
                 running: Some(running),
                 outcome: Outcome::default(),
@@ -87,11 +89,11 @@ pub fn test((target, users, duration, files, settings): Facts) -> PyResult<Test>
 
 #[pymethods]
 impl Run {
-    /// Starts a test.
+    /// Starts a test; where somebody watches, with a live view.
     #[new]
-    fn new(py: Python<'_>, facts: Facts) -> PyResult<Run> {
+    fn new(py: Python<'_>, facts: Facts, is_watched: bool) -> PyResult<Run> {
         let test = test(facts)?;
-        Run::begun(py, || Running::begin(&test, &voice()))
+        Run::begun(py, || Running::begin(&test, is_watched, &voice()))
     }
 
     /// Starts the part of a test that the master of several processes has handed out.
@@ -104,6 +106,12 @@ impl Run {
     #[getter]
     fn record(&self) -> Option<String> {
         self.record.clone()
+    }
+
+    /// Where it can be looked at while it goes on.
+    #[getter]
+    fn live_view(&self) -> Option<String> {
+        self.live_view.clone()
     }
 
     /// A descriptor that is readable when `take` has something.

@@ -15,6 +15,7 @@ from locust.runners import STATE_MISSING
 
 from loadline import _native
 from loadline.locust.engine import say
+from loadline.locust.outcome import tell
 
 #: The key of ours in the options of spawn messages, and in the reports of workers.
 KEY = "loadline"
@@ -168,14 +169,7 @@ class Master:
             self._looking.kill(block=False)
         told = get_hub().threadpool.apply(division.end)
         self.division = self._finishing = None
-        if told is None:
-            return
-        lines, failed, record = told
-        for line in lines:
-            say(line)
-        if record:
-            say(f"record {record}")
-        if failed and environment.process_exit_code is None:
+        if tell(told) and environment.process_exit_code is None:
             environment.process_exit_code = 1
 
     def _wait_for_parts(self, environment, division: _native.Division) -> None:

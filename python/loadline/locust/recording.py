@@ -14,6 +14,7 @@ from requests.exceptions import HTTPError
 from loadline import _native
 from loadline.locust.engine import engine, say
 from loadline.locust.master import KEY, hold, master, run_id, starts_ns
+from loadline.locust.outcome import link, tell
 
 #: How often the engine is told how many users there are.
 LOOK_SECONDS = 0.25
@@ -28,6 +29,7 @@ _over: str | None = None
 
 def listen(events) -> None:
     """Before any listener of a locustfile's."""
+    events.init.add_listener(link)
     events.test_start.add_listener(_begin)
     events.test_stop.add_listener(_end)
     events.quitting.add_listener(_quitting)
@@ -48,7 +50,8 @@ def _begin(environment, **_kwargs) -> None:
         # The master has said why there is no record.
         return
     try:
-        run = _native.Run(_facts(environment)) if handed is None else _part(handed, runner.client_id)
+        is_watched = environment.web_ui is not None
+        run = _native.Run(_facts(environment), is_watched) if handed is None else _part(handed, runner.client_id)
     except (RuntimeError, ValueError, OverflowError) as why:
         for line in str(why).splitlines():
             say(line)
@@ -97,7 +100,7 @@ def _end(environment, **_kwargs) -> None:
         greenlet.kill(block=False)
     _beside.clear()
     master.end()
-    failed = _tell(engine.end())
+    failed = tell(engine.end())
     if _held is not None:
         os.close(_held)
         _held, _over = None, _carried_out
@@ -114,18 +117,6 @@ def _quitting(environment, **_kwargs) -> None:
 def _report(data: dict, **_kwargs) -> None:
     """Tells the master that this worker's requests can be in its record, and when all of them are."""
     data[KEY] = {"version": _native.__version__, "over": _over}
-
-
-def _tell(told: tuple[list[str], bool, str | None] | None) -> bool:
-    """Says how a test came out; whether it failed."""
-    if told is None:
-        return False
-    lines, failed, record = told
-    for line in lines:
-        say(line)
-    if record:
-        say(f"record {record}")
-    return failed
 
 
 def _look(environment) -> None:
@@ -162,4 +153,4 @@ def _request(request_type, name, response_time, response_length=0, exception=Non
 
 def _end_of_process() -> None:
     """Tests that nobody stops (a debugger's single user) end with the process."""
-    _tell(engine.end_of_process())
+    tell(engine.end_of_process())

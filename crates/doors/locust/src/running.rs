@@ -41,16 +41,23 @@ pub struct Running {
     thread: JoinHandle<Told>,
     /// Where the record is, from the start.
     pub record: Option<String>,
+    /// Where it can be looked at while it goes on.
+    pub live_view: Option<String>,
 }
 
 impl Running {
-    /// Starts it: requests may be sent when this returns.
+    /// Starts it: requests may be sent when this returns. Where somebody watches there is a live view without being asked for.
     ///
     /// # Errors
     /// Why it cannot start, a line each.
-    pub fn begin(test: &Test, voice: &SharedVoice) -> Result<Running, Vec<String>> {
+    pub fn begin(
+        test: &Test,
+        is_watched: bool,
+        voice: &SharedVoice,
+    ) -> Result<Running, Vec<String>> {
         let refused = |line: String| vec![line];
-        let (exports, live) = live::beside_a_door().map_err(refused)?;
+        let (exports, mut live) = live::beside_a_door().map_err(refused)?;
+        live.view = live.view.or(is_watched.then_some(0));
         let seed = inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?;
         Running::start(voice, seed, |options| {
             let job = job(test, options)?;
@@ -102,6 +109,7 @@ impl Running {
         })?;
         let is_part = job.part.is_some();
         let ready = prepare(job, voice).map_err(|why| lines(&why.problems))?;
+        let live_view = ready.live_view();
         let (began, begun) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("session".into())
@@ -128,6 +136,7 @@ impl Running {
             bridge,
             thread,
             record,
+            live_view,
         })
     }
 
