@@ -2,11 +2,12 @@
 
 import shutil
 
-PACKAGES = {"wrk": "wrk", "openssl": "openssl", "chromium": "chromium", "pdftotext": "poppler-utils"}
+PACKAGES = {"wrk": "wrk", "openssl": "openssl", "chromium": "chromium", "pdftotext": "poppler-utils", "mosquitto": "mosquitto"}
 
 
 def need(tool: str) -> str:
     """The path of a tool."""
-    path = shutil.which(tool)
+    # Servers are where not every user looks.
+    path = shutil.which(tool) or shutil.which(tool, path="/usr/sbin")
     assert path, f"{tool} is not installed: apt-get install {PACKAGES[tool]}"
     return path

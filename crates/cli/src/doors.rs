@@ -11,9 +11,10 @@ use session::{Card, FrontDoor, Programs, Scripts, exit};
 use crate::log;
 
 /// The front doors.
-const DOORS: [&dyn FrontDoor; 3] = [
+const DOORS: [&dyn FrontDoor; 4] = [
     &door_artillery::Artillery,
     &door_locust::Locust,
+    &door_mqtt::Mqtt,
     &door_wrk::Wrk,
 ];
 

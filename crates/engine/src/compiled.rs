@@ -2,7 +2,7 @@
 //! takes. Scenarios are compiled to a program; other work is done by drivers that bring their own.
 
 use measure::{Labels, label::Group};
-use plan::{Load, Plan, Pool, Problem, Schedule, Share, Work, work::EACH_REQUEST};
+use plan::{Load, Plan, Pool, Problem, Schedule, Share, Work, mqtt::Counted, work::EACH_REQUEST};
 
 use codec::Origin;
 
@@ -62,6 +62,16 @@ impl Compiled {
                 labels.id(Group::Request, &batch.method, &batch.name);
                 labels.id(Group::Iteration, "", EACH_REQUEST);
             }
+            Work::Mqtt(mqtt) => {
+                for (group, name) in mqtt.operations() {
+                    let group = match group {
+                        Counted::Request => Group::Mqtt,
+                        Counted::Aside => Group::Custom,
+                    };
+                    compiled.labels.id(group, "", name);
+                }
+                compiled.labels.id(Group::Iteration, "", EACH_REQUEST);
+            }
             // What it counts under comes up while it runs.
             Work::External(_) => {}
         }
@@ -79,6 +89,9 @@ impl Compiled {
         match work {
             Work::Scenarios(_) => {}
             Work::External(_) => return Ok(()),
+            Work::Mqtt(_) => {
+                return refused("MQTT clients cannot be shared by several processes".to_owned());
+            }
             Work::Batch(_) => {
                 let why = "raw requests on fixed connections cannot be shared by several processes";
                 return refused(why.to_owned());

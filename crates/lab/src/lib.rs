@@ -15,6 +15,7 @@ mod jwt;
 mod latency;
 mod listen;
 mod log;
+mod mqtt;
 mod observe;
 mod options;
 mod pepeunit;
@@ -85,6 +86,7 @@ const LABS: &[Entry] = &[
     fhir::LAB,
     shortener::LAB,
     pepeunit::LAB,
+    mqtt::LAB,
     truth::LAB,
 ];
 

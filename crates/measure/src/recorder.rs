@@ -194,6 +194,17 @@ impl Recorder {
         self.slot(label, intended.ns()).record(what.0, what.1, ns);
     }
 
+    /// Something that is nobody's request took so long from its intended start: counted under a label that stands aside.
+    #[inline]
+    pub fn aside(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
+        self.advance(now_ns);
+        let slot = self.slot(label, intended.ns());
+        slot.record(Kind::Response, Outcome::Ok, ns);
+        slot.counters.ok += 1;
+        // Whoever sent it has set its intended start, and nobody's answer.
+        slot.counters.paced += 1;
+    }
+
     /// The worker was to look around at a moment, and did so this much later. Counted in the interval of that moment, as long as
     /// it is open.
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {

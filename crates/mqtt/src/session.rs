@@ -187,6 +187,12 @@ impl<T: Copy> Session<T> {
         self.flight.end(identifier).map(|sent| sent.what)
     }
 
+    /// What was said of a message or request that is under way, to be changed.
+    #[inline]
+    pub fn what_mut(&mut self, identifier: u16) -> Option<&mut T> {
+        self.flight.get_mut(identifier).map(|sent| &mut sent.what)
+    }
+
     /// How much is under way, requests included.
     #[must_use]
     pub fn under_way(&self) -> usize {

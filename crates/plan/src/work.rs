@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::Scenario;
+use crate::{Scenario, mqtt::Mqtt};
 
 /// A kind of work.
 #[derive(Debug, Clone, Serialize)]
@@ -13,6 +13,8 @@ pub enum Work {
     Scenarios(Vec<Scenario>),
     /// Connections carry raw requests, one after the other, that a source makes.
     Batch(Batch),
+    /// MQTT clients connect, publish and subscribe.
+    Mqtt(Mqtt),
     /// Something beside the engine decides while the run goes on; what it counts under is named when it first comes up.
     External(External),
 }
@@ -48,7 +50,7 @@ impl Work {
     pub fn scenarios(&self) -> &[Scenario] {
         match self {
             Work::Scenarios(scenarios) => scenarios,
-            Work::Batch(_) | Work::External(_) => &[],
+            Work::Batch(_) | Work::Mqtt(_) | Work::External(_) => &[],
         }
     }
 
@@ -56,7 +58,7 @@ impl Work {
     pub fn scenarios_mut(&mut self) -> &mut [Scenario] {
         match self {
             Work::Scenarios(scenarios) => scenarios,
-            Work::Batch(_) | Work::External(_) => &mut [],
+            Work::Batch(_) | Work::Mqtt(_) | Work::External(_) => &mut [],
         }
     }
 }

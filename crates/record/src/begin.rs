@@ -177,7 +177,7 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
     };
     match &plan.work {
         Work::Scenarios(scenarios) => scenarios.iter().enumerate().map(facts).collect(),
-        Work::Batch(_) => vec![ScenarioFacts {
+        Work::Batch(_) | Work::Mqtt(_) => vec![ScenarioFacts {
             name: EACH_REQUEST.to_owned(),
             weight: 1,
         }],

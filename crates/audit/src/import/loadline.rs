@@ -36,7 +36,10 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
             least_s: 0.0,
             rate_is: None,
         });
-    let labels = || root.get("labels").into_iter().flat_map(Node::items);
+    // Times that stand aside are nobody's requests: the row of all is not their sum.
+    let is_request = |row: &&Node| row.get("group").and_then(Node::text) != Some("custom");
+    let all_labels = || root.get("labels").into_iter().flat_map(Node::items);
+    let labels = || all_labels().filter(is_request);
     if let Some(all) = root.get("all") {
         let without_status = labels().filter(|label| !has_status(label));
         let counts = without_status.filter_map(|label| {

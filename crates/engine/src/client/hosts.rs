@@ -4,7 +4,7 @@
 //! Hosts are compared as URLs have them: without port, in lower case. It looks no name up.
 
 use plan::{
-    At, Plan, Problem, Request, Variable,
+    At, Plan, Problem, Request, Variable, Work,
     rng::{Purpose, Rng},
     scenario::Step,
 };
@@ -88,6 +88,9 @@ impl Hosts {
     /// The port of a plan's target.
     #[must_use]
     pub fn target_port(plan: &Plan) -> Option<u16> {
+        if let Work::Mqtt(mqtt) = &plan.work {
+            return Some(mqtt.port);
+        }
         url::parse(&plan.target).map(|target| target.origin.port)
     }
 
@@ -169,6 +172,9 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     let mut hosts = Vec::new();
     if let Some(target) = url::parse(&plan.target) {
         hosts.push((target.origin.host, None));
+    }
+    if let Work::Mqtt(mqtt) = &plan.work {
+        hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
     let scenarios = plan.scenarios().iter();
     let scenarios = scenarios.chain(&plan.before).chain(&plan.after);

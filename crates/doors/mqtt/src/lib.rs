@@ -1,0 +1,65 @@
+//! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas. [`read`] makes a
+//! plan of a command line, [`Told`] keeps what the driver has counted, [`print`] says what that means.
+//!
+//! What clients do is the driver's, what packets mean the crate `mqtt`'s.
+
+#![forbid(unsafe_code)]
+
+mod print;
+mod read;
+mod run;
+mod told;
+
+use formats::{Inputs, LoadErrors, Reader};
+use plan::Plan;
+use record::Run;
+use session::{Card, FrontDoor, SharedVoice};
+
+pub use told::Told;
+
+/// The door, for whoever lists the front doors.
+#[derive(Debug)]
+pub struct Mqtt;
+
+impl FrontDoor for Mqtt {
+    fn card(&self) -> Card {
+        Card {
+            name: "mqtt",
+            about: "Load an MQTT server: connections, publishers, subscribers",
+            usage: "conn|pub|sub> <OPTIONS",
+            takes: "The options of emqtt-bench for the same ideas; see docs/mqtt.md",
+            explains_itself: true,
+            ..Card::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn Reader {
+        &NoFiles
+    }
+
+    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        run::command(arguments, voice)
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        print::ledger(run)
+    }
+}
+
+/// It has no test files: a command line says everything.
+#[derive(Debug)]
+struct NoFiles;
+
+impl Reader for NoFiles {
+    fn reads(&self) -> &'static str {
+        "MQTT load is told on the command line: loadline mqtt"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn load(&self, _: &Inputs) -> Result<Plan, LoadErrors> {
+        Err(LoadErrors::refused(self.reads()))
+    }
+}

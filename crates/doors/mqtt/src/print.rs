@@ -1,0 +1,102 @@
+//! The ledger of messages, from the record: what was due, sent, read by the server, delivered, lost; and whether the load was sustained.
+
+use std::{fmt::Write, path::Path};
+
+use measure::accumulator::Tally;
+use record::{Run, units::count};
+use session::Outcome;
+
+/// What the driver has told, of a whole run.
+fn told(run: &Run) -> Tally {
+    let mut all = Tally::default();
+    for (_, part) in run.door_parts() {
+        all.merge(part);
+    }
+    all
+}
+
+/// Whether the server has accepted no connection at all.
+#[must_use]
+pub fn nobody_came_in(run: &Run) -> bool {
+    let told = told(run);
+    told.counters.get("connected") == Some(&0)
+}
+
+/// Writes the summary with the ledger in it.
+pub fn write_json(path: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
+    let mut json = serde_json::to_value(outcome.summary).map_err(|e| e.to_string())?;
+    json["mqtt"] = serde_json::json!(told(outcome.run).counters);
+    std::fs::write(path, format!("{json:#}\n"))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// The ledger in lines.
+#[must_use]
+pub fn ledger(run: &Run) -> String {
+    let told = told(run);
+    if told.is_empty() {
+        return "messages: nothing was told, the run did not come to its end\n".to_owned();
+    }
+    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "connections: {} accepted ({} of them again), {} refused, {} broken",
+        count(of("connected")),
+        count(of("reconnected")),
+        count(of("refused")),
+        count(of("broken")),
+    );
+    if of("due") > 0 {
+        let _ = writeln!(
+            out,
+            "messages: {} due = {} sent + {} not sent; {} certainly read by the server, {} turned down, {} unknown",
+            count(of("due")),
+            count(of("sent")),
+            count(of("unsent")),
+            count(of("confirmed")),
+            count(of("turned_down")),
+            count(of("unknown")),
+        );
+        let _ = writeln!(out, "{}", verdict(&told));
+    }
+    if of("expected") > 0 || of("received") > 0 {
+        let (expected, received) = (of("expected"), of("received"));
+        let _ = writeln!(
+            out,
+            "deliveries: {} expected, {} received, {} lost, {} duplicates, {} out of order",
+            count(expected),
+            count(received),
+            count(expected.saturating_sub(received)),
+            count(of("again")),
+            count(of("late")),
+        );
+    }
+    for (name, words) in [
+        ("foreign", "messages without a stamp of this run"),
+        ("filters_refused", "filters refused"),
+        ("stray", "acknowledgements of nothing that was under way"),
+    ] {
+        if of(name) > 0 {
+            let _ = writeln!(out, "{}: {}", words, count(of(name)));
+        }
+    }
+    out
+}
+
+/// Whether what was due has reached the server.
+fn verdict(told: &Tally) -> String {
+    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    let blocked_s = of("blocked_ns") as f64 / 1e9;
+    if of("behind") == 0 && of("unsent") == 0 {
+        return "load: sustained, every message was read by the server at the latest 1s behind the load".to_owned();
+    }
+    if of("connected") == 0 {
+        return "load: not sent, no connection was accepted".to_owned();
+    }
+    format!(
+        "load: throttled by the target: {} messages were not read by the server 1s behind the load (sockets took nothing for {blocked_s:.1}s, summed over connections)",
+        count(of("behind").max(of("unsent"))),
+    )
+}

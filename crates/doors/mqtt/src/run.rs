@@ -1,0 +1,234 @@
+//! `loadline mqtt`: a line per second while it runs, the summary and the ledger of messages behind it, the native exit codes.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use analysis::page::Page;
+use clap::Parser;
+use engine::{Line, Options};
+use measure::{Interval, Kind, label::Group, summary::Quantile, summary::Times};
+use plan::{Load, Plan, Problem, Work};
+use record::{Run, units};
+use report::console;
+use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
+
+use crate::{print, read::Command, told::Told};
+
+/// Messages per second that one worker is trusted with.
+const PER_WORKER: f64 = 150_000.0;
+
+/// Runs the command line, without the program's name.
+pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
+    let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
+    let command = match Command::try_parse_from(line) {
+        Ok(command) => command,
+        Err(error) if error.use_stderr() => {
+            // One line, and where to find the others.
+            let text = error.to_string();
+            let first = text.lines().take_while(|line| !line.is_empty());
+            let first: Vec<&str> = first.map(str::trim).collect();
+            let first = first.join(" ");
+            let first = first.strip_prefix("error: ").unwrap_or(&first);
+            voice.error(&format_args!(
+                "{first}; loadline mqtt pub --help lists the options"
+            ));
+            return exit::BAD_INPUT;
+        }
+        Err(help) => {
+            voice.out(&help.to_string());
+            return exit::PASS;
+        }
+    };
+    match job(&command) {
+        Ok(job) => conduct(job, command.what.common().json.as_deref(), voice),
+        Err(line) => {
+            voice.error(&line);
+            exit::BAD_INPUT
+        }
+    }
+}
+
+fn job(command: &Command) -> Result<Job, String> {
+    let common = command.what.common();
+    let plan = command.what.plan()?;
+    let Work::Mqtt(work) = &plan.work else {
+        return Err("no MQTT".to_owned());
+    };
+    let seed = common.seed.unwrap_or_else(inputs::random_seed);
+    let driver = mqtt_driver::maker(mqtt_driver::Settings {
+        work: Arc::new(work.clone()),
+        flat_out: matches!(plan.load, Load::Closed { .. }),
+        seed,
+        // As good as any that no other run at this server has.
+        run: (inputs::random_seed() >> 8) as u32,
+    });
+    let options = Options {
+        workers: Some(workers(common.workers, &plan, work)),
+        seed,
+        drain_ns: Some(common.drain_ns()?),
+        sources: common.sources(),
+        door: Some(Arc::new(|| Box::new(Told::default()))),
+        driver: Some(driver),
+        ..Options::default()
+    };
+    Ok(Job {
+        hosts: Hosts::Native(Vec::new()),
+        runs: common.runs.clone(),
+        ..Job::new("mqtt", plan, options)
+    })
+}
+
+/// Members of a shared subscription are one receiver, whose books one worker keeps.
+fn workers(asked: Option<usize>, plan: &Plan, work: &plan::mqtt::Mqtt) -> usize {
+    let filters = work.groups.iter().flat_map(|group| &group.subscribe);
+    let is_shared = filters.into_iter().any(|s| s.filter.starts_with("$share/"));
+    if is_shared {
+        return 1;
+    }
+    let usual = || {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let is_much = plan.peak_rate().is_some_and(|rate| rate > PER_WORKER);
+        if is_much { cores } else { 1 }
+    };
+    let most = usize::try_from(work.clients()).unwrap_or(usize::MAX);
+    asked.unwrap_or_else(usual).clamp(1, most.max(1))
+}
+
+fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
+    let clients = match &job.plan.work {
+        Work::Mqtt(work) => work.clients(),
+        _ => 0,
+    };
+    let mut door = Behind {
+        json: json.map(Path::to_owned),
+        shows: Shows {
+            voice: voice.clone(),
+            messages: 0,
+            deliveries: 0,
+        },
+    };
+    let ready = session::descriptors_for(clients)
+        .map_err(|problem: Problem| session::Refused::from(vec![problem]))
+        .and_then(|()| session::prepare(job, voice));
+    match ready {
+        Ok(ready) => {
+            if let Some(line) = hosts::first_line(ready.plan()) {
+                voice.say(&format_args!("loadline: {line}"));
+            }
+            for note in &ready.plan().notes {
+                voice.warning(&note.text);
+            }
+            ready.conduct(&mut door)
+        }
+        Err(refused) => door.not_run(&NotRun::Refused(refused)),
+    }
+}
+
+struct Behind {
+    json: Option<PathBuf>,
+    shows: Shows,
+}
+
+impl Door for Behind {
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.shows
+    }
+
+    fn not_run(&mut self, why: &NotRun) -> u8 {
+        match why {
+            NotRun::Refused(refused) => {
+                for problem in &refused.problems {
+                    self.shows.voice.error(problem);
+                }
+            }
+            NotRun::Before { why, .. } => self.shows.voice.error(why),
+        }
+        exit::of_not_run(why)
+    }
+
+    fn computed(&mut self, page: &Page) {
+        self.shows.voice.out(&console::summary_text(&page.summary));
+    }
+
+    fn kept(&mut self, report: Option<&Path>) {
+        if let Some(path) = report {
+            let line = format_args!("loadline: report {}", path.display());
+            self.shows.voice.say(&line);
+        }
+    }
+
+    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+        let voice = &self.shows.voice;
+        voice.out(&print::ledger(outcome.run));
+        if let Some(error) = outcome.error {
+            voice.error(error);
+        }
+        let is_written = self.json.as_deref().is_none_or(|path| {
+            let written = print::write_json(path, outcome);
+            written.map_err(|line| voice.error(&line)).is_ok()
+        });
+        match exit::of(outcome) {
+            exit::PASS if !is_written => exit::COULD_NOT_RUN,
+            exit::PASS if print::nobody_came_in(outcome.run) => {
+                voice.error(&"the server accepted no connection: nothing was measured");
+                exit::COULD_NOT_RUN
+            }
+            code => code,
+        }
+    }
+}
+
+/// Prints a line per second.
+struct Shows {
+    voice: SharedVoice,
+    messages: u64,
+    deliveries: u64,
+}
+
+impl Observer for Shows {
+    fn started(&mut self, _: &Run) {}
+
+    fn interval(&mut self, interval: &Interval, run: &Run) {
+        let (mut published, mut delivered) = (0, 0);
+        let mut times = Vec::new();
+        for label in &run.labels {
+            let slot = interval.label(label.id);
+            let ok = slot.counters.ok;
+            let is_message = label.group == Group::Mqtt && label.name.starts_with("PUBLISH");
+            if is_message {
+                published += ok;
+            }
+            if label.name == "DELIVERY" {
+                delivered += ok;
+            }
+            if ok > 0 && label.group != Group::Iteration && label.id > 1 {
+                let of = Times::of(&slot, Kind::Response);
+                let at = |q| match of.quantile(q) {
+                    Quantile::Ns(ns) => units::time(ns),
+                    Quantile::Empty => "-".to_owned(),
+                    Quantile::NoAnswer(_) => "no answer".to_owned(),
+                };
+                times.push(format!("{} p50 {} p99 {}", label.name, at(0.5), at(0.99)));
+            }
+        }
+        self.messages += published;
+        self.deliveries += delivered;
+        let line = format!(
+            "{:.1}s pub total={} rate={published}/s recv total={} rate={delivered}/s connections={} {}\n",
+            interval.span.1 as f64 / 1e9,
+            self.messages,
+            self.deliveries,
+            interval.run.connections,
+            times.join(", "),
+        );
+        self.voice.out(&line);
+    }
+
+    fn line(&mut self, line: &Line) {
+        if let Line::Remark(text) = line {
+            self.voice.warning(text);
+        }
+    }
+}

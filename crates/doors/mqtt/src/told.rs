@@ -1,0 +1,22 @@
+//! Keeps what the driver tells at the end of a run, by name, for the record; computes nothing.
+
+use measure::accumulator::{Accumulator, Event, Tally};
+
+/// The accumulator of this door.
+#[derive(Debug, Default)]
+pub struct Told {
+    tally: Tally,
+}
+
+impl Accumulator for Told {
+    fn event(&mut self, _: u64, event: &Event<'_>) {
+        if let Event::Told { name, value } = event {
+            let counter = self.tally.counters.entry((*name).to_owned());
+            *counter.or_default() += value;
+        }
+    }
+
+    fn take(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+}

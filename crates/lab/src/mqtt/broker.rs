@@ -1,0 +1,322 @@
+//! The broker's mind: sessions, subscriptions, retained messages, who gets what. Packets and sockets are the connection's.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    rc::Rc,
+};
+
+use mqtt_proto::QoS;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::topics;
+
+/// A message on its way through the broker. Its properties go no further.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    pub topic: Rc<str>,
+    pub payload: bytes::Bytes,
+    pub qos: QoS,
+    pub retain: bool,
+}
+
+/// What a connection is to write.
+#[derive(Debug)]
+pub(super) enum Out {
+    Publish {
+        message: Message,
+        qos: QoS,
+        retain: bool,
+        id: u16,
+        again: bool,
+    },
+    Release(u16),
+    /// Another connection has taken the session over.
+    Close,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Broker {
+    sessions: HashMap<String, Session>,
+    retained: HashMap<Rc<str>, Message>,
+    /// Whose turn it is in a shared subscription.
+    turns: HashMap<String, usize>,
+    /// Messages held back until their publisher's next one.
+    held: HashMap<String, Message>,
+    pub counts: Counts,
+    next_connection: u64,
+}
+
+/// What the lab counts for itself.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub connected: u64,
+    pub refused: u64,
+    pub received: u64,
+    /// Of those, with the DUP flag.
+    pub received_again: u64,
+    pub dropped: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub delivered: u64,
+    pub wills: u64,
+    pub subscribed: u64,
+}
+
+/// A message for a client, how surely, and whether it was retained.
+type Given = (Message, QoS, bool);
+
+#[derive(Debug, Default)]
+struct Session {
+    /// Which connection it belongs to now.
+    connection: u64,
+    to: Option<UnboundedSender<Out>>,
+    /// Forgotten with its connection.
+    is_brief: bool,
+    window: usize,
+    filters: HashMap<String, QoS>,
+    waiting: VecDeque<Given>,
+    /// Sent and not acknowledged: the message until it has arrived, then only its identifier.
+    in_flight: Vec<(u16, Option<Given>)>,
+    next_id: u16,
+    /// Messages of QoS 2 that were received and not released.
+    arriving: HashSet<u16>,
+}
+
+/// How a client comes in.
+pub(super) struct Coming {
+    pub clean: bool,
+    pub is_brief: bool,
+    pub window: usize,
+    pub to: UnboundedSender<Out>,
+}
+
+impl Broker {
+    /// Lets a client in; its connection's number, and whether its session was there.
+    pub fn connect(&mut self, client: &str, coming: Coming) -> (u64, bool) {
+        self.counts.connected += 1;
+        self.next_connection += 1;
+        let old = self.sessions.remove(client);
+        if let Some(to) = old.as_ref().and_then(|old| old.to.as_ref()) {
+            let _ = to.send(Out::Close);
+        }
+        let kept = old.filter(|old| !coming.clean && !old.is_brief);
+        let was_there = kept.is_some();
+        let mut session = kept.unwrap_or_default();
+        session.connection = self.next_connection;
+        session.to = Some(coming.to);
+        (session.is_brief, session.window) = (coming.is_brief, coming.window);
+        self.sessions.insert(client.to_owned(), session);
+        (self.next_connection, was_there)
+    }
+
+    /// Sends again what a session that goes on has not seen acknowledged.
+    pub fn resume(&mut self, client: &str) {
+        let Some(session) = self.sessions.get_mut(client) else {
+            return;
+        };
+        for (id, sent) in &session.in_flight {
+            let out = match sent {
+                Some((message, qos, retain)) => Out::Publish {
+                    message: message.clone(),
+                    qos: *qos,
+                    retain: *retain,
+                    id: *id,
+                    again: true,
+                },
+                None => Out::Release(*id),
+            };
+            let _ = session.to.as_ref().map(|to| to.send(out));
+        }
+        session.go_on(&mut self.counts);
+    }
+
+    /// A connection is over.
+    pub fn disconnect(&mut self, client: &str, connection: u64) {
+        let Some(session) = self.sessions.get_mut(client) else {
+            return;
+        };
+        if session.connection != connection {
+            return;
+        }
+        session.to = None;
+        if session.is_brief {
+            self.sessions.remove(client);
+        }
+    }
+
+    /// Takes a message of QoS 2 in; whether it is new.
+    pub fn arrives(&mut self, client: &str, id: u16) -> bool {
+        let session = self.sessions.get_mut(client);
+        session.is_some_and(|session| session.arriving.insert(id))
+    }
+
+    pub fn released(&mut self, client: &str, id: u16) {
+        if let Some(session) = self.sessions.get_mut(client) {
+            session.arriving.remove(&id);
+        }
+    }
+
+    /// A client has acknowledged: of QoS 2 first that the message has arrived, then that it is over.
+    pub fn acknowledged(&mut self, client: &str, id: u16, has_arrived_only: bool) {
+        let Some(session) = self.sessions.get_mut(client) else {
+            return;
+        };
+        if has_arrived_only {
+            if let Some((_, sent)) = session.in_flight.iter_mut().find(|(of, _)| *of == id) {
+                *sent = None;
+            }
+            let _ = session.to.as_ref().map(|to| to.send(Out::Release(id)));
+            return;
+        }
+        session.in_flight.retain(|(of, _)| *of != id);
+        session.go_on(&mut self.counts);
+    }
+
+    /// Holds a message back until its publisher's next one.
+    pub fn hold(&mut self, client: &str, message: Message) {
+        let earlier = self.held.insert(client.to_owned(), message);
+        if let Some(earlier) = earlier {
+            self.deliver(&earlier);
+        }
+    }
+
+    /// A publisher's message that was held back, if there is one.
+    pub fn held(&mut self, client: &str) -> Option<Message> {
+        self.held.remove(client)
+    }
+
+    /// Keeps a message for later subscribers, or forgets the one that was kept.
+    pub fn retain(&mut self, message: &Message) {
+        if !message.retain {
+            return;
+        }
+        if message.payload.is_empty() {
+            self.retained.remove(&message.topic);
+        } else {
+            self.retained
+                .insert(Rc::clone(&message.topic), message.clone());
+        }
+    }
+
+    /// Delivers a message to everyone who has subscribed to it.
+    pub fn deliver(&mut self, message: &Message) {
+        let mut shared: HashMap<String, Vec<(String, QoS)>> = HashMap::new();
+        for (client, session) in &mut self.sessions {
+            let mut best: Option<QoS> = None;
+            for (filter, qos) in &session.filters {
+                let (group, plain) = topics::split(filter);
+                if !topics::passes(plain, &message.topic) {
+                    continue;
+                }
+                if group.is_some() {
+                    let member = (client.clone(), *qos);
+                    shared.entry(filter.clone()).or_default().push(member);
+                } else {
+                    best = best.max(Some(*qos));
+                }
+            }
+            if let Some(qos) = best {
+                session.give(message, qos, false, &mut self.counts);
+            }
+        }
+        for (filter, mut members) in shared {
+            members.sort();
+            let turn = self.turns.entry(filter).or_default();
+            let (client, qos) = &members[*turn % members.len()];
+            *turn += 1;
+            if let Some(session) = self.sessions.get_mut(client) {
+                session.give(message, *qos, false, &mut self.counts);
+            }
+        }
+    }
+
+    /// Subscribes, and hands over what was retained.
+    pub fn subscribe(&mut self, client: &str, filter: &str, qos: QoS) {
+        let Some(session) = self.sessions.get_mut(client) else {
+            return;
+        };
+        self.counts.subscribed += 1;
+        session.filters.insert(filter.to_owned(), qos);
+        let (group, plain) = topics::split(filter);
+        if group.is_some() {
+            return;
+        }
+        for message in self.retained.values() {
+            if topics::passes(plain, &message.topic) {
+                session.give(message, qos, true, &mut self.counts);
+            }
+        }
+    }
+
+    pub fn unsubscribe(&mut self, client: &str, filter: &str) -> bool {
+        let session = self.sessions.get_mut(client);
+        session.is_some_and(|session| session.filters.remove(filter).is_some())
+    }
+
+    pub fn to_json(&self) -> Value {
+        let counts = &self.counts;
+        json!({
+            "connected": counts.connected,
+            "refused": counts.refused,
+            "received": counts.received,
+            "received_again": counts.received_again,
+            "dropped": counts.dropped,
+            "duplicated": counts.duplicated,
+            "reordered": counts.reordered,
+            "delivered": counts.delivered,
+            "wills": counts.wills,
+            "subscribed": counts.subscribed,
+            "retained": self.retained.len(),
+            "sessions": self.sessions.len(),
+        })
+    }
+}
+
+impl Session {
+    fn give(&mut self, message: &Message, most: QoS, retain: bool, counts: &mut Counts) {
+        let qos = message.qos.min(most);
+        if qos == QoS::Level0 {
+            // Whoever is away gets nothing that nobody has promised.
+            if let Some(to) = &self.to {
+                counts.delivered += 1;
+                let _ = to.send(Out::Publish {
+                    message: message.clone(),
+                    qos,
+                    retain,
+                    id: 0,
+                    again: false,
+                });
+            }
+            return;
+        }
+        self.waiting.push_back((message.clone(), qos, retain));
+        self.go_on(counts);
+    }
+
+    /// Sends what there is room for.
+    fn go_on(&mut self, counts: &mut Counts) {
+        let Some(to) = &self.to else { return };
+        while self.in_flight.len() < self.window {
+            let Some((message, qos, retain)) = self.waiting.pop_front() else {
+                return;
+            };
+            let id = loop {
+                self.next_id = self.next_id.checked_add(1).unwrap_or(1);
+                if self.in_flight.iter().all(|(used, _)| *used != self.next_id) {
+                    break self.next_id;
+                }
+            };
+            counts.delivered += 1;
+            let sent = (message.clone(), qos, retain);
+            self.in_flight.push((id, Some(sent)));
+            let _ = to.send(Out::Publish {
+                message,
+                qos,
+                retain,
+                id,
+                again: false,
+            });
+        }
+    }
+}

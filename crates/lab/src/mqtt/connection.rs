@@ -1,0 +1,296 @@
+//! One client's connection to the broker: packets in and out by somebody else's codec, 3.1.1 or 5 as its CONNECT says, and what goes
+//! wrong on purpose. What a message means for others is the broker's business.
+
+mod speech;
+
+use std::{io, rc::Rc, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::mpsc,
+    time::Instant,
+};
+
+use super::{
+    Desk,
+    broker::{Coming, Message, Out},
+    faults::Fate,
+    frame,
+};
+use speech::{Greeting, Heard, Speech};
+
+/// How long a client may take to send its CONNECT.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Messages in flight to a client that does not say how many it takes.
+const WINDOW: usize = 1000;
+
+/// A client that was let in.
+struct Guest<'a> {
+    desk: &'a Rc<Desk>,
+    name: String,
+    connection: u64,
+    speech: Speech,
+    /// What is published if it goes without a word.
+    will: Option<Message>,
+    /// When the next message may be read, where that is limited.
+    next_read: Instant,
+}
+
+pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<()> {
+    let mut held = Vec::new();
+    let first = tokio::time::timeout(PATIENCE, packet(&mut stream, &mut held)).await;
+    let Some(first) = first.map_err(io::Error::from)?? else {
+        return Ok(());
+    };
+    let Some((speech, greeting)) = Speech::greeted(&first) else {
+        return Ok(());
+    };
+    if let Some(refusal) = refusal(desk, &greeting) {
+        desk.broker.borrow_mut().counts.refused += 1;
+        return stream.write_all(&speech.refusal(refusal)).await;
+    }
+    let (to, mut out) = mpsc::unbounded_channel();
+    let Greeting {
+        client,
+        clean,
+        is_brief,
+        window,
+        will,
+        keep_alive,
+        ..
+    } = greeting;
+    let name = if client.is_empty() {
+        format!("lab-{}", desk.broker.borrow().counts.connected)
+    } else {
+        client
+    };
+    let coming = Coming {
+        clean,
+        is_brief,
+        window: window.map_or(WINDOW, usize::from),
+        to,
+    };
+    let (connection, was_there) = desk.broker.borrow_mut().connect(&name, coming);
+    let receive_maximum = desk.faults.receive_maximum;
+    stream
+        .write_all(&speech.welcome(was_there, receive_maximum))
+        .await?;
+    desk.broker.borrow_mut().resume(&name);
+    let mut guest = Guest {
+        desk,
+        name,
+        connection,
+        speech,
+        will,
+        next_read: Instant::now(),
+    };
+    let ended = guest
+        .stay(&mut stream, &mut held, &mut out, keep_alive)
+        .await;
+    guest.gone();
+    ended
+}
+
+/// A refusal that the faults, or the user's name, ask for.
+fn refusal(desk: &Desk, greeting: &Greeting) -> Option<speech::Refusal> {
+    if desk.faults.refuses() {
+        return Some(speech::Refusal::Busy);
+    }
+    let (name, password) = desk.faults.user.as_ref()?;
+    let right = greeting.username.as_deref() == Some(name.as_str())
+        && greeting.password.as_deref().unwrap_or_default() == password.as_bytes();
+    (!right).then_some(speech::Refusal::Password)
+}
+
+/// The next whole packet; none: the stream has ended.
+async fn packet(stream: &mut TcpStream, held: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    loop {
+        if let Some((whole, _)) = frame::whole(held)?
+            && held.len() >= whole
+        {
+            let rest = held.split_off(whole);
+            return Ok(Some(std::mem::replace(held, rest)));
+        }
+        if stream.read_buf(held).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+impl Guest<'_> {
+    async fn stay(
+        &mut self,
+        stream: &mut TcpStream,
+        held: &mut Vec<u8>,
+        out: &mut mpsc::UnboundedReceiver<Out>,
+        keep_alive: Option<Duration>,
+    ) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        loop {
+            while let Ok(next) = out.try_recv() {
+                if !self.put(next, &mut bytes) {
+                    return Ok(());
+                }
+            }
+            if !bytes.is_empty() {
+                stream.write_all(&bytes).await?;
+                bytes.clear();
+            }
+            let patience = keep_alive.unwrap_or(Duration::from_secs(1 << 30));
+            tokio::select! {
+                next = out.recv() => match next {
+                    Some(next) => if !self.put(next, &mut bytes) { return Ok(()) },
+                    None => return Ok(()),
+                },
+                heard = self.read(stream, held) => {
+                    let Some(packet) = heard? else { return Ok(()) };
+                    if !self.heard(&packet, &mut bytes) {
+                        // What was to be said is said.
+                        return stream.write_all(&bytes).await;
+                    }
+                }
+                () = tokio::time::sleep(patience) => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads, when it may.
+    async fn read(
+        &self,
+        stream: &mut TcpStream,
+        held: &mut Vec<u8>,
+    ) -> io::Result<Option<Vec<u8>>> {
+        if self.desk.faults.throttle.is_some() {
+            tokio::time::sleep_until(self.next_read).await;
+        }
+        packet(stream, held).await
+    }
+
+    /// Whether the connection goes on.
+    fn put(&self, out: Out, bytes: &mut Vec<u8>) -> bool {
+        match out {
+            Out::Publish {
+                message,
+                qos,
+                retain,
+                id,
+                again,
+            } => bytes.extend(self.speech.publish(&message, qos, retain, id, again)),
+            Out::Release(id) => bytes.extend(self.speech.release(id)),
+            // The session is another connection's already.
+            Out::Close => return false,
+        }
+        true
+    }
+
+    /// Whether the connection goes on.
+    fn heard(&mut self, packet: &[u8], bytes: &mut Vec<u8>) -> bool {
+        let Some(heard) = self.speech.heard(packet) else {
+            return false;
+        };
+        let broker = &self.desk.broker;
+        match heard {
+            Heard::Publish {
+                message,
+                id,
+                is_again,
+            } => self.published(message, id, is_again, bytes),
+            Heard::Acknowledged(id) | Heard::Complete(id) => {
+                broker.borrow_mut().acknowledged(&self.name, id, false);
+            }
+            Heard::Received(id) => broker.borrow_mut().acknowledged(&self.name, id, true),
+            Heard::Released(id) => {
+                broker.borrow_mut().released(&self.name, id);
+                bytes.extend(self.speech.complete(id));
+            }
+            Heard::Subscribe { id, filters } => {
+                bytes.extend(self.speech.subscribed(id, &filters));
+                for (filter, qos) in filters {
+                    broker.borrow_mut().subscribe(&self.name, &filter, qos);
+                }
+            }
+            Heard::Unsubscribe { id, filters } => {
+                let mut broker = broker.borrow_mut();
+                let had = filters.iter().map(|f| broker.unsubscribe(&self.name, f));
+                let had: Vec<bool> = had.collect();
+                bytes.extend(self.speech.unsubscribed(id, &had));
+            }
+            Heard::Ping => bytes.extend([0xd0, 0]),
+            Heard::Disconnect { keeps_will } => {
+                if !keeps_will {
+                    self.will = None;
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn published(&mut self, message: Message, id: u16, is_again: bool, bytes: &mut Vec<u8>) {
+        if let Some(per_second) = self.desk.faults.throttle {
+            let gap = Duration::from_secs(1) / u32::try_from(per_second).unwrap_or(u32::MAX);
+            self.next_read = self.next_read.max(Instant::now()) + gap;
+        }
+        let mut broker = self.desk.broker.borrow_mut();
+        broker.counts.received += 1;
+        broker.counts.received_again += u64::from(is_again);
+        let is_new = match message.qos {
+            mqtt_proto::QoS::Level0 => true,
+            mqtt_proto::QoS::Level1 => {
+                bytes.extend(self.speech.acknowledgement(id));
+                true
+            }
+            mqtt_proto::QoS::Level2 => {
+                bytes.extend(self.speech.receipt(id));
+                broker.arrives(&self.name, id)
+            }
+        };
+        drop(broker);
+        if is_new {
+            self.passed_on(message);
+        }
+    }
+
+    fn passed_on(&self, message: Message) {
+        let mut broker = self.desk.broker.borrow_mut();
+        broker.retain(&message);
+        let held = broker.held(&self.name);
+        let fate = self.desk.faults.fate();
+        match fate {
+            Fate::Delivered => self.desk.deliver(&mut broker, &message),
+            Fate::Dropped => broker.counts.dropped += 1,
+            Fate::Twice => {
+                broker.counts.duplicated += 1;
+                self.desk.deliver(&mut broker, &message);
+                self.desk.deliver(&mut broker, &message);
+            }
+            Fate::BehindTheNext => {
+                broker.hold(&self.name, message);
+                if let Some(held) = held {
+                    self.desk.deliver(&mut broker, &held);
+                }
+                return;
+            }
+        }
+        if let Some(held) = held {
+            // Behind one that nobody gets it is where it was.
+            broker.counts.reordered += u64::from(fate != Fate::Dropped);
+            self.desk.deliver(&mut broker, &held);
+        }
+    }
+
+    /// The connection is over.
+    fn gone(&mut self) {
+        let mut broker = self.desk.broker.borrow_mut();
+        if let Some(held) = broker.held(&self.name) {
+            self.desk.deliver(&mut broker, &held);
+        }
+        if let Some(will) = self.will.take() {
+            broker.counts.wills += 1;
+            broker.retain(&will);
+            self.desk.deliver(&mut broker, &will);
+        }
+        broker.disconnect(&self.name, self.connection);
+    }
+}

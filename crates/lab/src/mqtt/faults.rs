@@ -1,0 +1,127 @@
+//! What goes wrong on purpose: read from the lab's options, decided by counting, so that what was done wrong is known exactly.
+
+use std::{cell::Cell, time::Duration};
+
+use crate::{LabError, Options, truth::units};
+
+/// Names of the options.
+pub(super) const OPTIONS: &[&str] = &[
+    "mode",
+    "drop",
+    "duplicate",
+    "reorder",
+    "refuse",
+    "delay",
+    "throttle",
+    "user",
+    "receive-maximum",
+];
+
+/// What goes wrong.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// Nothing is delivered; every sequence number is checked.
+    pub is_sink: bool,
+    /// Every so-many-th message is acknowledged and delivered to nobody.
+    drop: Every,
+    /// Every so-many-th message is delivered twice.
+    duplicate: Every,
+    /// Every so-many-th message is delivered behind the next one of its publisher.
+    reorder: Every,
+    /// Every so-many-th connection is refused: the server is busy.
+    refuse: Every,
+    /// Deliveries come so much later.
+    pub delay: Duration,
+    /// So many messages a second are read of each client; the rest waits in its socket.
+    pub throttle: Option<u64>,
+    /// The one user that is let in, and the password.
+    pub user: Option<(String, String)>,
+    /// What CONNACK of MQTT 5 says.
+    pub receive_maximum: Option<u16>,
+}
+
+/// Every so-many-th of something; none: never.
+#[derive(Debug, Default)]
+struct Every {
+    nth: Option<u64>,
+    seen: Cell<u64>,
+}
+
+impl Every {
+    fn is_next(&self) -> bool {
+        let Some(nth) = self.nth else { return false };
+        self.seen.set(self.seen.get() + 1);
+        self.seen.get().is_multiple_of(nth)
+    }
+}
+
+/// What becomes of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Delivered,
+    Dropped,
+    Twice,
+    BehindTheNext,
+}
+
+impl Faults {
+    pub fn read(lab: &'static str, options: &Options) -> Result<Faults, LabError> {
+        let bad = |option: &str, value: &str, advice: String| LabError::BadOption {
+            lab,
+            option: option.to_owned(),
+            value: value.to_owned(),
+            advice,
+        };
+        let number = |option: &str, most: u64| match options.extra(option) {
+            None => Ok(None),
+            Some(text) => units::count(text, 1..=most)
+                .map(Some)
+                .map_err(|advice| bad(option, text, advice)),
+        };
+        let every = |option| {
+            Ok::<_, LabError>(Every {
+                nth: number(option, u64::MAX)?,
+                seen: Cell::new(0),
+            })
+        };
+        let is_sink = match options.extra("mode") {
+            None | Some("broker") => false,
+            Some("sink") => true,
+            Some(other) => return Err(bad("mode", other, "broker or sink".to_owned())),
+        };
+        let delay = options.extra("delay").unwrap_or("0");
+        let user = options.extra("user").map(|text| {
+            let (name, password) = text.split_once(':').unwrap_or((text, ""));
+            (name.to_owned(), password.to_owned())
+        });
+        Ok(Faults {
+            is_sink,
+            drop: every("drop")?,
+            duplicate: every("duplicate")?,
+            reorder: every("reorder")?,
+            refuse: every("refuse")?,
+            delay: Duration::from_nanos(
+                units::duration(delay).map_err(|advice| bad("delay", delay, advice))?,
+            ),
+            throttle: number("throttle", 1_000_000)?,
+            user,
+            receive_maximum: number("receive-maximum", 65_535)?.map(|n| n as u16),
+        })
+    }
+
+    pub fn refuses(&self) -> bool {
+        self.refuse.is_next()
+    }
+
+    pub fn fate(&self) -> Fate {
+        // Each is asked of each message, so that one fault does not shift another.
+        let (drop, twice) = (self.drop.is_next(), self.duplicate.is_next());
+        let behind = self.reorder.is_next();
+        match (drop, twice, behind) {
+            (true, ..) => Fate::Dropped,
+            (_, true, _) => Fate::Twice,
+            (.., true) => Fate::BehindTheNext,
+            _ => Fate::Delivered,
+        }
+    }
+}

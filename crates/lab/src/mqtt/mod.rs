@@ -1,0 +1,180 @@
+//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5 on one port, on somebody else's codec (mqtt-proto), with faults that are told to
+//! it and counts of its own; or a sink that checks every sequence number as fast as it can. The same port answers `GET /__lab/stats`.
+//! It shares no code with the engine, which is measured against it.
+
+mod broker;
+mod connection;
+mod faults;
+mod frame;
+mod sink;
+mod topics;
+
+use std::{cell::RefCell, net::TcpListener, rc::Rc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        oneshot,
+    },
+    time::Instant,
+};
+
+use crate::{Bound, Entry, Kind, LabError, Options, listen, plain_token};
+use broker::{Broker, Message};
+use faults::Faults;
+use sink::Sink;
+
+const NAME: &str = "mqtt";
+
+pub(crate) const LAB: Entry = Entry {
+    name: NAME,
+    help: "MQTT broker for 3.1.1 and 5 (its counts over HTTP on the same port); mode=broker|sink, drop, duplicate, reorder=EVERY-Nth, refuse=EVERY-Nth, delay=TIME, throttle=MESSAGES/s, user=NAME:PASSWORD",
+    extra: faults::OPTIONS,
+    kind: Kind::OwnLoop(bind),
+    token: plain_token,
+};
+
+/// How long to leave `accept` alone when the process is out of descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// What all connections share.
+pub(crate) struct Desk {
+    faults: Faults,
+    broker: RefCell<Broker>,
+    sink: RefCell<Sink>,
+    /// Where deliveries wait that are to come later, in order.
+    later: Option<UnboundedSender<(Instant, Message)>>,
+}
+
+impl Desk {
+    /// Delivers a message, at once or in its time.
+    fn deliver(&self, broker: &mut Broker, message: &Message) {
+        match &self.later {
+            Some(later) => {
+                let due = Instant::now() + self.faults.delay;
+                // Whoever takes them lives as long as the lab.
+                let _ = later.send((due, message.clone()));
+            }
+            None => broker.deliver(message),
+        }
+    }
+}
+
+/// Delivers what was to come later.
+async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, Message)>) {
+    while let Some((due, message)) = later.recv().await {
+        tokio::time::sleep_until(due).await;
+        desk.broker.borrow_mut().deliver(&message);
+    }
+}
+
+fn bind(options: &Options) -> Result<Bound, LabError> {
+    let faults = Faults::read(NAME, options)?;
+    if let Some(log) = &options.log {
+        return Err(LabError::BadOption {
+            lab: NAME,
+            option: "--log".to_owned(),
+            value: log.display().to_string(),
+            advice: "messages are counted, not logged".to_owned(),
+        });
+    }
+    let (listener, address) = listen::on(options)?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    Ok(Bound {
+        address,
+        serve: Box::new(move || serve(listener, faults, stopped).map_err(LabError::Runtime)),
+        stop: Box::new(move || drop(stop)),
+    })
+}
+
+fn serve(
+    listener: TcpListener,
+    faults: Faults,
+    stopped: oneshot::Receiver<()>,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let local = tokio::task::LocalSet::new();
+    let (later, delayed) = unbounded_channel();
+    let desk = Rc::new(Desk {
+        later: (!faults.delay.is_zero()).then_some(later),
+        broker: RefCell::new(Broker::default()),
+        sink: RefCell::new(Sink::default()),
+        faults,
+    });
+    local.block_on(&runtime, async move {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tokio::select! {
+            _ = stopped => {}
+            () = accept(&listener, &desk) => {}
+            () = deliver_later(&desk, delayed), if desk.later.is_some() => {}
+        }
+        Ok(())
+    })
+}
+
+async fn accept(listener: &tokio::net::TcpListener, desk: &Rc<Desk>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let desk = Rc::clone(desk);
+                // Fails only on a connection that is already gone, which serving it will find out.
+                let _ = stream.set_nodelay(true);
+                tokio::task::spawn_local(async move {
+                    // How a connection ends is its client's affair.
+                    let _ = greet(stream, &desk).await;
+                });
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// Whoever begins with CONNECT speaks MQTT, anybody else HTTP.
+async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
+    let mut first = [0];
+    stream.peek(&mut first).await?;
+    if first[0] != 0x10 {
+        return tell(stream, desk).await;
+    }
+    if desk.faults.is_sink {
+        return sink::serve(stream, desk).await;
+    }
+    connection::serve(stream, desk).await
+}
+
+/// Answers the one thing that is asked over HTTP.
+async fn tell(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
+    let mut asked = Vec::new();
+    let mut piece = [0; 1024];
+    while !asked.windows(4).any(|end| end == b"\r\n\r\n") && asked.len() < 16 << 10 {
+        match stream.read(&mut piece).await? {
+            0 => return Ok(()),
+            n => asked.extend_from_slice(&piece[..n]),
+        }
+    }
+    let (status, body) = if asked.starts_with(b"GET /__lab/stats ") {
+        ("200 OK", stats(desk).to_string())
+    } else {
+        let help =
+            json!({ "error": "this is an MQTT broker: over HTTP there is GET /__lab/stats" });
+        ("404 Not Found", help.to_string())
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body.as_bytes()).await
+}
+
+fn stats(desk: &Desk) -> Value {
+    if desk.faults.is_sink {
+        return desk.sink.borrow().to_json();
+    }
+    desk.broker.borrow().to_json()
+}

@@ -1,0 +1,259 @@
+//! What a server says to a client, read in place, and what follows from it.
+
+use std::task::{Context, Poll};
+
+use engine::net::fault::socket_fault;
+use measure::{
+    Failure, Fault,
+    sample::{Ended, Intended},
+};
+use mqtt::{
+    Connack, Event, Next, Packet, Reason, Stage,
+    packet::{self, put_ack},
+    subscribe::Answered,
+};
+
+use super::{Client, Phase, Sent, State, finish, forgotten, put_subscribe};
+use crate::{counts::add, shared::Shared};
+
+/// The largest packet that is taken.
+const MAX_PACKET: usize = 64 << 20;
+/// Reads of one connection before others are due.
+const READS: usize = 16;
+
+impl Client {
+    /// Reads what is there.
+    pub(super) fn read(&self, shared: &Shared, cx: &mut Context<'_>) -> Result<(), Fault> {
+        for _ in 0..READS {
+            let mut state = self.state.borrow_mut();
+            let Some(line) = &mut state.line else {
+                return Ok(());
+            };
+            let mut buffer = shared.worker.buffer.borrow_mut();
+            let came = match line.stream.poll_read(cx, &mut buffer) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Err(error)) => return Err(socket_fault(&error)),
+                Poll::Ready(Ok(0)) => return Err(Fault::ClosedEarly),
+                Poll::Ready(Ok(came)) => came,
+            };
+            let now = shared.worker.clock.now();
+            if line.partial.is_empty() {
+                let used = self.packets(&mut state, shared, &buffer[..came], now)?;
+                if let Some(line) = &mut state.line {
+                    line.partial.extend_from_slice(&buffer[used..came]);
+                }
+            } else {
+                let mut held = std::mem::take(&mut line.partial);
+                held.extend_from_slice(&buffer[..came]);
+                let used = self.packets(&mut state, shared, &held, now)?;
+                held.drain(..used);
+                if let Some(line) = &mut state.line {
+                    line.partial = held;
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Ok(())
+    }
+
+    /// Every whole packet at the beginning of bytes; how many bytes they were.
+    fn packets(
+        &self,
+        state: &mut State,
+        shared: &Shared,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<usize, Fault> {
+        let mut at = 0;
+        loop {
+            match packet::next(shared.version, &bytes[at..], MAX_PACKET) {
+                Ok(Next::Packet(packet, used)) => {
+                    self.packet(state, shared, &packet, now)?;
+                    at += used;
+                }
+                Ok(Next::Partial(_)) => return Ok(at),
+                Err(why) => {
+                    shared
+                        .worker
+                        .remark(format!("what the server sent is no MQTT: {why}"));
+                    return Err(Fault::Other);
+                }
+            }
+        }
+    }
+
+    fn packet(
+        &self,
+        state: &mut State,
+        shared: &Shared,
+        packet: &Packet<'_>,
+        now: u64,
+    ) -> Result<(), Fault> {
+        match packet {
+            Packet::Connack(connack) => return self.connack(state, shared, connack, now),
+            Packet::Publish(message) => {
+                // Aliases were not allowed, so that a topic is always there.
+                if message.topic.is_empty() {
+                    shared
+                        .worker
+                        .remark("the server used a topic alias that nobody allowed".into());
+                    return Err(Fault::Other);
+                }
+                let was = state.session.delivered(message);
+                if let (Some(stage), Some(id), Some(line)) =
+                    (was.answer, message.identifier, &mut state.line)
+                {
+                    put_ack(line.out(), shared.version, stage, id, Reason::SUCCESS);
+                }
+                if was.is_new {
+                    shared.delivered(shared.receiver(self), message.payload, now);
+                }
+            }
+            Packet::Ack(ack) => {
+                let event = state.session.acknowledged(ack);
+                let Some(line) = &mut state.line else {
+                    return Ok(());
+                };
+                let version = shared.version;
+                match event {
+                    Event::Done(sent, reason) => acknowledged(shared, &sent, reason, now),
+                    Event::Complete(sent) => acknowledged(shared, &sent, Reason::SUCCESS, now),
+                    Event::Release(_) => {
+                        let id = ack.identifier;
+                        put_ack(line.out(), version, Stage::Released, id, Reason::SUCCESS);
+                    }
+                    Event::Forget(reason) => {
+                        put_ack(line.out(), version, Stage::Complete, ack.identifier, reason);
+                    }
+                    Event::Unknown => {
+                        add(&shared.counts.stray, 1);
+                        if ack.stage == Stage::Received {
+                            let (id, why) = (ack.identifier, Reason::NOT_FOUND);
+                            put_ack(line.out(), version, Stage::Released, id, why);
+                        }
+                    }
+                }
+            }
+            Packet::Suback(answered) => self.subscribed(state, shared, answered, now),
+            Packet::Unsuback(answered) => {
+                state.session.answered(answered.identifier);
+            }
+            Packet::Pingresp => {
+                if let Some(written) = state.ping.take() {
+                    state.confirmed = state.confirmed.max(written);
+                }
+            }
+            Packet::Disconnect(said) => {
+                shared
+                    .worker
+                    .remark(format!("the server sent a client away: {}", said.reason));
+                return Err(Fault::ClosedEarly);
+            }
+            Packet::Auth(_) => {
+                shared
+                    .worker
+                    .remark("the server asks for more proof (AUTH), which is not given yet".into());
+                return Err(Fault::Other);
+            }
+        }
+        Ok(())
+    }
+
+    fn connack(
+        &self,
+        state: &mut State,
+        shared: &Shared,
+        connack: &Connack<'_>,
+        now: u64,
+    ) -> Result<(), Fault> {
+        let Some(greeting) = state.greeting.take() else {
+            return Err(Fault::Other);
+        };
+        let reason = connack.reason;
+        if reason.is_refusal() {
+            let status = u16::from(reason.0);
+            let ended = Ended::Failed(Failure::Status(status));
+            finish(shared, &greeting, now, ended, || reason.to_string());
+            if let Some(intended) = state.arrival.take() {
+                shared.arrived(now, intended, ended);
+            }
+            add(&shared.counts.refused, 1);
+            shared
+                .worker
+                .remark(format!("the server refused a connection: {reason}"));
+            return Err(Fault::ClosedEarly);
+        }
+        finish(shared, &greeting, now, Ended::Ok, String::new);
+        add(&shared.counts.connected, 1);
+        if state.was_up {
+            add(&shared.counts.reconnected, 1);
+        }
+        state.was_up = true;
+        let terms = connack.terms();
+        let inflight = self.made.outgoing.as_ref().map_or(1, |out| out.inflight);
+        let lost = state
+            .session
+            .connected(connack.session_present, inflight.min(terms.receive_maximum));
+        for sent in lost {
+            forgotten(shared, &sent);
+            finish(shared, &sent, now, Ended::None(Fault::Reset), String::new);
+        }
+        self.keep_alive(shared);
+        if self.made.filters.is_empty() || connack.session_present {
+            self.is_up(state, shared, now);
+            return Ok(());
+        }
+        let sent = Sent {
+            label: shared.labels.subscribe,
+            sequence: 0,
+            intended: Intended::after_previous(now, 0),
+            taken_up: now,
+            first_write: now,
+            bytes: 0,
+        };
+        shared.worker.issue(now, sent.label, sent.intended);
+        if let (Some(id), Some(line)) = (state.session.request(sent), &mut state.line) {
+            put_subscribe(self, shared, line.out(), id);
+        }
+        state.phase = Phase::Subscribing;
+        Ok(())
+    }
+
+    fn subscribed(&self, state: &mut State, shared: &Shared, answered: &Answered<'_>, now: u64) {
+        let Some(sent) = state.session.answered(answered.identifier) else {
+            return add(&shared.counts.stray, 1);
+        };
+        let refused = answered.reasons().filter(|reason| reason.is_refusal());
+        let mut ended = (Ended::Ok, Reason::SUCCESS);
+        for reason in refused {
+            add(&shared.counts.filters_refused, 1);
+            let status = u16::from(reason.0);
+            ended = (Ended::Failed(Failure::Status(status)), reason);
+        }
+        let (how, reason) = ended;
+        if reason.is_refusal() {
+            shared
+                .worker
+                .remark(format!("the server refused a subscription: {reason}"));
+        }
+        finish(shared, &sent, now, how, || reason.to_string());
+        self.is_up(state, shared, now);
+    }
+
+    fn is_up(&self, state: &mut State, shared: &Shared, now: u64) {
+        state.phase = Phase::Up;
+        if let Some(intended) = state.arrival.take() {
+            shared.arrived(now, intended, Ended::Ok);
+        }
+    }
+}
+
+fn acknowledged(shared: &Shared, sent: &Sent, reason: Reason, now: u64) {
+    if !reason.is_refusal() {
+        return finish(shared, sent, now, Ended::Ok, String::new);
+    }
+    add(&shared.counts.turned_down, 1);
+    let status = u16::from(reason.0);
+    let ended = Ended::Failed(Failure::Status(status));
+    finish(shared, sent, now, ended, || reason.to_string());
+}

@@ -1,0 +1,66 @@
+//! What a worker's clients have counted, told to the front door's accumulator by name at the end of the run. Sums: those of all workers
+//! add up.
+
+use std::cell::Cell;
+
+macro_rules! counts {
+    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
+        /// What was counted.
+        #[derive(Debug, Default)]
+        pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
+
+        impl Counts {
+            /// Every count with its name.
+            #[must_use]
+            pub fn all(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name.get()),)*]
+            }
+        }
+    };
+}
+
+counts! {
+    /// Connections that the server accepted.
+    connected,
+    /// Those of them that were not a client's first.
+    reconnected,
+    /// Connections that the server refused by name.
+    refused,
+    /// Connections that failed otherwise, or ended by themselves.
+    broken,
+    /// Messages that were due.
+    due,
+    /// Messages whose every byte the socket has taken.
+    sent,
+    /// Messages that the server has certainly read: acknowledged, or of QoS 0 with an answered PINGREQ behind them.
+    confirmed,
+    /// Messages that the server has acknowledged with a refusal.
+    turned_down,
+    /// Messages that were due and not confirmed soon behind the end of the load.
+    behind,
+    /// Messages of which nobody knows what became: in flight when a session was lost, or at the end.
+    unknown,
+    /// Messages that were due and never sent.
+    unsent,
+    /// Nanoseconds for which sockets took no more bytes, summed over connections.
+    blocked_ns,
+    /// Deliveries that follow from what was sent.
+    expected,
+    /// Deliveries, each counted once.
+    received,
+    /// Deliveries of what had been delivered before.
+    again,
+    /// Deliveries behind one that was sent later.
+    late,
+    /// Messages without a stamp of this run.
+    foreign,
+    /// Filters that the server refused.
+    filters_refused,
+    /// Acknowledgements of nothing that was under way.
+    stray,
+}
+
+/// Adds to a count.
+pub(crate) fn add(count: &Cell<u64>, n: u64) {
+    count.set(count.get() + n);
+}

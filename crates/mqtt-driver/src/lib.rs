@@ -1,0 +1,135 @@
+//! DO it, with MQTT: a worker's share of clients connects, subscribes and publishes when the schedule says so, and counts what came of
+//! it. What a packet means is `mqtt`'s, how figures are told a front door's.
+
+#![forbid(unsafe_code)]
+
+mod client;
+pub mod counts;
+mod made;
+mod pace;
+mod shared;
+
+use std::{pin::Pin, rc::Rc, sync::Arc};
+
+use engine::{
+    Urgency,
+    deadlines::{Limit, TICK_NS},
+    driver::Driver,
+    run::{DriverMaker, Given},
+    worker::Worker,
+};
+use plan::mqtt::Mqtt;
+
+use shared::Shared;
+
+/// What the drivers of all workers have in common.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What is to be done.
+    pub work: Arc<Mqtt>,
+    /// Publishers wait for nothing but room: the load is closed.
+    pub flat_out: bool,
+    /// The seed of what templates draw.
+    pub seed: u64,
+    /// What stamps call the run.
+    pub run: u32,
+}
+
+/// Makes the driver of each worker.
+#[must_use]
+pub fn maker(settings: Settings) -> DriverMaker {
+    Arc::new(move |given| {
+        Box::new(MqttDriver {
+            settings: settings.clone(),
+            given,
+        })
+    })
+}
+
+struct MqttDriver {
+    settings: Settings,
+    given: Given,
+}
+
+/// What has not been answered by then, behind the end of the load, was not sustained.
+const GRACE_NS: u64 = 1_000_000_000;
+/// Subscribers wait for messages that are still missing for so long without getting any.
+const QUIET_NS: u64 = 1_000_000_000;
+
+impl Driver for MqttDriver {
+    fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(async move {
+            let shared = match Shared::new(self.settings, self.given, &worker) {
+                Ok(shared) => Rc::new(shared),
+                Err(line) => return worker.remark(line),
+            };
+            for client in &shared.clients {
+                client::start(&shared, client);
+            }
+            let pace = tokio::task::spawn_local(pace::run(Rc::clone(&shared)));
+            load(&shared).await;
+            // It ends by itself at the end of the load.
+            let _ = pace.await;
+            drain(&shared).await;
+            shared.close();
+            end(&shared).await;
+            shared.tell(worker.clock.now());
+        })
+    }
+}
+
+/// Waits for the end of the load.
+async fn load(shared: &Shared) {
+    let worker = &shared.worker;
+    let never = Limit::default();
+    loop {
+        let now = worker.clock.now();
+        if worker.heed_stop(now) > Urgency::None || now >= shared.until_ns {
+            break;
+        }
+        let _ = worker
+            .sleep_until(shared.until_ns.min(now + TICK_NS), &never)
+            .await;
+    }
+}
+
+/// Waits for answers and deliveries that are still to come, as long as the run allows.
+async fn drain(shared: &Shared) {
+    let worker = &shared.worker;
+    let never = Limit::default();
+    let begun = worker.clock.now();
+    shared.stop_publishing();
+    let most = begun.saturating_add(worker.common.drain_ns.unwrap_or(u64::MAX));
+    let mut is_judged = false;
+    loop {
+        let now = worker.clock.now();
+        let behind = shared.behind();
+        if !is_judged && (behind == 0 || now >= begun + GRACE_NS) {
+            shared.counts.behind.set(behind);
+            is_judged = true;
+        }
+        let is_quiet = now >= shared.last_delivery.get().max(begun) + QUIET_NS;
+        let has_all = behind == 0 && (shared.has_all() || is_quiet);
+        if has_all || now >= most || worker.heed_stop(now) == Urgency::Abort {
+            break;
+        }
+        let _ = worker.sleep_until(now + TICK_NS / 2, &never).await;
+    }
+    if !is_judged {
+        shared.counts.behind.set(shared.behind());
+    }
+}
+
+/// Waits until every client has hung up.
+async fn end(shared: &Shared) {
+    let worker = &shared.worker;
+    let never = Limit::default();
+    let most = worker.clock.now() + GRACE_NS / 4;
+    while worker.users.get() > 0 {
+        let now = worker.clock.now();
+        if now >= most || worker.heed_stop(now) == Urgency::Abort {
+            worker.abort();
+        }
+        let _ = worker.sleep_until(now + TICK_NS / 10, &never).await;
+    }
+}

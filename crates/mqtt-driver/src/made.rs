@@ -1,0 +1,168 @@
+//! The clients of a plan, made ready before the run: who each is, its CONNECT, its subscriptions, the template of its messages.
+
+use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
+use plan::mqtt::{Clients, Facts, Mqtt, Payload, fill};
+
+/// What a client needs to be one.
+pub(crate) struct Made {
+    /// Its number among all clients.
+    pub global: u32,
+    /// Its CONNECT.
+    pub connect: Vec<u8>,
+    pub keep_alive_ns: Option<u64>,
+    /// Filters and the quality of service that is asked for.
+    pub filters: Vec<(String, Qos)>,
+    pub outgoing: Option<Outgoing>,
+}
+
+/// What a client publishes.
+pub(crate) struct Outgoing {
+    pub topic: String,
+    pub qos: Qos,
+    pub template: Template,
+    /// What is sent, whose beginning is the stamp where it has one.
+    pub payload: Vec<u8>,
+    pub is_stamped: bool,
+    pub inflight: u16,
+}
+
+pub(crate) fn version(work: &Mqtt) -> Version {
+    match work.version {
+        plan::mqtt::Version::V311 => Version::V311,
+        plan::mqtt::Version::V5 => Version::V5,
+    }
+}
+
+pub(crate) fn qos(level: u8) -> Qos {
+    Qos::of(level).unwrap_or_default()
+}
+
+/// Makes the clients whose numbers are wanted.
+pub(crate) fn clients(
+    work: &Mqtt,
+    seed: u64,
+    is_wanted: impl Fn(u64) -> bool,
+) -> Result<Vec<Made>, String> {
+    let mut made = Vec::new();
+    let mut global = 0;
+    for group in &work.groups {
+        for nth in 0..u64::from(group.count) {
+            if is_wanted(global) {
+                made.push(one(work, group, seed, (nth, global))?);
+            }
+            global += 1;
+        }
+    }
+    Ok(made)
+}
+
+/// The topic to which each client publishes, by its number among all, and its quality of service.
+pub(crate) fn filters_of_all(work: &Mqtt, seed: u64) -> Vec<(u32, String)> {
+    let (mut all, mut global) = (Vec::new(), 0);
+    for group in &work.groups {
+        for nth in 0..u64::from(group.count) {
+            let (id, username) = names(group, seed, nth);
+            let facts = facts(group, seed, nth, (&id, &username));
+            let filters = group.subscribe.iter();
+            all.extend(filters.map(|s| (global, fill(&s.filter, facts))));
+            global += 1;
+        }
+    }
+    all
+}
+
+fn facts<'a>(group: &Clients, seed: u64, nth: u64, names: (&'a str, &'a str)) -> Facts<'a> {
+    Facts {
+        number: group.first + nth,
+        client_id: names.0,
+        username: names.1,
+        seed,
+    }
+}
+
+/// The client identifier and the user name.
+fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
+    let nobody = facts(group, seed, nth, ("", ""));
+    let id = fill(&group.client_id, nobody);
+    let with_id = facts(group, seed, nth, (&id, ""));
+    let username = group.username.as_deref().unwrap_or_default();
+    let username = fill(username, with_id);
+    (id, username)
+}
+
+fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Made, String> {
+    let (nth, global) = number;
+    let version = version(work);
+    let (client_id, username) = names(group, seed, nth);
+    let facts = facts(group, seed, nth, (&client_id, &username));
+    let mut properties = Vec::new();
+    if group.session_expiry_s > 0 {
+        properties.push(Property::number(Id::SessionExpiry, group.session_expiry_s));
+    }
+    let password = group.password.as_ref().map(|text| fill(text, facts));
+    let topic_of_will = group.will.as_ref().map(|will| fill(&will.topic, facts));
+    let will = group.will.as_ref().zip(topic_of_will.as_deref());
+    let connect = Connect {
+        client_id: &client_id,
+        clean: group.clean,
+        keep_alive: group.keep_alive_s,
+        username: group.username.is_some().then_some(username.as_str()),
+        password: password.as_deref().map(str::as_bytes),
+        will: will.map(|(will, topic)| Will {
+            topic,
+            payload: will.payload.as_bytes(),
+            qos: qos(will.qos),
+            retain: will.retain,
+            properties: &[],
+        }),
+        properties: &properties,
+    };
+    let mut bytes = Vec::new();
+    let who = |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be: {e}");
+    connect.put(&mut bytes, version).map_err(who)?;
+    bytes.shrink_to_fit();
+    let filters = group.subscribe.iter();
+    Ok(Made {
+        global: global as u32,
+        connect: bytes,
+        keep_alive_ns: (group.keep_alive_s > 0)
+            .then(|| u64::from(group.keep_alive_s) * 1_000_000_000),
+        filters: filters
+            .map(|s| (fill(&s.filter, facts), qos(s.qos)))
+            .collect(),
+        outgoing: outgoing(version, group, facts)?,
+    })
+}
+
+fn outgoing(
+    version: Version,
+    group: &Clients,
+    facts: Facts<'_>,
+) -> Result<Option<Outgoing>, String> {
+    let Some(publishing) = &group.publish else {
+        return Ok(None);
+    };
+    let topic = fill(&publishing.topic, facts);
+    let publish = Publish {
+        topic: &topic,
+        qos: qos(publishing.qos),
+        retain: publishing.retain,
+        properties: &[],
+    };
+    let template = Template::new(version, &publish).map_err(|e| format!("the topic: {e}"))?;
+    let (payload, is_stamped) = match &publishing.payload {
+        Payload::Text(text) => (text.clone().into_bytes(), false),
+        Payload::Stamped(bytes) => (vec![b'.'; *bytes as usize], *bytes as usize >= stamp::BYTES),
+    };
+    if !template.fits(payload.len()) {
+        return Err(format!("{} bytes do not fit into a packet", payload.len()));
+    }
+    Ok(Some(Outgoing {
+        qos: publish.qos,
+        template,
+        payload,
+        is_stamped,
+        inflight: publishing.inflight.max(1),
+        topic,
+    }))
+}

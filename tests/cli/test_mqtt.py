@@ -1,0 +1,227 @@
+"""`loadline mqtt` against the lab's broker, which counts for itself and does wrong what it is told to, and against mosquitto."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+
+import needs
+import pytest
+
+
+def carried_out(ran) -> None:
+    """It ran to its end; that the machine was late is said by 4, and changes no count."""
+    assert ran.returncode in (0, 4), ran.stderr
+
+
+def port_of(lab) -> str:
+    return lab.url.rsplit(":", 1)[1]
+
+
+@pytest.fixture
+def publish(loadline):
+    """Publishes for a second: 500 messages of five clients, unless told otherwise."""
+
+    def run(port, *more, timeout=60):
+        common = ["-h", "127.0.0.1", "-p", port, "-R", 1000, "-t", "load/%i", "--json", "out.json"]
+        many = ["-c", 5, "-I", 10, "-s", 64, "-L", 500]
+        ran = loadline("mqtt", "pub", *common, *many, *more, timeout=timeout)
+        told = loadline.folder / "out.json"
+        return ran, json.loads(told.read_text()) if told.exists() else None
+
+    return run
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_every_message_is_counted_on_both_sides(start_lab, publish, version, qos):
+    lab = start_lab("mqtt")
+    ran, out = publish(port_of(lab), "-V", version, "-q", qos, "-F", 20, "--subscribers", 2)
+    carried_out(ran)
+    told, broker = out["mqtt"], lab.stats()
+    assert (told["due"], told["sent"], told["confirmed"], told["unknown"]) == (500, 500, 500, 0)
+    assert (broker["received"], broker["delivered"]) == (500, 1000)
+    assert (told["expected"], told["received"], told["again"], told["late"]) == (1000, 1000, 0, 0)
+    assert "load: sustained" in ran.stdout
+    assert "contradiction" not in ran.stdout
+    rows = {row["text"]: row["count"] for row in out["labels"]}
+    assert rows == {"CONNECT": 7, "SUBSCRIBE": 2, "DELIVERY": 1000, f"PUBLISH QoS {qos}": 500}
+    assert out["requests"]["issued"] == 509
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+def test_what_the_broker_does_wrong_is_counted_exactly(start_lab, publish, qos):
+    lab = start_lab("mqtt", "drop=50", "duplicate=35", "reorder=23")
+    _, out = publish(port_of(lab), "-q", qos, "-F", 50, "--subscribers", 2)
+    told, broker = out["mqtt"], lab.stats()
+    assert broker["dropped"] == 10
+    assert broker["duplicated"] > 5
+    assert broker["reordered"] > 5
+    assert told["expected"] - told["received"] == 2 * broker["dropped"]
+    assert told["again"] == 2 * broker["duplicated"]
+    assert told["late"] == 2 * broker["reordered"]
+
+
+def test_a_shared_subscription_gets_each_message_once(start_lab, publish):
+    lab = start_lab("mqtt")
+    _, out = publish(port_of(lab), "--subscribers", 3, "--filter", "$share/g/load/+")
+    told = out["mqtt"]
+    assert (told["expected"], told["received"], told["again"]) == (500, 500, 0)
+    assert lab.stats()["delivered"] == 500
+
+
+def test_a_throttled_load_is_not_called_sustained(start_lab, publish):
+    """The sockets take everything at once: only the server's own answers show that it has not read it."""
+    lab = start_lab("mqtt", "throttle=30")
+    ran, out = publish(port_of(lab), "--drain", "2s")
+    assert "load: throttled by the target" in ran.stdout
+    assert "sustained" not in ran.stdout
+    assert out["mqtt"]["sent"] == 500
+    assert out["mqtt"]["behind"] > 0
+    assert lab.stats()["received"] < 500
+
+
+def test_the_sink_has_seen_every_sequence_number(start_lab, loadline):
+    lab = start_lab("mqtt", "mode=sink")
+    common = ["-h", "127.0.0.1", "-p", port_of(lab), "-R", 1000, "-c", 2]
+    ran = loadline("mqtt", "pub", *common, "-I", 0, "-t", "a", "-s", 64, "--duration", "100ms", "--json", "out.json")
+    carried_out(ran)
+    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    sink = lab.stats()
+    assert (sink["out_of_sequence"], sink["unstamped"], sink["publishers"]) == (0, 0, 2)
+    assert told["sent"] == told["confirmed"] == sink["received"] > 1000
+
+
+def test_connections_are_arrivals(start_lab, loadline):
+    lab = start_lab("mqtt", "refuse=10")
+    common = ["-h", "127.0.0.1", "-p", port_of(lab), "-R", 500, "-c", 50, "--duration", "1s"]
+    ran = loadline("mqtt", "conn", *common, "--json", "out.json")
+    carried_out(ran)
+    out, broker = json.loads((loadline.folder / "out.json").read_text()), lab.stats()
+    assert out["arrivals"]["planned"] == out["arrivals"]["started"] == 50
+    assert out["mqtt"]["refused"] == broker["refused"] > 4
+    assert out["mqtt"]["connected"] == broker["connected"]
+    assert "the server refused a connection: Server busy (0x89)" in ran.stdout
+
+
+def test_subscribers_alone_receive_what_others_publish(start_lab, loadline, publish):
+    lab = start_lab("mqtt")
+    common = ["-h", "127.0.0.1", "-p", port_of(lab)]
+    sub = loadline.start(
+        "mqtt", "sub", *common, "-c", 3, "-R", 1000, "-t", "load/#", "--duration", "4s", "--json", "sub.json", "--drain", "1s"
+    )
+    end = time.monotonic() + 20
+    while lab.stats()["subscribed"] < 3:
+        assert time.monotonic() < end
+    publish(port_of(lab))
+    sub.communicate(timeout=30)
+    told = json.loads((loadline.folder / "sub.json").read_text())["mqtt"]
+    # Stamps of another run are not this one's to count in order.
+    assert told["foreign"] == 1500
+
+
+def test_bad_input_is_one_line(start_lab, publish, loadline):
+    lab = start_lab("mqtt", "user=me:secret")
+    ran, out = publish(port_of(lab), "--drain", "100ms")
+    assert ran.returncode == 3
+    assert "Bad User Name or Password" in ran.stdout
+    assert ran.stderr.splitlines()[-1].endswith("the server accepted no connection: nothing was measured")
+    ran, out = publish(port_of(lab), "-u", "me", "-P", "secret")
+    carried_out(ran)
+    assert out["mqtt"]["confirmed"] == 500
+    assert "secret" not in ran.stdout
+    for arguments, line in [
+        (["pub", "-t", "a/+"], "holds no + and no #"),
+        (["sub", "-t", "a#"], "# stands alone"),
+        (["pub"], "--topic"),
+        (["pub", "-t", "a", "-q", "3"], "-q"),
+        (["pub", "-t", "a", "--phase", "x:5s"], "--phase 'x:5s'"),
+        (["pub", "-t", "a", "-I", "0", "-L", "5"], "-L with -I 0"),
+        (["pub", "-t", "a", "-x", "5", "-V", "4"], "-x"),
+    ]:
+        ran = loadline("mqtt", *arguments)
+        assert ran.returncode == 2, arguments
+        assert line in ran.stderr
+        assert len(ran.stderr.splitlines()) == 1, ran.stderr
+
+
+def test_a_criterion_on_deliveries(start_lab, publish):
+    lab = start_lab("mqtt", "delay=200ms")
+    ran, _ = publish(port_of(lab), "--subscribers", 1, "--check", 'p50 of "DELIVERY" < 20ms')
+    assert ran.returncode in (1, 4), ran.stdout
+    assert "DELIVERY" in ran.stdout
+    ran, _ = publish(port_of(lab), "--subscribers", 1, "--check", 'p50 of "DELIVERY" < 20s')
+    assert ran.returncode in (0, 4), ran.stdout
+    assert "FAIL" not in ran.stdout, ran.stdout
+
+
+@pytest.fixture
+def mosquitto_at(tmp_path):
+    """A port, and a way to have mosquitto listen there; what still runs behind the test is ended."""
+    binary = needs.need("mosquitto")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = tmp_path / "mosquitto.conf"
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nmax_queued_messages 100000\n")
+    running = []
+
+    def start() -> subprocess.Popen:
+        process = subprocess.Popen([binary, "-c", config], stderr=subprocess.DEVNULL)
+        running.append(process)
+        end = time.monotonic() + 20
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return process
+            except OSError:
+                assert time.monotonic() < end, "mosquitto does not listen"
+
+    yield port, start
+    for process in running:
+        process.kill()
+        process.wait(timeout=10)
+
+
+@pytest.fixture
+def mosquitto(mosquitto_at):
+    port, start = mosquitto_at
+    start()
+    return port
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_mosquitto_delivers_everything(mosquitto, publish, version, qos):
+    ran, out = publish(mosquitto, "-V", version, "-q", qos, "-F", 20, "--subscribers", 2)
+    carried_out(ran)
+    told = out["mqtt"]
+    assert (told["confirmed"], told["expected"], told["received"]) == (500, 1000, 1000)
+    assert (told["again"], told["late"], told["stray"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+def test_a_server_that_is_killed_is_found_again(tmp_path, loadline, mosquitto_at, qos):
+    """Sessions of memory die with it: what was in flight is unknown, everything else adds up."""
+    port, start = mosquitto_at
+    first = start()
+    common = ["-h", "127.0.0.1", "-p", port, "-R", 1000, "-C", "false", "-x", 600, "--drain", "5s"]
+    load = ["-c", 4, "-I", 10, "-s", 64, "-t", "load/%i", "-q", qos, "-F", 10, "--duration", "4s"]
+    run = loadline.start("mqtt", "pub", *common, *load, "--json", "out.json")
+    for line in run.stdout:
+        if "PUBLISH" in line:
+            break
+    first.kill()
+    first.wait(timeout=10)
+    second = start()
+    run.communicate(timeout=60)
+    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    assert (told["connected"], told["reconnected"]) == (8, 4)
+    assert told["broken"] >= 4
+    assert told["due"] == told["sent"] + told["unsent"] == 1600
+    assert told["sent"] == told["confirmed"] + told["unknown"]
+    assert told["confirmed"] > 0
+    second.terminate()
+    second.wait(timeout=10)
