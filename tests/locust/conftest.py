@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,9 +28,9 @@ class Locust:
     def ours(self, *args: object, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         return self.loadline("locust", *args, env=env, timeout=timeout)
 
-    def start(self, *args: object) -> subprocess.Popen[str]:
+    def start(self, *args: object, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
         """Ours, in a group of its own."""
-        return self.loadline.start("locust", *args, start_new_session=True)
+        return self.loadline.start("locust", *args, start_new_session=True, env={**os.environ, **(env or {})})
 
     def start_stock(self, *args: object) -> subprocess.Popen[str]:
         """The stock command, in a group of its own."""
@@ -38,6 +43,26 @@ class Locust:
             text=True,
             start_new_session=True,
         )
+
+    @staticmethod
+    @contextmanager
+    def ending(*processes: subprocess.Popen[str]) -> Iterator[None]:
+        """Nobody is left behind, whatever becomes of a test: each leads a group of its own, with whoever it has forked."""
+        try:
+            yield
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    @staticmethod
+    def two() -> tuple[object, ...]:
+        """Two processes, which meet where nobody else does."""
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            port = found.getsockname()[1]
+        return ("--processes", 2, "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--master-port", port)
 
     def write(self, text: str, name: str = "locustfile.py") -> Path:
         return self.loadline.write(name, text)

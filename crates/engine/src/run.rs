@@ -52,11 +52,15 @@ pub struct Given {
     pub labels: Labels,
     /// When arrivals are intended, of all workers; a worker's own are its shard.
     pub schedule: Schedule,
+    /// Whether any of them are this process's.
+    pub arrives: bool,
 }
 
 /// How to run, beside what the plan says.
 #[derive(Clone, Default)]
 pub struct Options {
+    /// Whether this process came when all arrivals had been dealt out: none is its own.
+    pub is_late: bool,
     /// Number of workers; none: as many as the planned peak needs.
     pub workers: Option<usize>,
     /// The seed of everything random.
@@ -205,6 +209,9 @@ impl Prepared {
     fn due(&self) -> Due {
         let schedule = self.work.schedule.clone();
         let (own, of) = (self.options.share, self.workers as u64);
+        if self.options.is_late {
+            return Box::new(|_, _| 0);
+        }
         Box::new(move |worker, until| {
             let share = own.part(worker as u64, of);
             schedule.due_of_shard(share.index, share.of, until)
@@ -249,6 +256,7 @@ impl Prepared {
                     worker: index,
                     client: settings.clone(),
                     labels: self.work.labels.clone(),
+                    arrives: !self.options.is_late,
                 },
                 options: self.options.clone(),
                 common: Common {

@@ -29,6 +29,14 @@ mod _native {
         engine::driver::bridge::now_ns()
     }
 
+    /// Raises one line of what is wrong with arrivals that somebody asks for.
+    #[pyfunction]
+    fn check_arrivals(text: &str) -> PyResult<()> {
+        door_locust::arrivals::parse(text, plan::units::DAY)
+            .map(|_| ())
+            .map_err(pyo3::exceptions::PyValueError::new_err)
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -6,9 +6,9 @@ use codec::{Origin, Target};
 use door_locust::{Running, Test};
 use engine::{
     client::Built,
-    driver::bridge::{Bridge, Foreign, Order, now_ns},
+    driver::bridge::{Bridge, Foreign, Order, arrivals::Due, now_ns},
 };
-use measure::{Failure, sample::Ended};
+use measure::{Failure, Fault, sample::Ended};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
@@ -23,6 +23,7 @@ pub struct Run {
     state: std::sync::Mutex<State>,
     record: Option<String>,
     live_view: Option<String>,
+    has_arrivals: bool,
 }
 
 struct State {
@@ -44,6 +45,7 @@ impl Run {
             bridge: Arc::clone(running.bridge()),
             record: running.record.clone(),
             live_view: running.live_view.clone(),
+            has_arrivals: running.has_arrivals,
             state: std::sync::Mutex::new(State {
                 running: Some(running),
                 outcome: Outcome::default(),
@@ -65,23 +67,25 @@ fn ns(seconds: f64) -> PyResult<u64> {
     Ok((seconds * 1e9) as u64)
 }
 
-/// Of a test: its target, its users, how long it lasts, its files, and whatever tells it from others.
+/// Of a test: its target, its users, how long it lasts, its files, whatever tells it from others, and its arrivals.
 pub type Facts = (
     Option<String>,
     u32,
     Option<f64>,
     Vec<String>,
     Vec<(String, String)>,
+    Option<String>,
 );
 
 /// What Python knows of a test before it starts.
-pub fn test((target, users, duration, files, settings): Facts) -> PyResult<Test> {
+pub fn test((target, users, duration, files, settings, arrivals): Facts) -> PyResult<Test> {
     let test = Test {
         target,
         users,
         duration_ns: duration.map(ns).transpose()?,
         files,
         settings,
+        arrivals,
         ..Test::default()
     };
     Ok(test.with_environment())
@@ -120,7 +124,7 @@ impl Run {
     }
 
     /// Sends a request; answers its number.
-    #[pyo3(signature = (session, verifies, method, name, host, port, tls, data, connect, read, scheduled_ns=None))]
+    #[pyo3(signature = (session, verifies, method, name, host, port, tls, data, connect, read, arrival_ns=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "one call per request, and no object made for it"
@@ -137,7 +141,7 @@ impl Run {
         data: &[u8],
         connect: Option<f64>,
         read: Option<f64>,
-        scheduled_ns: Option<u64>,
+        arrival_ns: Option<(u64, u64)>,
     ) -> PyResult<u64> {
         let target = Target {
             origin: Origin {
@@ -161,7 +165,7 @@ impl Run {
             connect_ns: connect.map(ns).transpose()?,
             read_ns: read.map(ns).transpose()?,
             called_ns: now_ns(),
-            scheduled_ns,
+            arrival_ns,
         });
         token.ok_or_else(|| PyRuntimeError::new_err("the engine has ended: see its last lines"))
     }
@@ -172,6 +176,43 @@ impl Run {
         let done = self.bridge.take(most).into_iter();
         done.map(|done| Answer::new(&self.bridge, done, taken_ns))
             .collect()
+    }
+
+    /// Whether tasks are started by a schedule.
+    #[getter]
+    fn has_arrivals(&self) -> bool {
+        self.has_arrivals
+    }
+
+    /// The number and the intended moment of each arrival that is due; asked for behind `take`.
+    fn arrivals(&self) -> Vec<(u64, u64)> {
+        let due = self.bridge.arrivals().into_iter();
+        due.map(|due| (due.number, due.intended_ns)).collect()
+    }
+
+    /// Somebody takes an arrival up, to carry out this task.
+    fn started(&self, number: u64, intended_ns: u64, task: String) {
+        let due = Due {
+            number,
+            intended_ns,
+        };
+        self.bridge.started(due, task);
+    }
+
+    /// An arrival's task has ended: well, or with an error; none: it was cut short.
+    #[pyo3(signature = (number, well))]
+    fn over(&self, number: u64, well: Option<bool>) {
+        let ended = match well {
+            Some(true) => Ended::Ok,
+            Some(false) => Ended::Failed(Failure::Check("script")),
+            None => Ended::None(Fault::Unfinished),
+        };
+        self.bridge.over(number, ended);
+    }
+
+    /// No more arrivals are wanted.
+    fn end_arrivals(&self) {
+        self.bridge.end_arrivals();
     }
 
     /// Nobody waits for a request any more.

@@ -111,10 +111,12 @@ impl Start {
     }
 }
 
-/// Who outside decides how many users a closed model has, and for how long.
+/// Who outside decides how many users there are, and when the load ends.
 fn outside(plan: &Plan) -> Option<String> {
     match (&plan.work, &plan.load) {
-        (Work::External(external), Load::Closed { .. }) => Some(external.by.clone()),
+        (Work::External(external), Load::Closed { .. } | Load::Open { .. }) => {
+            Some(external.by.clone())
+        }
         _ => None,
     }
 }

@@ -80,6 +80,7 @@ impl Divided {
             run: writer.dir().map(PathBuf::from).unwrap_or_default(),
             run_id: manifest.run_id,
             share: Share::WHOLE,
+            late: false,
             seed: job.options.seed,
             start: manifest.start,
             salt,

@@ -19,6 +19,9 @@ pub struct Part {
     pub run_id: String,
     /// Which process this is, of how many.
     pub share: Share,
+    /// Whether it comes when everything has been dealt out: then no arrival is its own.
+    #[serde(default)]
+    pub late: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// The zero of all times. On another machine whoever hands the part over puts in what its clocks say then, and how well that is known.

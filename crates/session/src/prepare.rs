@@ -141,6 +141,7 @@ pub(crate) fn prepare_as(
     job.options.share = smallest;
     if let Some(part) = &job.part {
         job.options.seed = part.seed;
+        job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
     let plan = &job.plan;

@@ -11,6 +11,7 @@ import gevent
 from gevent import get_hub, getcurrent
 
 from loadline import _native
+from loadline.locust.arrivals import desk
 
 #: So many answers are handed out before timers, heartbeats and the web UI have their turn.
 BATCH = 64
@@ -35,12 +36,15 @@ class Engine:
         self._watcher = get_hub().loop.io(run.fileno(), 1)
         self._watcher.priority = get_hub().loop.MAXPRI
         self._watcher.start(self._drain)
+        if run.has_arrivals:
+            desk.open(run)
 
     def end(self) -> tuple[list[str], bool, str | None] | None:
         """The test is over: what there is to say of it."""
         run, self.run = self.run, None
         if run is None:
             return None
+        desk.close()
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher.close()
@@ -88,7 +92,9 @@ class Engine:
     ) -> _native.Answer:
         """Sends a request and waits for its answer. Whatever ends the wait early has the request given up."""
         run = self.run
-        token = run.send(session, verifies, method, name, *whom, data, connect, read)
+        arrival = desk.first.pop(getcurrent(), None) if desk.first else None
+        due = None if arrival is None else (arrival.intended_ns, arrival.noticed_ns)
+        token = run.send(session, verifies, method, name, *whom, data, connect, read, due)
         waiting = self._waiting
         waiting[token] = getcurrent()
         switch = get_hub().switch
@@ -120,6 +126,8 @@ class Engine:
             except BaseException:
                 # Whose it is, it must not cost the others their answers.
                 self._hub.handle_error(greenlet, *sys.exc_info())
+        if desk.is_open:
+            desk.came(run.arrivals())
 
 
 engine = Engine()

@@ -12,6 +12,8 @@ from locust.runners import MasterRunner, WorkerRunner
 from requests.exceptions import HTTPError
 
 from loadline import _native
+from loadline.locust import arrivals
+from loadline.locust.arrivals import desk
 from loadline.locust.engine import engine, say
 from loadline.locust.master import KEY, hold, master, run_id, starts_ns
 from loadline.locust.outcome import link, tell
@@ -30,7 +32,9 @@ _over: str | None = None
 def listen(events) -> None:
     """Before any listener of a locustfile's."""
     events.init.add_listener(link)
+    events.init.add_listener(_init)
     events.test_start.add_listener(_begin)
+    events.test_stopping.add_listener(lambda **_: desk.end())
     events.test_stop.add_listener(_end)
     events.quitting.add_listener(_quitting)
     events.request.add_listener(_request)
@@ -40,12 +44,21 @@ def listen(events) -> None:
     atexit.register(_end_of_process)
 
 
+def _init(runner, **_kwargs) -> None:
+    # What workers do is the master's to say.
+    if not isinstance(runner, WorkerRunner):
+        arrivals.check()
+
+
 def _begin(environment, **_kwargs) -> None:
     runner = environment.runner
     if isinstance(runner, MasterRunner):
         master.begin(environment, _facts(environment))
         return
-    handed = getattr(environment.parsed_options, KEY, None) if isinstance(runner, WorkerRunner) else None
+    handed = getattr(environment.parsed_options, KEY, None)
+    while handed is not None and (runner := environment.runner) is None:
+        # A worker that comes while a test runs may be given users before it is wholly made.
+        gevent.sleep(0.01)
     if engine.run is not None or (handed is not None and handed["part"] is None):
         # The master has said why there is no record.
         return
@@ -91,7 +104,20 @@ def _facts(environment) -> tuple:
         float(run_time) if isinstance(run_time, int | float) and run_time > 0 else None,
         [str(file) for file in getattr(environment, "parsed_locustfiles", None) or []],
         [(user.__name__, f"weight {user.weight:g}") for user in classes],
+        _arrivals(environment.runner, users),
     )
+
+
+def _arrivals(runner, users: int) -> str | None:
+    """The arrivals that are asked for."""
+    text = arrivals.wanted()
+    if text is None:
+        return None
+    if isinstance(runner, WorkerRunner):
+        say(f"{arrivals.NAME} is not heeded: the rate is the master's to deal out, and this one has no Loadline")
+        return None
+    say(f"tasks start at {text}, {users} users carry them out, and wait_time is ignored")
+    return text
 
 
 def _end(environment, **_kwargs) -> None:

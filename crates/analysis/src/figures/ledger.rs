@@ -79,7 +79,8 @@ pub fn arrivals(run: &Run) -> Arrivals {
             let open = open.map_or(0, |row| row.run.due);
             let missing = total(|run| run.due).saturating_sub(started + skipped);
             started + skipped + missing.saturating_sub(open)
-        } else if until_stop {
+        } else if until_stop || run.manifest.load.by.is_some() {
+            // Who ends the load from outside has planned what was due until then.
             with_missing(run, total(|run| run.due))
         } else {
             planned
@@ -99,7 +100,7 @@ pub fn arrivals(run: &Run) -> Arrivals {
     };
     Arrivals {
         planned,
-        until_stop: until_stop && planned.is_some(),
+        until_stop: (until_stop || run.manifest.load.by.is_some()) && planned.is_some(),
         started,
         skipped,
         unsent: planned.map(|planned| planned.saturating_sub(started + skipped)),

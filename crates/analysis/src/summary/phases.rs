@@ -50,7 +50,11 @@ pub(super) fn of(run: &Run, headline: Kind, elapsed_ns: u64) -> Vec<PhaseRow> {
             .totals
             .sum(|id, phase| is_iteration(id) && phase == index);
         let started = iterations.slot.counters.ended();
-        let planned = if run.is_whole() { facts.planned } else { due };
+        let planned = if run.is_whole() && run.manifest.load.by.is_none() {
+            facts.planned
+        } else {
+            due
+        };
         let is_open = run.manifest.load.model == Model::Open;
         let all = run
             .totals

@@ -49,6 +49,7 @@ impl Handed {
             index: number,
             of: self.processes.max(number + 1),
         };
+        part.late = number >= self.processes;
         part
     }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrivals;
 mod conducting;
 mod files;
 pub mod interpreter;

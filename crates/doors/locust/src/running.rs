@@ -10,7 +10,7 @@ use std::{
 use analysis::{page::Page, summary::Summary};
 use engine::{Line, Options, StopHandle, driver::bridge::Bridge};
 use measure::{Fault, Interval, label::Group};
-use plan::{Problem, units::SECOND};
+use plan::{Load, Problem, units::SECOND};
 use record::{Run, units};
 use report::console::criteria;
 use session::{Door, Job, NotRun, Observer, Outcome, SharedVoice, exit, inputs, live, prepare};
@@ -39,6 +39,8 @@ pub struct Told {
 pub struct Running {
     bridge: Arc<Bridge>,
     thread: JoinHandle<Told>,
+    /// Whether tasks are started by a schedule.
+    pub has_arrivals: bool,
     /// Where the record is, from the start.
     pub record: Option<String>,
     /// Where it can be looked at while it goes on.
@@ -108,6 +110,7 @@ impl Running {
             ..Options::default()
         })?;
         let is_part = job.part.is_some();
+        let has_arrivals = matches!(job.plan.load, Load::Open { .. });
         let ready = prepare(job, voice).map_err(|why| lines(&why.problems))?;
         let live_view = ready.live_view();
         let (began, begun) = mpsc::channel();
@@ -135,6 +138,7 @@ impl Running {
         Ok(Running {
             bridge,
             thread,
+            has_arrivals,
             record,
             live_view,
         })
@@ -255,6 +259,28 @@ fn cancelled(summary: &Summary) -> u64 {
     given_up.map(|row| row.count).sum()
 }
 
+/// What became of arrivals, and how long the most frequent task took from when it should have started.
+fn arrivals(summary: &Summary) -> Vec<String> {
+    let ledger = summary.arrivals.as_ref();
+    let Some((ledger, planned)) = ledger.and_then(|all| Some((all, all.planned?))) else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!(
+        "{} arrivals planned, {} started, {} never, because no user was free",
+        units::count(planned),
+        units::count(ledger.started),
+        units::count(ledger.unsent.unwrap_or(0)),
+    )];
+    let most = summary.iterations.iter().max_by_key(|row| row.count);
+    if let Some((row, stats)) = most.and_then(|row| Some((row, row.iteration.as_ref()?))) {
+        lines.push(format!(
+            "{} from its intended start to its end p50 {} p90 {} p99 {} max {}",
+            row.text, stats.p50, stats.p90, stats.p99, stats.max,
+        ));
+    }
+    lines
+}
+
 /// What Locust does not say: exact percentiles of what the server did, how long scripts were kept waiting, whether it can be trusted.
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
@@ -270,6 +296,7 @@ fn own_lines(summary: &Summary) -> Vec<String> {
         "{} requests issued{cancelled}",
         units::count(requests.issued)
     ));
+    lines.extend(arrivals(summary));
     let by_others: u64 = by_others(summary);
     if by_others > 0 {
         lines.push(format!(

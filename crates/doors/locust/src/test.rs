@@ -3,7 +3,10 @@
 
 use std::path::Path;
 
-use plan::{Format, Load, Plan, Work, criteria::parse_criterion, units::DAY, work::External};
+use crate::arrivals;
+use plan::{
+    FirstArrival, Format, Load, Plan, Work, criteria::parse_criterion, units::DAY, work::External,
+};
 use serde::{Deserialize, Serialize};
 
 /// Criteria, separated by semicolons or lines.
@@ -24,6 +27,9 @@ pub struct Test {
     pub files: Vec<String>,
     /// User classes with their weights, and whatever else tells this test from another.
     pub settings: Vec<(String, String)>,
+    /// At which rate tasks are to be started, where they do not follow each other.
+    #[serde(default)]
+    pub arrivals: Option<String>,
     /// What must hold at its end, as the environment has it.
     pub checks: String,
 }
@@ -43,9 +49,14 @@ impl Test {
     /// # Errors
     /// What is wrong with what was asked for, a line each.
     pub fn plan(&self) -> Result<Plan, Vec<String>> {
-        let load = Load::Closed {
-            users: self.users.max(1),
-            duration_ns: self.duration_ns.unwrap_or(DAY).min(99 * DAY),
+        let duration_ns = self.duration_ns.unwrap_or(DAY).min(99 * DAY);
+        let users = self.users.max(1);
+        let load = match &self.arrivals {
+            None => Load::Closed { users, duration_ns },
+            Some(text) => Load::Open {
+                phases: arrivals::parse(text, duration_ns).map_err(|line| vec![line])?,
+                first: FirstArrival::AtStart,
+            },
         };
         let work = Work::External(External { by: LOCUST.into() });
         let name = self.files.first().map_or(LOCUST, String::as_str);

@@ -9,7 +9,7 @@ use std::{
 use engine::{
     Options, Prepared, StopHandle, Zero,
     client::Built,
-    driver::bridge::{Bridge, Done, Foreign, Order, Settled, now_ns},
+    driver::bridge::{Bridge, Done, Foreign, Order, Settled, arrivals::Due, now_ns},
 };
 use measure::{Failure, Kind, NoAnswer, Outcome, label, sample::Ended};
 use plan::{Format, Load, Plan, Work, units::SECOND, work::External};
@@ -17,6 +17,7 @@ use plan::{Format, Load, Plan, Work, units::SECOND, work::External};
 use super::{
     Kept,
     peer::{Peer, Reply},
+    rate,
 };
 
 /// A run behind a bridge; what it kept when it is over.
@@ -27,11 +28,14 @@ struct Run {
 
 impl Run {
     fn begin() -> Run {
-        let (bridge, driver) = Bridge::new(1).expect("a bridge");
-        let load = Load::Closed {
+        Run::begin_with(Load::Closed {
             users: 1,
             duration_ns: SECOND,
-        };
+        })
+    }
+
+    fn begin_with(load: Load) -> Run {
+        let (bridge, driver) = Bridge::new(1).expect("a bridge");
         let work = Work::External(External { by: "test".into() });
         let plan = Plan::new("bridge".into(), Format("test"), String::new(), load, work);
         let options = Options {
@@ -81,19 +85,34 @@ impl Run {
             connect_ns: None,
             read_ns: None,
             called_ns: now_ns(),
-            scheduled_ns: None,
+            arrival_ns: None,
         }
+    }
+
+    fn wait(&self) {
+        let fd = self.bridge.readable();
+        let mut fds = [rustix::event::PollFd::from_borrowed_fd(
+            fd.as_fd(),
+            rustix::event::PollFlags::IN,
+        )];
+        rustix::event::poll(&mut fds, None).expect("a descriptor");
+    }
+
+    /// So many arrivals that are due.
+    fn arrivals(&self, most: usize) -> Vec<Due> {
+        let mut due = Vec::new();
+        while due.len() < most {
+            self.wait();
+            assert!(self.bridge.take(64).is_empty());
+            due.extend(self.bridge.arrivals());
+        }
+        due
     }
 
     /// The next that is done.
     fn next(&self) -> Done {
         loop {
-            let fd = self.bridge.readable();
-            let mut fds = [rustix::event::PollFd::from_borrowed_fd(
-                fd.as_fd(),
-                rustix::event::PollFlags::IN,
-            )];
-            rustix::event::poll(&mut fds, None).expect("a descriptor");
+            self.wait();
             if let Some(done) = self.bridge.take(1).pop() {
                 return done;
             }
@@ -212,4 +231,53 @@ fn who_sends_behind_the_end_is_told_so() {
     run.end();
     assert_eq!(bridge.send(order), None);
     assert!(bridge.is_ending());
+}
+
+#[test]
+fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
+    let peer =
+        Peer::start(|_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()));
+    let run = Run::begin_with(rate(100, 60 * SECOND));
+    let due = run.arrivals(4);
+    let first = due[0];
+    for (number, one) in due.iter().enumerate() {
+        assert_eq!(one.number, number as u64);
+        assert_eq!(
+            one.intended_ns - first.intended_ns,
+            number as u64 * SECOND / 100
+        );
+        assert!(one.intended_ns <= now_ns());
+    }
+    for (one, ended) in [
+        (due[0], Some(Ended::Ok)),
+        (due[1], Some(Ended::Failed(Failure::Check("script")))),
+        (due[2], None),
+    ] {
+        run.bridge.started(one, "task".into());
+        if let Some(ended) = ended {
+            run.bridge.over(one.number, ended);
+            run.bridge.over(one.number, Ended::Ok);
+        }
+    }
+    let noticed_ns = now_ns();
+    run.bridge.send(Order {
+        arrival_ns: Some((first.intended_ns, noticed_ns)),
+        ..run.order(peer.address.port(), "/a")
+    });
+    let done = run.next();
+    run.settle(done, Ended::Ok, None);
+    run.bridge.end_arrivals();
+    let kept = run.end();
+    // What was due and nobody took is planned; what came behind the end is not.
+    let (planned, started, _) = kept.arrivals();
+    assert_eq!(started, 3);
+    assert!((4..6_000).contains(&planned));
+    let task = label_of(&kept, "task");
+    let counters = kept.total(task).counters;
+    assert_eq!((counters.ok, counters.failed), (1, 1));
+    assert_eq!(counters.none[NoAnswer::Unfinished as usize], 1);
+    let all = kept.total(label::ALL);
+    let late = all.histogram(Kind::Lateness, Outcome::Ok);
+    let late_ns = late.expect("a request that was due").max();
+    assert!(late_ns.is_some_and(|ns| ns >= (noticed_ns - first.intended_ns) / 1000 * 999));
 }

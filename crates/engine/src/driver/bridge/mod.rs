@@ -2,6 +2,7 @@
 //! and what the sender makes of each answer goes back into the books. The two sides share queues and two doorbells: neither ever waits
 //! for the other, and neither calls into the other. It knows no tool and no language.
 
+pub mod arrivals;
 mod bell;
 mod serve;
 
@@ -21,6 +22,7 @@ use measure::{
 };
 
 use crate::{client::Built, clock, run::DriverMaker};
+use arrivals::Due;
 use bell::Bell;
 
 /// The number of an order, given out by the bridge.
@@ -47,8 +49,8 @@ pub struct Order {
     pub read_ns: Option<u64>,
     /// When the sender called, on CLOCK_MONOTONIC.
     pub called_ns: u64,
-    /// When it should have called, where a schedule says so, on CLOCK_MONOTONIC.
-    pub scheduled_ns: Option<u64>,
+    /// Where it is the first of an arrival: when that should have started, and when the sender turned to it, both on CLOCK_MONOTONIC.
+    pub arrival_ns: Option<(u64, u64)>,
 }
 
 /// What became of an order.
@@ -175,6 +177,12 @@ enum Asked {
     Foreign(Box<Foreign>),
     /// A session's connections are closed.
     Close(SessionId),
+    /// An arrival has been taken up, to do what has this name.
+    Started(Due, String),
+    /// It has ended, at a moment on CLOCK_MONOTONIC.
+    Over(u64, Ended, u64),
+    /// No more arrivals are wanted from a moment on, on CLOCK_MONOTONIC.
+    EndArrivals(u64),
     /// Nothing comes behind this.
     End,
 }
@@ -192,7 +200,10 @@ struct Shared {
     done: Sender<Done>,
     /// Where the outer end takes it; at the end of the run the inner one takes what nobody has taken.
     taken: Mutex<Receiver<Done>>,
-    /// Rung when something is done.
+    /// Arrivals that are due.
+    due: Sender<Due>,
+    due_taken: Mutex<Receiver<Due>>,
+    /// Rung when something is done, or due.
     bell: Bell,
     /// The run is told to end from inside.
     ending: AtomicBool,
@@ -200,6 +211,12 @@ struct Shared {
 }
 
 impl Shared {
+    fn is_due(&self, due: Due) {
+        // Both ends are here.
+        let _ = self.due.send(due);
+        self.bell.ring();
+    }
+
     fn take(&self, most: usize) -> Vec<Done> {
         let done = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         done.try_iter().take(most).collect()
@@ -230,8 +247,11 @@ impl Bridge {
             ends.push(Some(end));
         }
         let (sender, done) = mpsc::channel();
+        let (due, due_taken) = mpsc::channel();
         let shared = Arc::new(Shared {
             lanes,
+            due,
+            due_taken: Mutex::new(due_taken),
             done: sender,
             taken: Mutex::new(done),
             bell: Bell::new()?,
@@ -251,6 +271,7 @@ impl Bridge {
                 lane: given.worker,
                 asked,
                 settings: given.client,
+                schedule: given.arrives.then_some(given.schedule),
             })
         });
         Ok((bridge, maker))
@@ -307,6 +328,38 @@ impl Bridge {
             self.shared.bell.ring();
         }
         taken
+    }
+
+    /// Arrivals that are due and that nobody has taken yet, in their order; asked for behind [`Bridge::take`], which hears the bell.
+    pub fn arrivals(&self) -> Vec<Due> {
+        let due = self
+            .shared
+            .due_taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        due.try_iter().collect()
+    }
+
+    /// Somebody takes an arrival up, to do what has this name.
+    pub fn started(&self, due: Due, name: String) {
+        self.ask(0, Asked::Started(due, name), false);
+    }
+
+    /// An arrival that was taken up has ended, now.
+    pub fn over(&self, number: u64, ended: Ended) {
+        self.ask(0, Asked::Over(number, ended, now_ns()), false);
+    }
+
+    /// No more arrivals are wanted, from the first on that nobody has asked for yet: whoever says so may have been about to for a while. What is
+    /// due from then on was never planned.
+    pub fn end_arrivals(&self) {
+        let from_ns = self
+            .arrivals()
+            .first()
+            .map_or_else(now_ns, |due| due.intended_ns);
+        for lane in 0..self.shared.lanes.len() {
+            self.ask(lane, Asked::EndArrivals(from_ns), true);
+        }
     }
 
     /// Whether the run has been told to end from inside: somebody pressed a button, a rule fired.

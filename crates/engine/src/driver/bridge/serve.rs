@@ -22,11 +22,13 @@ use measure::{
     label::Group,
     sample::{Ended, Intended},
 };
-use plan::Timeouts;
+use plan::{Schedule, Timeouts};
 use tokio::{io::unix::AsyncFd, task::spawn_local};
 
 use super::{
-    Account, Answered, Asked, Done, Foreign, Order, SessionId, Settled, Shared, Token, provisional,
+    Account, Answered, Asked, Done, Foreign, Order, SessionId, Settled, Shared, Token,
+    arrivals::{Started, announce},
+    provisional,
 };
 use crate::{
     client::{
@@ -50,6 +52,8 @@ pub struct Server {
     /// None where somebody has taken it: each worker has one driver.
     pub asked: Option<Receiver<Asked>>,
     pub settings: Settings,
+    /// Where arrivals come by a schedule, that.
+    pub schedule: Option<Schedule>,
 }
 
 impl Driver for Server {
@@ -62,6 +66,10 @@ impl Driver for Server {
                 Ok(desk) => Rc::new(desk),
                 Err(line) => return worker.remark(line),
             };
+            if let Some(schedule) = self.schedule.filter(|schedule| schedule.total() > 0) {
+                desk.arrives.set(true);
+                spawn_local(announce(Rc::clone(&desk), schedule));
+            }
             serve(&desk, &asked).await;
         })
     }
@@ -76,17 +84,21 @@ struct UnderWay {
 }
 
 /// What all orders of a worker share.
-struct Desk {
-    worker: Rc<Worker>,
+pub(super) struct Desk {
+    pub(super) worker: Rc<Worker>,
     /// The client that looks at certificates, and the one that does not.
     clients: [Client; 2],
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     lane: usize,
     sessions: RefCell<HashMap<SessionId, [Rc<Pool>; 2]>>,
     under_way: RefCell<HashMap<Token, Rc<UnderWay>>>,
     /// Hosts that have been asked for, and whether they may be.
     hosts: RefCell<HashMap<String, bool>>,
+    /// Whether whoever is outside knows that no more arrivals are wanted.
+    told_to_end: Cell<bool>,
     ended: Cell<bool>,
+    arrives: Cell<bool>,
+    started: Started,
 }
 
 impl Desk {
@@ -111,7 +123,10 @@ impl Desk {
             sessions: RefCell::default(),
             under_way: RefCell::default(),
             hosts: RefCell::default(),
+            told_to_end: Cell::new(false),
             ended: Cell::new(false),
+            arrives: Cell::new(false),
+            started: Started::default(),
         })
     }
 
@@ -147,7 +162,6 @@ async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
         Err(error) => return worker.remark(format!("no doorbell: {error}")),
     };
     let patience = Rc::new(Limit::default());
-    let mut told_to_end = false;
     loop {
         desk.bell().heard();
         for one in asked.try_iter() {
@@ -163,10 +177,10 @@ async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
             for done in desk.shared.take(usize::MAX) {
                 settle(worker, Settled::cancelled(done.account));
             }
+            desk.started.abandon(worker);
             return;
         }
-        if worker.arrivals_end.is_aborted() && !told_to_end {
-            told_to_end = true;
+        if worker.arrivals_end.is_aborted() && !desk.told_to_end.replace(true) {
             desk.shared.ending.store(true, Ordering::Relaxed);
             desk.shared.bell.ring();
         }
@@ -205,13 +219,29 @@ fn carry_out(desk: &Rc<Desk>, asked: Asked) {
         Asked::Close(session) => {
             desk.sessions.borrow_mut().remove(&session);
         }
+        Asked::Started(due, name) => desk.started.begin(&desk.worker, due, &name),
+        Asked::Over(number, ended, at_ns) => {
+            desk.started.end(&desk.worker, number, ended, at_ns);
+        }
+        Asked::EndArrivals(from_ns) => end_arrivals(desk, from_ns),
         Asked::End => {
+            end_arrivals(desk, u64::MAX);
             desk.ended.set(true);
             desk.under_way
                 .borrow()
                 .values()
                 .for_each(|order| order.limit.abort());
         }
+    }
+}
+
+/// Who is outside wants no more of them.
+fn end_arrivals(desk: &Desk, from_ns: u64) {
+    let worker = &desk.worker;
+    let from_ns = from_ns.saturating_sub(worker.clock.absolute(0));
+    desk.told_to_end.set(true);
+    if desk.arrives.get() && !worker.arrivals_end.is_aborted() {
+        worker.end_arrivals(from_ns.min(worker.clock.now()));
     }
 }
 
@@ -255,8 +285,12 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
     let zero_ns = worker.clock.absolute(0);
     let now = worker.clock.now();
     let called = order.called_ns.saturating_sub(zero_ns);
-    let intended = match order.scheduled_ns {
-        Some(at) => Intended::scheduled(at.saturating_sub(zero_ns)),
+    // Whoever found nobody free was turned to all the same: what follows is waiting, and no lateness of ours.
+    let taken_up = order
+        .arrival_ns
+        .map_or(now, |(_, at)| at.saturating_sub(zero_ns).min(now));
+    let intended = match order.arrival_ns {
+        Some((at, _)) => Intended::scheduled(at.saturating_sub(zero_ns)),
         None => Intended::after_previous(called, 0),
     };
     let label = worker.label(Group::Request, &order.method, &order.name);
@@ -287,7 +321,7 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
         status: (status > 0).then_some(status),
         bytes_out: moments.bytes_out,
         bytes_in: moments.bytes_in,
-        ..provisional(label, intended, now)
+        ..provisional(label, intended, taken_up)
     };
     worker.request_ended(done_ns, (label, now));
     worker.turn(done_ns);
