@@ -27,6 +27,14 @@ pub(crate) struct Handed {
     pub part: Part,
     /// How many there were when the test began.
     pub processes: u64,
+    /// Whose clocks the part's zero is told by.
+    machine: String,
+}
+
+/// What tells this machine, since it was started, from all others; empty where the kernel does not say.
+fn machine() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 impl Handed {
@@ -53,8 +61,11 @@ impl Handed {
         part
     }
 
-    /// Whether the run's folder is the master's, and no other that has its name.
+    /// Whether this is the master's machine, with its clocks, and the run's folder the master's, and no other that has its name.
     pub fn is_here(&self) -> bool {
+        if self.machine != machine() {
+            return false;
+        }
         let manifest = record::read_manifest(&self.part.run);
         manifest.is_ok_and(|manifest| manifest.run_id == self.part.run_id)
     }
@@ -135,6 +146,7 @@ impl Conducting {
             test: self.test.clone(),
             processes: part.share.of,
             part,
+            machine: machine(),
         };
         serde_json::to_string(&handed).map_err(|error| error.to_string())
     }
