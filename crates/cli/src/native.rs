@@ -323,10 +323,7 @@ impl Flags {
 }
 
 fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> Stop {
-    Stop::bad_input(format_args!(
-        "{flag} '{text}', column {}: {error}",
-        text[..error.offset.min(text.len())].chars().count() + 1
-    ))
+    Stop::bad_input(error.told(flag, text))
 }
 
 fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, Stop> {

@@ -28,7 +28,6 @@ fn unfit(args: &args::Run) -> Option<&'static str> {
     let given = [
         (is_lab, "--target lab:NAME"),
         (!args.header.is_empty(), "--header"),
-        (args.rate.is_some(), "--rate"),
         (args.arrivals.is_some(), "--arrivals"),
         (args.workers.is_some(), "--workers"),
         (!args.stop.is_empty(), "--stop"),
@@ -58,6 +57,7 @@ fn variables(args: &args::Run) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
     say("LOADLINE_CHECK", joined(&args.check, ";"));
+    say("LOADLINE_ARRIVAL_RATE", args.rate.clone());
     say("LOADLINE_EXPORT", joined(&args.export, ","));
     say("LOADLINE_SEED", args.seed.map(|seed| seed.to_string()));
     let runs = args.runs.as_ref();

@@ -105,6 +105,18 @@ pub struct GrammarError {
     pub message: String,
 }
 
+impl GrammarError {
+    /// One line of what is wrong where: whose text it is, the text, and the place in it.
+    #[must_use]
+    pub fn told(&self, whose: &str, text: &str) -> String {
+        let before = &text[..self.offset.min(text.len())];
+        format!(
+            "{whose} '{text}', column {}: {self}",
+            before.chars().count() + 1
+        )
+    }
+}
+
 impl std::fmt::Display for GrammarError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)

@@ -29,12 +29,10 @@ mod _native {
         engine::driver::bridge::now_ns()
     }
 
-    /// Raises one line of what is wrong with arrivals that somebody asks for.
+    /// Raises one line of what is wrong with what the environment asks for.
     #[pyfunction]
-    fn check_arrivals(text: &str) -> PyResult<()> {
-        door_locust::arrivals::parse(text, plan::units::DAY)
-            .map(|_| ())
-            .map_err(pyo3::exceptions::PyValueError::new_err)
+    fn check_wishes() -> PyResult<()> {
+        door_locust::check_wishes().map_err(pyo3::exceptions::PyValueError::new_err)
     }
 
     #[pymodule_init]

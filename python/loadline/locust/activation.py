@@ -3,6 +3,7 @@ Locust's that are replaced are here."""
 
 import sys
 
+from loadline import _native
 from loadline.locust import versions
 
 _done = False
@@ -21,6 +22,11 @@ def activate() -> None:
     if _done:
         return
     versions.check()
+    try:
+        _native.check_wishes()
+    except ValueError as why:
+        # Before there are processes that would wait for a master.
+        raise versions.Unusable(str(why)) from None
     early = _bound_early()
     import locust
     import locust.clients

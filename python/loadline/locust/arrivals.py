@@ -4,7 +4,6 @@ here is replaced, and only once there is such a test."""
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections import deque
@@ -22,18 +21,6 @@ NAME = "LOADLINE_ARRIVAL_RATE"
 def wanted() -> str | None:
     """What the environment asks for."""
     return os.environ.get(NAME, "").strip() or None
-
-
-def check() -> None:
-    """Ends the process where what is asked for cannot be read, as Locust does it."""
-    text = wanted()
-    if text is None:
-        return
-    try:
-        _native.check_arrivals(text)
-    except ValueError as why:
-        logging.getLogger(__name__).error(str(why))
-        sys.exit(1)
 
 
 class Arrival:

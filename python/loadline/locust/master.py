@@ -15,7 +15,7 @@ from locust.runners import STATE_MISSING
 
 from loadline import _native
 from loadline.locust.engine import say
-from loadline.locust.outcome import tell
+from loadline.locust.outcome import not_recorded, tell
 
 #: The key of ours in the options of spawn messages, and in the reports of workers.
 KEY = "loadline"
@@ -74,10 +74,7 @@ class Master:
         try:
             division = _native.Division(facts, len(measured))
         except (RuntimeError, ValueError, OverflowError) as why:
-            for line in str(why).splitlines():
-                say(line)
-            environment.process_exit_code = 1
-            say("the test is not recorded, and its requests are sent by Locust itself")
+            not_recorded(environment, why)
             return
         self._environment, self.division = environment, division
         self._numbers = {client: number for number, client in enumerate(measured)}

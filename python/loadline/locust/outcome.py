@@ -28,6 +28,14 @@ def tell(told: tuple[list[str], bool, str | None] | None) -> bool:
     return failed
 
 
+def not_recorded(environment, why: Exception) -> None:
+    """Says why a test leaves no record. It goes on: it may be part of something larger."""
+    for line in str(why).splitlines():
+        say(line)
+    environment.process_exit_code = 1
+    say("the test is not recorded, and its requests are sent by Locust itself")
+
+
 def link(web_ui=None, **_kwargs) -> None:
     """Puts it where other files are to be had."""
     if web_ui is None:

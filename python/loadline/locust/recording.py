@@ -16,7 +16,7 @@ from loadline.locust import arrivals
 from loadline.locust.arrivals import desk
 from loadline.locust.engine import engine, say
 from loadline.locust.master import KEY, hold, master, run_id, starts_ns
-from loadline.locust.outcome import link, tell
+from loadline.locust.outcome import link, not_recorded, tell
 
 #: How often the engine is told how many users there are.
 LOOK_SECONDS = 0.25
@@ -32,7 +32,6 @@ _over: str | None = None
 def listen(events) -> None:
     """Before any listener of a locustfile's."""
     events.init.add_listener(link)
-    events.init.add_listener(_init)
     events.test_start.add_listener(_begin)
     events.test_stopping.add_listener(lambda **_: desk.end())
     events.test_stop.add_listener(_end)
@@ -42,12 +41,6 @@ def listen(events) -> None:
     events.worker_connect.add_listener(lambda client_id, **_: master.connected(client_id))
     events.worker_report.add_listener(lambda client_id, data, **_: master.reported(client_id, data))
     atexit.register(_end_of_process)
-
-
-def _init(runner, **_kwargs) -> None:
-    # What workers do is the master's to say.
-    if not isinstance(runner, WorkerRunner):
-        arrivals.check()
 
 
 def _begin(environment, **_kwargs) -> None:
@@ -66,10 +59,7 @@ def _begin(environment, **_kwargs) -> None:
         is_watched = environment.web_ui is not None
         run = _native.Run(_facts(environment), is_watched) if handed is None else _part(handed, runner.client_id)
     except (RuntimeError, ValueError, OverflowError) as why:
-        for line in str(why).splitlines():
-            say(line)
-        environment.process_exit_code = 1
-        say("the test is not recorded, and its requests are sent by Locust itself")
+        not_recorded(environment, why)
         return
     engine.begin(run)
     _beside.append(gevent.spawn(_look, environment))

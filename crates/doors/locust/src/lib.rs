@@ -21,7 +21,7 @@ use session::{Card, FrontDoor, Programs, SharedVoice, exit};
 pub use conducting::Conducting;
 pub use files::Locustfiles;
 pub use running::{Running, Told};
-pub use test::Test;
+pub use test::{Test, check_wishes};
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::arrivals;
 use plan::{
-    FirstArrival, Format, Load, Plan, Work, criteria::parse_criterion, units::DAY, work::External,
+    Criterion, FirstArrival, Format, Load, Plan, Work, criteria::parse_criterion, units::DAY,
+    work::External,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,14 +73,27 @@ impl Test {
         plan.door_settings = settings
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        for text in self.checks.split([';', '\n']).map(str::trim) {
-            if text.is_empty() {
-                continue;
-            }
-            let criterion =
-                parse_criterion(text).map_err(|error| vec![format!("{CHECKS}: {error}")])?;
-            plan.criteria.push(criterion);
-        }
+        plan.criteria = criteria(&self.checks).map_err(|line| vec![line])?;
         Ok(plan)
     }
+}
+
+/// Whether what the environment asks for can be read: criteria, and arrivals.
+///
+/// # Errors
+/// What is wrong with the first that cannot.
+pub fn check_wishes() -> Result<(), String> {
+    criteria(&std::env::var(CHECKS).unwrap_or_default())?;
+    match std::env::var(arrivals::NAME) {
+        Ok(text) if !text.trim().is_empty() => arrivals::parse(text.trim(), DAY).map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+fn criteria(text: &str) -> Result<Vec<Criterion>, String> {
+    let texts = text.split([';', '\n']).map(str::trim);
+    texts
+        .filter(|text| !text.is_empty())
+        .map(|text| parse_criterion(text).map_err(|error| error.told(CHECKS, text)))
+        .collect()
 }
