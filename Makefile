@@ -18,6 +18,7 @@ help:
 	@echo 'make bench-tls  a saturated server, over TLS and in clear, beside wrk (needs nginx, wrk, taskset, openssl)'
 	@echo 'make bench-artillery  the same beside artillery (needs nginx, npm, taskset)'
 	@echo 'make bench-locust  the same beside Locust (needs nginx, taskset)'
+	@echo 'make bench-mqtt  messages per CPU-second, to a sink that checks every one'
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
 
@@ -108,6 +109,10 @@ bench-wrk: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/wrk.py
 
+bench-mqtt: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/mqtt.py
+
 bench-tls: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/tls.py
@@ -132,4 +137,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-report clean
+.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report clean
