@@ -72,6 +72,7 @@ def test_processes_make_one_record(locust, start_lab, ends):
     with locust.ending(process):
         begun = {process.stdout.readline().split()[1] for _ in range(4)}
         assert len(begun) == 2
+        _until(lambda: lab.stats()["received"]["total"] > 100, "the hundredth request")
         if ends == "master is told":
             process.send_signal(signal.SIGINT)
         elif ends == "all are told":

@@ -19,6 +19,8 @@ const FULL: f64 = 0.97;
 const WAITING: f64 = 0.5;
 /// Levels lower than this are too coarse to compare.
 const LOWEST_LEVEL: f64 = 0.05;
+/// Fewer requests than these say nothing: that they came together may be chance.
+const FEWEST: f64 = 20.0;
 /// A sampled mean may be off by so many of its standard errors.
 const ERRORS: f64 = 4.0;
 
@@ -152,7 +154,8 @@ fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) 
     };
     let in_request: f64 = in_flight.times.iter().map(|figure| figure.value).sum();
     let level = rate.value * in_request;
-    if level < LOWEST_LEVEL {
+    let requests = report.all.requests.as_ref();
+    if level < LOWEST_LEVEL || requests.is_some_and(|requests| requests.value < FEWEST) {
         return;
     }
     checker.look();
