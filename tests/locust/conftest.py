@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import ports
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,9 +59,7 @@ class Locust:
     @staticmethod
     def two() -> tuple[object, ...]:
         """Two processes, which meet where nobody else does."""
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            port = found.getsockname()[1]
+        port = ports.free()
         return ("--processes", 2, "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--master-port", port)
 
     def write(self, text: str, name: str = "locustfile.py") -> Path:

@@ -101,7 +101,7 @@ def test_processes_share_the_rate(locust):
             end = time.monotonic() + 30
             while len(server.requests) < 60 and time.monotonic() < end:
                 time.sleep(0.02)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
             _, stderr = process.communicate(timeout=60)
         assert len(server.requests) == 60, stderr
     summary = locust.loadline.summary()

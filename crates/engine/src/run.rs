@@ -246,6 +246,8 @@ impl Prepared {
             pulse: Arc::default(),
         };
         let pulses: Vec<Arc<Pulse>> = (0..self.workers).map(|_| Arc::default()).collect();
+        // Before any worker: names that come up at once are told with the first interval, like all others.
+        let collector = Collector::new(self.workers, registry, self.due());
         let mut threads = Vec::new();
         for (index, pulse) in pulses.iter().enumerate() {
             let seed = WorkerSeed {
@@ -272,7 +274,6 @@ impl Prepared {
         }
         let lines = Arc::clone(&common.lines);
         drop(common);
-        let collector = Collector::new(self.workers, registry, self.due());
         let watchdog = Watchdog::new(
             pulses,
             self.options.stop.clone(),
