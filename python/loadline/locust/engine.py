@@ -41,22 +41,27 @@ class Engine:
 
     def end(self) -> tuple[list[str], bool, str | None] | None:
         """The test is over: what there is to say of it."""
-        run, self.run = self.run, None
+        run = self.run
         if run is None:
             return None
         desk.close()
-        if self._watcher is not None:
-            self._watcher.stop()
-            self._watcher.close()
-            self._watcher = None
+        # In this order: an interrupt may come between any two of them, and the run is to be ended behind it.
+        self._ending = run
+        self.run = None
+        self._unwatch()
         # Greenlets of the test's own that nobody has stopped: no answer will come.
         waiting, self._waiting = self._waiting, {}
         for greenlet in waiting.values():
             get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test is over"))
-        self._ending = run
         told = get_hub().threadpool.apply(run.end)
         self._ending = None
         return told
+
+    def _unwatch(self) -> None:
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.stop()
+            watcher.close()
 
     def end_of_process(self) -> tuple[list[str], bool, str | None] | None:
         """The process ends, and nothing waits any more."""
@@ -115,6 +120,8 @@ class Engine:
         waiting = self._waiting
         run = self.run
         if run is None:
+            # What nobody takes would be there for ever.
+            self._unwatch()
             return
         for answer in run.take(BATCH):
             greenlet = waiting.get(answer.token)
