@@ -12,23 +12,24 @@ MISSING = Path(__file__).parent / "missing-packages"
 @pytest.mark.parametrize(
     ("there", "missing"),
     [
-        ([], ["wrk", "openssl", "chromium", "poppler-utils", "lua-cjson"]),
-        (["wrk", "openssl", "chromium"], ["poppler-utils", "lua-cjson"]),
-        (["pdftotext", "cjson.so"], ["wrk", "openssl", "chromium"]),
-        (["wrk", "openssl", "chromium", "pdftotext", "cjson.so"], []),
+        ([], ["wrk", "openssl", "chromium", "poppler-utils", "mosquitto", "lua-cjson"]),
+        (["wrk", "openssl", "chromium", "mosquitto"], ["poppler-utils", "lua-cjson"]),
+        (["pdftotext", "cjson.so"], ["wrk", "openssl", "chromium", "mosquitto"]),
+        (["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "cjson.so"], []),
     ],
 )
 def test_each_tool_is_looked_for_by_itself(tmp_path, there, missing):
     for name in there:
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    env = {"PATH": str(tmp_path), "LUA_MODULES": str(tmp_path)}
+    env = {"PATH": str(tmp_path), "SERVERS": str(tmp_path), "LUA_MODULES": str(tmp_path)}
     run = subprocess.run(["/bin/bash", MISSING], env=env, capture_output=True, text=True, check=True)
     assert run.stdout.split() == missing, run.stderr
 
 
 def test_a_missing_tool_is_named_with_its_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("SERVERS", str(tmp_path))
     for tool, package in PACKAGES.items():
         with pytest.raises(AssertionError, match=f"{tool} is not installed: apt-get install {package}"):
             need(tool)
