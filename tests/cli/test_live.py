@@ -70,7 +70,7 @@ def tell(page: dict, tick: dict) -> None:
                 before[tick["from"] :] = after
 
     join(page["series"]["points"], tick["series"]["points"])
-    join(page["series"]["lanes"], tick["series"]["lanes"])
+    join(page["series"]["criteria_timeline"], tick["series"]["criteria_timeline"])
     page["summary"] = tick["summary"]
 
 
@@ -94,7 +94,7 @@ def test_a_page_follows_the_run_to_its_end(live, loadline):
         points = page["series"]["points"]
         counts.append(sum(points["ok"]))
         assert counts[-1] == page["summary"]["requests"]["ok"]
-        assert {len(points["from_ns"])} == {len(points["response"]["p95"]), len(page["series"]["lanes"][0])}
+        assert {len(points["from_ns"])} == {len(points["response"]["p95"]), len(page["series"]["criteria_timeline"][0])}
         if len(counts) == 3:
             assert live.ask("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
             # A button that is pressed twice is no hurry; it may come too late to be heard.

@@ -88,8 +88,8 @@ def cut(value: object, start: int, end: int) -> object:
 
 def part(page: dict, start: int, end: int) -> dict:
     series = page["series"]
-    lanes = [lane[start:end] for lane in series["lanes"]]
-    return {"summary": page["summary"], "series": {**series, "points": cut(series["points"], start, end), "lanes": lanes}}
+    timeline = [lane[start:end] for lane in series["criteria_timeline"]]
+    return {"summary": page["summary"], "series": {**series, "points": cut(series["points"], start, end), "criteria_timeline": timeline}}
 
 
 def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, results: Path) -> None:

@@ -12,7 +12,7 @@ from needs import need
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 UNCUT = """
-() => [...document.querySelectorAll('tr, .chart, .strip, .ledger')]
+() => [...document.querySelectorAll('tr, .chart, .headline, .ledger')]
   .filter(e => e.offsetParent !== null && getComputedStyle(e).breakInside !== 'avoid').length
 """
 

@@ -380,7 +380,7 @@ export interface Series {
     p95: Column;
   }[];
   /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
-  lanes: (boolean | null)[][];
+  criteria_timeline: (boolean | null)[][];
   /** Present where something was measured beside the load: a column per series, in the order of points. */
   server?: { name: string; unit: string; limit: number | null; values: Column }[];
 }
@@ -408,7 +408,7 @@ export interface Manifest {
   };
 }
 
-/** What the live view is sent once a second: `series.points` and `lanes` hold only the points from index `from` on. */
+/** What the live view is sent once a second: `series.points` and `criteria_timeline` hold only the points from index `from` on. */
 export interface Tick {
   summary: Summary;
   series: Series;

@@ -7,7 +7,7 @@ import { tick } from "../src/charts/drawing";
 import { lineSeries, lonely } from "../src/charts/plot_options";
 import { perSecond, positive, stack, sum } from "../src/data/columns";
 import { heat, latency } from "../src/data/latency";
-import { concurrency, cpu, lanes, lateness, serverPanel, stalls } from "../src/data/levels";
+import { concurrency, cpu, timeline, lateness, serverPanel, stalls } from "../src/data/levels";
 import { curve, density, offered, saturation } from "../src/data/planes";
 import { arrivals, connections, errors, requests, throughput, traffic } from "../src/data/rates";
 import type { Page } from "../src/types";
@@ -29,7 +29,7 @@ const DRAWINGS = {
   heat,
   concurrency,
   cpu,
-  lanes,
+  timeline,
   lateness,
   stalls,
 };

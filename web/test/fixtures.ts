@@ -90,7 +90,7 @@ function page(recipe: Recipe): Page {
   });
 
   const judged = criteria(recipe.criteria, response);
-  run.lanes = judged.map((criterion, i) =>
+  run.criteria_timeline = judged.map((criterion, i) =>
     run.points.from_ns.map((ns, point) => {
       if (run.points.issued[point] === 0 || (i === 1 && point % 40 > 36)) return null;
       return criterion.first_violation_ns === null || ns < criterion.first_violation_ns || (point + i) % 17 < 4;

@@ -160,7 +160,7 @@ describe("merging a second", () => {
     const series = {
       ...whole.series,
       points: cut(whole.series.points) as Series["points"],
-      lanes: whole.series.lanes.map((lane) => lane.slice(from)),
+      criteria_timeline: whole.series.criteria_timeline.map((lane) => lane.slice(from)),
       server: panels(whole, from),
     };
     return { summary: whole.summary, series, from };
@@ -177,7 +177,7 @@ describe("merging a second", () => {
     early.series = {
       ...early.series,
       points: half(points) as Series["points"],
-      lanes: early.series.lanes.map((lane) => lane.slice(0, 60)),
+      criteria_timeline: early.series.criteria_timeline.map((lane) => lane.slice(0, 60)),
       server: panels(whole, 0, 60),
     };
     for (const from of [0, 59, 60]) expect(merge(early, tick(whole, from))).toEqual(whole);

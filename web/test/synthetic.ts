@@ -156,7 +156,7 @@ export function series(shape: Shape, headline: "response" | "iteration" | "servi
       headline === "service" ? [] : [distribution("service", at, shape.service, ok, none)],
     ),
     labels: [],
-    lanes: [],
+    criteria_timeline: [],
     server: [],
   };
 }

@@ -29,7 +29,7 @@ pub struct Page {
 pub struct Tick<'a> {
     /// Every figure.
     pub summary: &'a Summary,
-    /// The series; `points`, `lanes` and the values of `server` hold only what comes from index `from` on.
+    /// The series; `points`, `criteria_timeline` and the values of `server` hold only what comes from index `from` on.
     pub series: Value,
     /// The index of the first point in it.
     pub from: usize,
@@ -61,7 +61,7 @@ impl Page {
 /// When the series cannot be written as JSON.
 pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     let mut series = serde_json::to_value(&page.series)?;
-    for columns in ["points", "lanes"] {
+    for columns in ["points", "criteria_timeline"] {
         if let Some(columns) = series.get_mut(columns) {
             cut(columns, from);
         }

@@ -23,7 +23,7 @@ pub(crate) fn with(run: &Run, timeline: &Timeline<'_>) -> Summary {
 
 /// Says what follows from the figures of a summary.
 fn conclude(summary: &mut Summary) {
-    summary.verdict = conclusions::strip(summary);
+    summary.verdict = conclusions::headline(summary);
     summary.conclusions = conclusions::of(summary);
     summary.assumptions = conclusions::assumptions(summary);
 }

@@ -95,7 +95,7 @@ pub struct Common {
     pub pulse: Arc<Pulse>,
 }
 
-/// How many requests are due at a moment, in nanoseconds from the start, and have not been taken up.
+/// How many requests are due at a moment, in nanoseconds from the start, and have not been started.
 pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
 /// One worker.
@@ -432,7 +432,7 @@ impl Worker {
     }
 
     /// Takes up a request of a driver that keeps no books of its own; it is under way until [`Worker::record`] is given its sample,
-    /// whose `taken_up_ns` is this very moment.
+    /// whose `started_ns` is this very moment.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
@@ -441,7 +441,7 @@ impl Worker {
     /// Puts such a request into the books, and does what has become due meanwhile. What is known of the first of its kind that went
     /// wrong is kept.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
-        self.request_ended(sample.done_ns, (sample.label, sample.taken_up_ns));
+        self.request_ended(sample.done_ns, (sample.label, sample.started_ns));
         let mut recorder = self.recorder.borrow_mut();
         recorder.sample(sample);
         if recorder.is_first(sample.label, sample.ended) {

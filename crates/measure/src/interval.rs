@@ -122,7 +122,7 @@ impl FirstSeen {
         match self.sample.ended {
             Ended::Ok => "ok".to_owned(),
             Ended::Failed(failure) => failure.to_string(),
-            Ended::None(fault) => fault.text().to_owned(),
+            Ended::Unanswered(fault) => fault.text().to_owned(),
         }
     }
 }

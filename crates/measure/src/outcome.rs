@@ -93,13 +93,14 @@ pub enum Outcome {
     Ok,
     /// Answered, and status or check says no.
     Failed,
-    /// No complete answer.
-    None,
+    /// No complete answer; `none` in the record.
+    #[serde(rename = "none")]
+    Unanswered,
 }
 
 impl Outcome {
     /// All, in the order of their numbers.
-    pub const ALL: [Outcome; 3] = [Outcome::Ok, Outcome::Failed, Outcome::None];
+    pub const ALL: [Outcome; 3] = [Outcome::Ok, Outcome::Failed, Outcome::Unanswered];
 
     /// The name in the record.
     #[must_use]
@@ -107,7 +108,7 @@ impl Outcome {
         match self {
             Outcome::Ok => "ok",
             Outcome::Failed => "failed",
-            Outcome::None => "none",
+            Outcome::Unanswered => "none",
         }
     }
 

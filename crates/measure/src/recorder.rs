@@ -152,8 +152,8 @@ impl Recorder {
                 counters.failed += 1;
                 counters.failures.count(failure, 1);
             }
-            Ended::None(fault) => {
-                counters.none[fault.class() as usize] += 1;
+            Ended::Unanswered(fault) => {
+                counters.unanswered[fault.class() as usize] += 1;
                 counters.faults.count(fault, 1);
             }
         }
@@ -226,7 +226,7 @@ impl Recorder {
         match ended {
             Ended::Ok => slot.counters.ok += 1,
             Ended::Failed(_) => slot.counters.failed += 1,
-            Ended::None(fault) => slot.counters.none[fault.class() as usize] += 1,
+            Ended::Unanswered(fault) => slot.counters.unanswered[fault.class() as usize] += 1,
         }
     }
 
@@ -309,7 +309,7 @@ mod tests {
         Sample {
             label: 2,
             intended: Intended::scheduled(intended),
-            taken_up_ns: intended + 10,
+            started_ns: intended + 10,
             first_write_ns: Some(intended + 30),
             first_read_ns: Some(done - 5),
             done_ns: done,
@@ -326,7 +326,7 @@ mod tests {
         recorder.issued(0, 2, Intended::scheduled(0));
         recorder.sample(&sample(0, SECOND - 1, Ended::Ok));
         recorder.issued(SECOND - 1, 2, Intended::scheduled(SECOND - 1));
-        recorder.sample(&sample(SECOND - 1, SECOND, Ended::None(Fault::Reset)));
+        recorder.sample(&sample(SECOND - 1, SECOND, Ended::Unanswered(Fault::Reset)));
         recorder.finish(3 * SECOND + 5);
         let full = recorder.take_full();
         assert_eq!(
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(
             counters[1]
                 .as_ref()
-                .map(|c| c.none[NoAnswer::Reset as usize]),
+                .map(|c| c.unanswered[NoAnswer::Reset as usize]),
             Some(1)
         );
         assert_eq!(counters[2], None);

@@ -68,7 +68,7 @@ pub enum Ended {
     /// Answered, and refused by status, check or capture.
     Failed(Failure),
     /// No complete answer.
-    None(Fault),
+    Unanswered(Fault),
 }
 
 impl Ended {
@@ -78,7 +78,7 @@ impl Ended {
         match self {
             Ended::Ok => Outcome::Ok,
             Ended::Failed(_) => Outcome::Failed,
-            Ended::None(_) => Outcome::None,
+            Ended::Unanswered(_) => Outcome::Unanswered,
         }
     }
 }
@@ -91,7 +91,7 @@ pub struct Sample {
     /// When it should have started.
     pub intended: Intended,
     /// When the worker turned to it.
-    pub taken_up_ns: u64,
+    pub started_ns: u64,
     /// When its first byte was written; none if it never was.
     pub first_write_ns: Option<u64>,
     /// When the first byte of its answer was read.
@@ -112,7 +112,7 @@ impl Sample {
     /// Intended → the worker turned to it.
     #[must_use]
     pub fn lateness_ns(&self) -> u64 {
-        self.taken_up_ns.saturating_sub(self.intended.ns())
+        self.started_ns.saturating_sub(self.intended.ns())
     }
 
     /// The worker turned to it → first byte written; up to the end when none was.
@@ -120,7 +120,7 @@ impl Sample {
     pub fn wait_ns(&self) -> u64 {
         self.first_write_ns
             .unwrap_or(self.done_ns)
-            .saturating_sub(self.taken_up_ns)
+            .saturating_sub(self.started_ns)
     }
 
     /// First byte written → last byte read; none when nothing was written.

@@ -12,7 +12,7 @@ pub struct Counters {
     /// Answered, and refused by status, check or capture.
     pub failed: u64,
     /// Without a complete answer, by class.
-    pub none: [u64; NoAnswer::ALL.len()],
+    pub unanswered: [u64; NoAnswer::ALL.len()],
     /// Those whose intended start the schedule set.
     pub paced: u64,
     /// Redirect hops, counted apart.
@@ -39,7 +39,7 @@ impl Counters {
     /// Requests without a complete answer.
     #[must_use]
     pub fn without_answer(&self) -> u64 {
-        self.none.iter().sum()
+        self.unanswered.iter().sum()
     }
 
     /// Adds another label's or interval's.
@@ -47,9 +47,9 @@ impl Counters {
         self.issued += other.issued;
         self.ok += other.ok;
         self.failed += other.failed;
-        self.none
+        self.unanswered
             .iter_mut()
-            .zip(other.none)
+            .zip(other.unanswered)
             .for_each(|(mine, n)| *mine += n);
         self.paced += other.paced;
         self.redirects += other.redirects;

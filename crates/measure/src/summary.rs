@@ -33,7 +33,7 @@ impl Times {
                 times.answered.add(histogram);
             }
         }
-        if let Some(histogram) = slot.histogram(kind, Outcome::None) {
+        if let Some(histogram) = slot.histogram(kind, Outcome::Unanswered) {
             times.unanswered.add(histogram);
         }
         times
@@ -80,8 +80,8 @@ mod tests {
     fn missing_answers_rank_above_all_others() {
         let mut slot = Slot::<u64>::default();
         (1..=98).for_each(|v| slot.record(Kind::Response, Outcome::Ok, v * 10));
-        slot.record(Kind::Response, Outcome::None, 5);
-        slot.record(Kind::Response, Outcome::None, 7);
+        slot.record(Kind::Response, Outcome::Unanswered, 5);
+        slot.record(Kind::Response, Outcome::Unanswered, 7);
         let times = Times::of(&slot, Kind::Response);
         assert_eq!(times.quantile(0.98), Quantile::Ns(980));
         assert_eq!(times.quantile(0.99), Quantile::NoAnswer(970));

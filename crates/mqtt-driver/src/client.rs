@@ -42,7 +42,7 @@ pub(super) struct Sent {
     label: LabelId,
     sequence: u64,
     intended: Intended,
-    taken_up: u64,
+    started: u64,
     /// 0: not yet.
     first_write: u64,
     bytes: u32,
@@ -164,7 +164,7 @@ impl Client {
             label: shared.labels.publish(qos),
             sequence: state.next_sequence,
             intended,
-            taken_up: now,
+            started: now,
             first_write: 0,
             bytes: 0,
         };
@@ -253,18 +253,18 @@ impl Client {
     /// Connects and puts CONNECT on its way.
     async fn open(&self, shared: &Shared, intended: Intended) -> Result<(), Fault> {
         let worker = &shared.worker;
-        let taken_up = worker.clock.now();
+        let started = worker.clock.now();
         let label = shared.labels.connect;
-        worker.issue(taken_up, label, intended);
+        worker.issue(started, label, intended);
         self.state.borrow_mut().greeting = Some(Sent {
             label,
             sequence: 0,
             intended,
-            taken_up,
+            started,
             first_write: 0,
             bytes: self.made.connect.len() as u32,
         });
-        let timeout = taken_up.saturating_add(CONNECT_NS);
+        let timeout = started.saturating_add(CONNECT_NS);
         worker.deadlines.borrow_mut().limit(&self.limit, timeout);
         let opened = shared.connector.open(&shared.origin, &self.limit).await?;
         let now = worker.clock.now();
@@ -352,9 +352,15 @@ impl Client {
             add(&shared.counts.broken, 1);
         }
         if let Some(greeting) = state.greeting.take() {
-            finish(shared, &greeting, now, Ended::None(fault), String::new);
+            finish(
+                shared,
+                &greeting,
+                now,
+                Ended::Unanswered(fault),
+                String::new,
+            );
             if let Some(intended) = state.arrival.take() {
-                shared.arrived(now, intended, Ended::None(fault));
+                shared.arrived(now, intended, Ended::Unanswered(fault));
             }
         }
         if let Some(mut line) = state.line.take() {
@@ -364,7 +370,7 @@ impl Client {
             // What was encoded and not taken by the socket: of QoS 0 it is lost, all else is the session's.
             for (id, sent) in line.rest() {
                 if id == 0 {
-                    finish(shared, &sent, now, Ended::None(fault), String::new);
+                    finish(shared, &sent, now, Ended::Unanswered(fault), String::new);
                     add(&shared.counts.unsent, 1);
                 }
             }
@@ -390,7 +396,7 @@ impl Client {
                 shared,
                 &sent,
                 now,
-                Ended::None(Fault::Unfinished),
+                Ended::Unanswered(Fault::Unfinished),
                 String::new,
             );
         }
@@ -401,12 +407,12 @@ impl Client {
                 shared,
                 &sent,
                 now,
-                Ended::None(Fault::Unfinished),
+                Ended::Unanswered(Fault::Unfinished),
                 String::new,
             );
         }
         if let Some(intended) = state.arrival.take() {
-            shared.arrived(now, intended, Ended::None(Fault::Unfinished));
+            shared.arrived(now, intended, Ended::Unanswered(Fault::Unfinished));
         }
         state.waker = None;
     }
@@ -433,10 +439,10 @@ fn finish(shared: &Shared, sent: &Sent, now: u64, ended: Ended, detail: impl FnO
     let sample = Sample {
         label: sent.label,
         intended: sent.intended,
-        taken_up_ns: sent.taken_up,
+        started_ns: sent.started,
         first_write_ns: first_write,
         first_read_ns: first_write
-            .filter(|_| !matches!(ended, Ended::None(_)))
+            .filter(|_| !matches!(ended, Ended::Unanswered(_)))
             .map(|_| now),
         done_ns: now,
         ended,

@@ -374,7 +374,7 @@ pub enum CookiePrefixes {
 /// The limits of a request's life. Each that is set ends the request when it is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// From taken up (before connecting) to the last byte of the answer.
+    /// From its start (before connecting) to the last byte of the answer.
     pub total_ns: Option<u64>,
     /// From the request's last byte written to the end of the answer's head.
     pub headers_ns: Option<u64>,

@@ -47,7 +47,7 @@ impl Answer {
             self.bridge.settle(Settled {
                 account,
                 renamed,
-                ended: self.fault.map_or(ended, Ended::None),
+                ended: self.fault.map_or(ended, Ended::Unanswered),
                 detail,
                 resumed_ns: Some(self.resumed_ns),
             });

@@ -205,7 +205,7 @@ impl Run {
         let ended = match well {
             Some(true) => Ended::Ok,
             Some(false) => Ended::Failed(Failure::Check("script")),
-            None => Ended::None(Fault::Unfinished),
+            None => Ended::Unanswered(Fault::Unfinished),
         };
         self.bridge.over(number, ended);
     }

@@ -87,7 +87,7 @@ fn sample(k: u64) -> Sample {
     Sample {
         label: 2 + (k % ENDPOINTS) as u16,
         intended: Intended::scheduled(intended),
-        taken_up_ns: intended + 2_000,
+        started_ns: intended + 2_000,
         first_write_ns: Some(intended + 30_000),
         first_read_ns: Some(intended + 30_000 + service_ns / 2),
         done_ns: intended + 30_000 + service_ns,

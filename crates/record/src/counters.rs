@@ -158,7 +158,12 @@ fn line_of(frame: &Frame, (label, phase): (LabelId, u32), part: &Part) -> Line {
         failed: counters.failed,
         none: NoAnswer::ALL
             .iter()
-            .map(|class| (class.name().to_owned(), counters.none[*class as usize]))
+            .map(|class| {
+                (
+                    class.name().to_owned(),
+                    counters.unanswered[*class as usize],
+                )
+            })
             .filter(|(_, n)| *n > 0)
             .collect(),
         codes: counters.codes.0.iter().copied().collect(),
@@ -207,7 +212,7 @@ impl Line {
             ..Counters::default()
         };
         for class in NoAnswer::ALL {
-            counters.none[class as usize] = self.none.get(class.name()).copied().unwrap_or(0);
+            counters.unanswered[class as usize] = self.none.get(class.name()).copied().unwrap_or(0);
         }
         for (name, n) in &self.faults {
             counters

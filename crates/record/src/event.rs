@@ -86,7 +86,7 @@ pub struct FirstError {
     /// When it should have started.
     pub intended_ns: u64,
     /// When the worker turned to it.
-    pub taken_up_ns: u64,
+    pub started_ns: u64,
     /// When its first byte was written.
     pub first_write_ns: Option<u64>,
     /// When the first byte of its answer was read.
@@ -106,7 +106,7 @@ impl FirstError {
             detail: redactor.text(&first.detail),
             status: sample.status,
             intended_ns: sample.intended.ns(),
-            taken_up_ns: sample.taken_up_ns,
+            started_ns: sample.started_ns,
             first_write_ns: sample.first_write_ns,
             first_read_ns: sample.first_read_ns,
             done_ns: sample.done_ns,

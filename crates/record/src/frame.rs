@@ -217,7 +217,7 @@ impl IntervalRow {
     /// Requests that ended in the interval without a complete answer, of one class.
     #[must_use]
     pub fn none(&self, class: NoAnswer) -> u64 {
-        self.all.none[class as usize]
+        self.all.unanswered[class as usize]
     }
 }
 

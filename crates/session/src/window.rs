@@ -147,7 +147,7 @@ mod tests {
     fn second(number: u64, ok: u64, none: u64) -> Arc<Interval> {
         let mut slot = Slot::default();
         slot.counters.ok = ok;
-        slot.counters.none[NoAnswer::Timeout as usize] = none;
+        slot.counters.unanswered[NoAnswer::Timeout as usize] = none;
         let times = slot.histogram_mut(Kind::Service, Outcome::Ok);
         times.record_n(number * 1_000_000, ok);
         Arc::new(Interval {

@@ -1,8 +1,8 @@
-// Paints a heat map's cells and a criterion's lanes onto a chart's canvas.
+// Paints a heat map's cells and the criteria timeline onto a chart's canvas.
 
 import uPlot from "uplot";
 import type { Colours } from "./colours";
-import type { Cells, Lanes } from "./drawing";
+import type { Cells, Timeline } from "./drawing";
 import { hatch } from "./marks";
 
 /** How full a cell looks: one request is to be seen beside a million. */
@@ -35,7 +35,7 @@ export function cells(u: uPlot, { bounds, columns, most }: Cells, colours: Colou
 }
 
 /** Per criterion a lane: a quiet band where it holds, full and hatched where it does not, a thin line where nothing can be said. */
-export function lanes(u: uPlot, { rows, from, to }: Lanes, colours: Colours): void {
+export function timeline(u: uPlot, { rows, from, to }: Timeline, colours: Colours): void {
   const { ctx, bbox } = u;
   const ratio = uPlot.pxRatio;
   ctx.save();

@@ -31,7 +31,7 @@ export interface Cells {
 }
 
 /** Rows of yes, no and unknown. */
-export interface Lanes {
+export interface Timeline {
   rows: (boolean | null)[][];
   from: number[];
   to: number[];
@@ -46,7 +46,7 @@ export interface Drawing {
   /** A line across, with a name. */
   level?: { name: string; value: number };
   cells?: Cells;
-  lanes?: Lanes;
+  timeline?: Timeline;
   /** Fixed ends of the vertical axis. */
   ends?: [number, number];
 }

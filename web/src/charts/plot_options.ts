@@ -38,7 +38,7 @@ export function axes(drawing: Drawing, colours: Colours): uPlot.Axis[] {
 }
 
 function valueAxis(drawing: Drawing, colours: Colours): uPlot.Axis {
-  const rows = drawing.lanes?.rows.length;
+  const rows = drawing.timeline?.rows.length;
   if (rows !== undefined) {
     return {
       ...look(colours),

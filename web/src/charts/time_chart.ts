@@ -4,7 +4,7 @@
 import uPlot from "uplot";
 import type { Column, Page } from "../types";
 import { moment } from "./axes";
-import { cells, lanes } from "./cells";
+import { cells, timeline } from "./cells";
 import { type Drawing, type Line, say } from "./drawing";
 import type { Env } from "./env";
 import { Frame, type Titled } from "./frame";
@@ -115,7 +115,7 @@ export class TimeChart {
     if (!drawing) return;
     const { colours } = this.env;
     if (drawing.cells) cells(u, drawing.cells, colours);
-    if (drawing.lanes) lanes(u, drawing.lanes, colours);
+    if (drawing.timeline) timeline(u, drawing.timeline, colours);
     if (drawing.shaded) shaded(u, drawing.shaded, colours);
     phases(u, this.#page?.summary.phases ?? [], this.spec.phases ?? false, colours);
     if (drawing.level) level(u, drawing.level.name, drawing.level.value, colours);

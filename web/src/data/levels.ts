@@ -107,8 +107,8 @@ export function serverPanel(page: Page, index: number): Drawing | null {
 }
 
 /** Per criterion a lane: holds, does not, cannot be said. */
-export function lanes(page: Page): Drawing | null {
-  const { lanes: rows, points } = page.series;
+export function timeline(page: Page): Drawing | null {
+  const { criteria_timeline: rows, points } = page.series;
   if (rows.length === 0 || points.from_ns.length === 0 || rows.every((row) => row.every((held) => held === null)))
     return null;
   const nothing = points.from_ns.map(() => null);
@@ -124,6 +124,6 @@ export function lanes(page: Page): Drawing | null {
       style: "none",
       say: (index) => words(row[index]),
     })),
-    lanes: { rows, from: points.from_ns.map((ns) => ns / 1e9), to: points.to_ns.map((ns) => ns / 1e9) },
+    timeline: { rows, from: points.from_ns.map((ns) => ns / 1e9), to: points.to_ns.map((ns) => ns / 1e9) },
   };
 }

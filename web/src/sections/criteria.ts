@@ -2,7 +2,7 @@
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
-import { lanes } from "../data/levels";
+import { timeline } from "../data/levels";
 import { fullMargin } from "../dom/bars";
 import { type Child, h } from "../dom/el";
 import { state } from "../dom/status";
@@ -24,10 +24,10 @@ const COLUMNS: Column[] = [
 
 export function criteria(env: Env): Section {
   const chart = new TimeChart(env, {
-    id: "lanes",
+    id: "criteria-timeline",
     title: "When each criterion held",
     note: "Each moment judged alone. Quiet band: holds · full and hatched: does not hold · thin line: cannot be said.",
-    draw: lanes,
+    draw: timeline,
     height: 150,
   });
   return section("criteria", "Criteria", (page) => ({ above: [listing(page)] }), [chart]);

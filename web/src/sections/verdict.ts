@@ -7,10 +7,10 @@ import type { Measurement, Page } from "../types";
 import { type Section, section } from "./section";
 
 export function verdict(): Section {
-  return section("verdict", "Verdict", (page) => ({ above: [strip(page)] }));
+  return section("verdict", "Verdict", (page) => ({ above: [headline(page)] }));
 }
 
-function strip(page: Page): HTMLElement {
+function headline(page: Page): HTMLElement {
   const { verdict, measurement, run } = page.summary;
   const none = () => (page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured");
   const unknown = run.imported_from ? `not told by ${run.imported_from}` : none();
@@ -19,7 +19,7 @@ function strip(page: Page): HTMLElement {
   );
   return h(
     "div",
-    { class: "strip" },
+    { class: "headline" },
     h(
       "div",
       { class: "states" },

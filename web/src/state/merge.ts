@@ -11,7 +11,10 @@ const WORKERS = ["worker_cpu", "worker_spin", "worker_waiting", "worker_steal"] 
 export function merge(page: Page, tick: Tick): Page | null {
   const had = page.series.points.from_ns.length;
   if (tick.from > had) return null;
-  const lanes = tick.series.lanes.map((lane, i) => [...(page.series.lanes[i] ?? []).slice(0, tick.from), ...lane]);
+  const criteria_timeline = tick.series.criteria_timeline.map((lane, i) => [
+    ...(page.series.criteria_timeline[i] ?? []).slice(0, tick.from),
+    ...lane,
+  ]);
   const panels = tick.series.server?.map((panel) => {
     const known = page.series.server?.find((other) => other.name === panel.name)?.values;
     // What is measured for the first time was not measured before.
@@ -24,7 +27,7 @@ export function merge(page: Page, tick: Tick): Page | null {
     series: {
       ...tick.series,
       points: points(page.series.points, tick.series.points, tick.from),
-      lanes,
+      criteria_timeline,
       ...(panels ? { server: panels } : {}),
     },
   };

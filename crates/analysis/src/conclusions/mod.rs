@@ -2,12 +2,12 @@
 //! that does not apply says nothing; nothing here is measured or judged anew.
 
 mod assumptions;
+mod headline;
 mod rules;
 mod slowest;
-mod strip;
 
 pub use assumptions::assumptions;
-pub use strip::strip;
+pub use headline::headline;
 
 use crate::summary::{Conclusion, Summary};
 

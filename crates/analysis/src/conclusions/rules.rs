@@ -80,7 +80,7 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
 
 /// Whether more than a few requests took too long to be waited for.
 fn gave_up(summary: &Summary) -> bool {
-    let none = &summary.all.none;
+    let none = &summary.all.unanswered;
     let n: u64 = ["timeout", "unfinished"]
         .iter()
         .filter_map(|class| none.get(*class))

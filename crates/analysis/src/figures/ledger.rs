@@ -45,9 +45,11 @@ pub struct Requests {
     /// Answered, and refused by status, check or capture.
     pub failed: u64,
     /// Without a complete answer.
-    pub none: u64,
+    #[serde(rename = "none")]
+    pub unanswered: u64,
     /// The same by class.
-    pub none_by_class: BTreeMap<String, u64>,
+    #[serde(rename = "none_by_class")]
+    pub unanswered_by_class: BTreeMap<String, u64>,
     /// Redirect hops, which are no requests of the plan's.
     pub redirects: u64,
     /// Requests still under way where the record of a killed run, or process, ends; otherwise 0.
@@ -86,7 +88,7 @@ pub fn arrivals(run: &Run) -> Arrivals {
             planned
         }
     });
-    let abandoned = counted.none[NoAnswer::Unfinished as usize];
+    let abandoned = counted.unanswered[NoAnswer::Unfinished as usize];
     let failed = counted.failed + counted.without_answer() - abandoned;
     let ended = counted.ok + failed + abandoned;
     let under_way = under_way(run, started, ended);
@@ -130,8 +132,8 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
         issued: counters.issued,
         ok: counters.ok,
         failed: counters.failed,
-        none: counters.without_answer(),
-        none_by_class: by_class(counters),
+        unanswered: counters.without_answer(),
+        unanswered_by_class: by_class(counters),
         redirects: counters.redirects,
         under_way,
         adds_up: counters.issued == counters.ended() + under_way,
@@ -151,8 +153,11 @@ fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
 
 /// Requests without a complete answer, by class; only classes that occurred.
 pub fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
-    let classes = NoAnswer::ALL
-        .iter()
-        .map(|class| (class.name().to_owned(), counters.none[*class as usize]));
+    let classes = NoAnswer::ALL.iter().map(|class| {
+        (
+            class.name().to_owned(),
+            counters.unanswered[*class as usize],
+        )
+    });
     classes.filter(|(_, n)| *n > 0).collect()
 }

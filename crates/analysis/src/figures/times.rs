@@ -238,8 +238,8 @@ impl Sampled {
 }
 
 fn all_too_long(counters: &Counters) -> bool {
-    let too_long =
-        counters.none[NoAnswer::Timeout as usize] + counters.none[NoAnswer::Unfinished as usize];
+    let too_long = counters.unanswered[NoAnswer::Timeout as usize]
+        + counters.unanswered[NoAnswer::Unfinished as usize];
     too_long == counters.without_answer()
 }
 
@@ -257,10 +257,10 @@ mod tests {
         }
         // Given up with their users: after next to nothing, and after a while.
         for ns in [1, 300] {
-            part.slot.record(Kind::Service, Outcome::None, ns);
+            part.slot.record(Kind::Service, Outcome::Unanswered, ns);
         }
         part.slot.counters.ok = 3;
-        part.slot.counters.none[NoAnswer::Unfinished as usize] = 2;
+        part.slot.counters.unanswered[NoAnswer::Unfinished as usize] = 2;
         let sampled = Sampled::of(&part, Kind::Service);
         assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
         // Whatever the two would have taken, the largest of all is no less than the largest that is known.

@@ -41,7 +41,8 @@ pub struct Columns {
     pub issued: Vec<u64>,
     pub ok: Vec<u64>,
     pub failed: Vec<u64>,
-    pub none: Vec<u64>,
+    #[serde(rename = "none")]
+    pub unanswered: Vec<u64>,
     pub status_1xx: Vec<u64>,
     pub status_2xx: Vec<u64>,
     pub status_3xx: Vec<u64>,
@@ -133,7 +134,7 @@ impl Columns {
         self.issued.push(counters.issued);
         self.ok.push(counters.ok);
         self.failed.push(counters.failed);
-        self.none.push(counters.without_answer());
+        self.unanswered.push(counters.without_answer());
         for (class, column) in (1..).zip(self.classes()) {
             let of_class = counters
                 .codes
@@ -153,7 +154,7 @@ impl Columns {
             })
         });
         self.errors(by_status, counters.failed, |class| {
-            counters.none[class as usize]
+            counters.unanswered[class as usize]
         });
     }
 

@@ -42,7 +42,7 @@ pub struct Series {
     /// By label, for sparklines.
     pub labels: Vec<Spark>,
     /// By criterion: for each point whether it held for that point alone.
-    pub lanes: Vec<Vec<Option<bool>>>,
+    pub criteria_timeline: Vec<Vec<Option<bool>>>,
     /// What was measured beside the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,
@@ -64,7 +64,7 @@ pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Ser
         heat: heat::of(&timeline.moments, headline),
         distribution: shape::of(run, headline),
         labels: sparks::of(run),
-        lanes: timeline.criteria.clone(),
+        criteria_timeline: timeline.criteria.clone(),
         server: server::of(run, &timeline.moments),
     }
 }

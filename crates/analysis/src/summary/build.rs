@@ -3,7 +3,7 @@
 use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
 use plan::criteria::{Metric, Span, parse_criterion};
 
-use super::{Identity, Level, Row, SCHEMA, Strip, Summary, phases, recovery, scenarios, trend};
+use super::{Headline, Identity, Level, Row, SCHEMA, Summary, phases, recovery, scenarios, trend};
 use crate::{
     figures::{self, Sampled, elapsed_ns, per_second, share_of},
     verdict::{self, Timeline},
@@ -39,7 +39,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let mut summary = Summary {
         schema: SCHEMA,
         run: identity(run, elapsed_ns),
-        verdict: Strip::default(),
+        verdict: Headline::default(),
         criteria,
         measurement,
         exit_code,
@@ -170,7 +170,7 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
         response: stats(Kind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(Kind::Iteration).filter(|_| is_iteration),
         codes: counters.codes.0.iter().copied().collect(),
-        none: figures::by_class(counters),
+        unanswered: figures::by_class(counters),
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         not_told: Vec::new(),
@@ -201,7 +201,7 @@ fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
 
 /// Without criteria nothing else speaks up when not one request did what it should.
 fn all_failed(summary: &Summary) -> Option<String> {
-    let ended = summary.requests.failed + summary.requests.none;
+    let ended = summary.requests.failed + summary.requests.unanswered;
     let all = summary.criteria.is_empty() && summary.requests.ok == 0 && ended > 0;
     let most = summary.errors.first();
     all.then(|| {

@@ -23,7 +23,7 @@ pub use percentiles::{PercentileRow, SHARES};
 pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, Peak, Recovery};
 pub use scenarios::ScenarioRow;
-pub use told::{Conclusion, Deciding, Strip, Tone};
+pub use told::{Conclusion, Deciding, Headline, Tone};
 pub use trend::{Stretch, Trend};
 
 pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats};
@@ -49,7 +49,7 @@ pub struct Summary {
     /// What was run.
     pub run: Identity,
     /// What to read first.
-    pub verdict: Strip,
+    pub verdict: Headline,
     /// Whether the criteria held, each with its measured value.
     pub criteria: Vec<Judged>,
     /// Whether the measurement can be trusted; none: not judged.
@@ -228,7 +228,8 @@ pub struct Row {
     /// Answers by status.
     pub codes: BTreeMap<u16, u64>,
     /// Without a complete answer, by class.
-    pub none: BTreeMap<String, u64>,
+    #[serde(rename = "none")]
+    pub unanswered: BTreeMap<String, u64>,
     /// Bytes written.
     pub bytes_out: u64,
     /// Bytes read.

@@ -87,7 +87,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
         let id = labels.find(|label| label.text == name).map(|l| l.id);
         let part = id.map(|id| run.totals.label(id)).unwrap_or_default();
         let counters = &part.slot.counters;
-        let unfinished = counters.none[NoAnswer::Unfinished as usize];
+        let unfinished = counters.unanswered[NoAnswer::Unfinished as usize];
         let completed = counters.ok;
         let asked = planned.map(|planned| per_second(planned, length_ns));
         let achieved = per_second(completed, elapsed_ns);

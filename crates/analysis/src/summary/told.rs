@@ -7,7 +7,7 @@ use crate::verdict::Judgement;
 
 /// The head of every report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Strip {
+pub struct Headline {
     /// All criteria together; none without criteria.
     pub criteria: Option<Judgement>,
     /// One sentence.

@@ -100,7 +100,7 @@ pub fn of(report: &PrintedReport) -> Series {
         heat: Heat::default(),
         distribution: distribution(report),
         labels: Vec::new(),
-        lanes: Vec::new(),
+        criteria_timeline: Vec::new(),
         server: Vec::new(),
     }
 }
@@ -139,7 +139,7 @@ fn push(
     };
     points.ok.push(requests.saturating_sub(failures + none));
     points.failed.push(failures);
-    points.none.push(none);
+    points.unanswered.push(none);
     let of_status = |digit: u16| {
         let bad = bad_codes(&period.all, period.tool);
         bad.filter(|(code, _)| code / 100 == digit)

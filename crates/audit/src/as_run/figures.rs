@@ -109,7 +109,7 @@ pub fn row(
         response: None,
         iteration: None,
         codes: codes.collect(),
-        none: if unanswered > 0 {
+        unanswered: if unanswered > 0 {
             BTreeMap::from([("none".to_owned(), unanswered)])
         } else {
             BTreeMap::new()

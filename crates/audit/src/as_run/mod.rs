@@ -15,7 +15,7 @@ use analysis::{
     conclusions,
     figures::share_of,
     page::Page,
-    summary::{self, Arrivals, ErrorRow, Identity, Level, Requests, Row, Strip, Summary},
+    summary::{self, Arrivals, ErrorRow, Headline, Identity, Level, Requests, Row, Summary},
 };
 
 use record::{
@@ -45,7 +45,7 @@ pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     let mut summary = blank(name, &report);
     fill(&mut summary, &report);
     summary.notes = notes(imports, first);
-    summary.verdict = conclusions::strip(&summary);
+    summary.verdict = conclusions::headline(&summary);
     summary.assumptions = vec![times_are(report.tool).to_owned()];
     if report.tool == Tool::Artillery {
         summary.assumptions.push(
@@ -142,7 +142,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
             seed: None,
             record_ends_ns: None,
         },
-        verdict: Strip::default(),
+        verdict: Headline::default(),
         criteria: Vec::new(),
         measurement: None,
         exit_code: 0,
@@ -233,14 +233,14 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
 
 /// Of the requests of another tool it is known how many there were and how many it calls failed.
 fn requests(all: &Row) -> Requests {
-    let none: u64 = all.none.values().sum();
-    let failed = all.errors.saturating_sub(none);
+    let unanswered: u64 = all.unanswered.values().sum();
+    let failed = all.errors.saturating_sub(unanswered);
     Requests {
         issued: all.count,
         ok: all.count.saturating_sub(all.errors),
         failed,
-        none,
-        none_by_class: all.none.clone(),
+        unanswered,
+        unanswered_by_class: all.unanswered.clone(),
         redirects: 0,
         under_way: 0,
         adds_up: true,

@@ -157,7 +157,7 @@ impl Client {
         let permit = pool.enter(origin, agent.limit).await?;
         let now = worker.clock.now();
         if mutant::is(Mutant::StampAtDequeue) && exchange.intended.is_paced() {
-            exchange.moments.taken_up = now;
+            exchange.moments.started = now;
             exchange.intended = Intended::scheduled(now);
         }
         caller.sending(now);

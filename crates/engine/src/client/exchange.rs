@@ -19,7 +19,7 @@ use codec::{Answer, Want, reply::Reply};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moments {
     /// The worker turned to it.
-    pub taken_up: u64,
+    pub started: u64,
     /// First byte written.
     pub first_write: Option<u64>,
     /// Last byte written.
@@ -49,10 +49,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of a request that was taken up at this moment.
+    /// The limits of a request that was started at this moment.
     #[must_use]
-    pub fn from(taken_up: u64, timeouts: &Timeouts) -> Limits {
-        let after = |ns: Option<u64>| ns.map_or(NEVER, |ns| taken_up.saturating_add(ns));
+    pub fn from(started: u64, timeouts: &Timeouts) -> Limits {
+        let after = |ns: Option<u64>| ns.map_or(NEVER, |ns| started.saturating_add(ns));
         Limits {
             total_at: after(timeouts.total_ns),
             headers_ns: timeouts.headers_ns,
@@ -115,22 +115,22 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Of a request that is taken up now.
+    /// Of a request that is started now.
     #[must_use]
     pub fn begun(
         intended: Intended,
-        taken_up: u64,
+        started: u64,
         timeouts: &Timeouts,
         memory: &Rc<Memory>,
     ) -> Exchange {
         Exchange {
             intended,
             moments: Moments {
-                taken_up,
+                started,
                 ..Moments::default()
             },
             answer: Answer::default(),
-            limits: Limits::from(taken_up, timeouts),
+            limits: Limits::from(started, timeouts),
             kept: Held::nothing(memory),
         }
     }

@@ -272,7 +272,7 @@ struct BackOff {
 
 impl BackOff {
     fn after(&self, ended: Ended) -> Option<u64> {
-        let Ended::None(fault) = ended else {
+        let Ended::Unanswered(fault) = ended else {
             self.refused.set(0);
             return None;
         };

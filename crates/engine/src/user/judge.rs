@@ -25,13 +25,16 @@ impl User<'_> {
     ) -> (Ended, Result<(), End>) {
         match result {
             Err(End::Fault(fault, step)) => {
-                return (Ended::None(fault), Err(End::Fault(fault, step)));
+                return (Ended::Unanswered(fault), Err(End::Fault(fault, step)));
             }
             Err(End::Named(name, fault)) => {
-                return (Ended::None(fault), Err(End::Named(name, fault)));
+                return (Ended::Unanswered(fault), Err(End::Named(name, fault)));
             }
             Err(End::Unsendable(name, fault, step)) => {
-                return (Ended::None(fault), Err(End::Unsendable(name, fault, step)));
+                return (
+                    Ended::Unanswered(fault),
+                    Err(End::Unsendable(name, fault, step)),
+                );
             }
             Err(end @ End::Answered(failure, ..)) => return (Ended::Failed(failure), Err(end)),
             Err(other) => return (Ended::Ok, Err(other)),
@@ -44,7 +47,7 @@ impl User<'_> {
             // Nobody can tell what it holds: that is not the server's fault.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
-            ended = Ended::None(fault);
+            ended = Ended::Unanswered(fault);
             result = Err(End::Fault(fault, Some(ongoing.step.index)));
         }
         drop(seen);
@@ -66,7 +69,10 @@ impl User<'_> {
             let what = match why {
                 Unreadable::TooLarge => {
                     let fault = Fault::BodyTooLarge;
-                    return (Ended::None(fault), Err(End::Fault(fault, Some(step.index))));
+                    return (
+                        Ended::Unanswered(fault),
+                        Err(End::Fault(fault, Some(step.index))),
+                    );
                 }
                 Unreadable::Unknown(encoding) => format!("encoding {encoding} is not supported"),
                 Unreadable::Broken(encoding) => format!("the body is broken {encoding}"),
@@ -149,7 +155,7 @@ impl User<'_> {
         let sample = Sample {
             label: ongoing.step.label,
             intended: exchange.intended,
-            taken_up_ns: moments.taken_up,
+            started_ns: moments.started,
             first_write_ns: moments.first_write,
             first_read_ns: moments.first_read,
             done_ns: moments.done,
@@ -161,12 +167,12 @@ impl User<'_> {
         let mut recorder = self.worker.recorder.borrow_mut();
         if status.is_some() {
             let complete =
-                !matches!(ended, Ended::None(_)) && !matches!(result, Err(End::Answered(..)));
+                !matches!(ended, Ended::Unanswered(_)) && !matches!(result, Err(End::Answered(..)));
             let step = (ongoing.step.index, ongoing.called.as_deref());
             let came = (moments, &exchange.answer);
             door_answer(&mut recorder, step, came, self.worker, complete);
         }
-        if mutant::is(Mutant::DropTimeouts) && ended == Ended::None(Fault::ResponseTimeout) {
+        if mutant::is(Mutant::DropTimeouts) && ended == Ended::Unanswered(Fault::ResponseTimeout) {
             return;
         }
         recorder.sample(&sample);
@@ -206,7 +212,7 @@ pub(super) fn door_answer(
             total_ns: moments
                 .done
                 .max(moments.head)
-                .saturating_sub(moments.taken_up),
+                .saturating_sub(moments.started),
             last,
             opening: moments.opening,
         },

@@ -155,9 +155,11 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
         }
         Err(end) => {
             let (ended, reason, step) = match &end {
-                End::Fault(fault, step) => {
-                    (Ended::None(*fault), Some(Reason::Fault(*fault)), *step)
-                }
+                End::Fault(fault, step) => (
+                    Ended::Unanswered(*fault),
+                    Some(Reason::Fault(*fault)),
+                    *step,
+                ),
                 End::Failed(failure) => (Ended::Failed(*failure), None, None),
                 End::Answered(failure, fault, step) => (
                     Ended::Failed(*failure),
@@ -174,10 +176,14 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
                     Some(Reason::Named(name)),
                     None,
                 ),
-                End::Unsendable(name, fault, step) => {
-                    (Ended::None(*fault), Some(Reason::Named(name)), Some(*step))
+                End::Unsendable(name, fault, step) => (
+                    Ended::Unanswered(*fault),
+                    Some(Reason::Named(name)),
+                    Some(*step),
+                ),
+                End::Named(name, fault) => {
+                    (Ended::Unanswered(*fault), Some(Reason::Named(name)), None)
                 }
-                End::Named(name, fault) => (Ended::None(*fault), Some(Reason::Named(name)), None),
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });

@@ -24,16 +24,16 @@ impl User<'_> {
             return Ok(());
         }
         let intended = self.due;
-        let taken_up = worker.clock.now();
-        worker.requests_began(taken_up, step.label, 1);
+        let started = worker.clock.now();
+        worker.requests_began(started, step.label, 1);
         worker
             .recorder
             .borrow_mut()
-            .issued(taken_up, step.label, intended);
+            .issued(started, step.label, intended);
         let timeouts = &self.program.http.timeouts;
         let mut ongoing = Ongoing {
             step,
-            exchange: Exchange::begun(intended, taken_up, timeouts, &worker.memory),
+            exchange: Exchange::begun(intended, started, timeouts, &worker.memory),
             asked: None,
             called: None,
             unexpected: None,
@@ -51,7 +51,7 @@ impl User<'_> {
             moments.done = worker.clock.now();
         }
         let done = moments.done;
-        worker.request_ended(done, (step.label, taken_up));
+        worker.request_ended(done, (step.label, started));
         self.due = Intended::after_previous(done, 0);
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result);

@@ -187,7 +187,7 @@ fn a_server_that_never_answers_is_given_up() {
     let (kept, _) = drive(&url, &batch(GET, 1), &given);
     let counters = kept.total(label::ALL).counters;
     // Half a second each: one that ends within the test, and the one that began behind it.
-    assert_eq!(counters.none[NoAnswer::Timeout as usize], 6);
+    assert_eq!(counters.unanswered[NoAnswer::Timeout as usize], 6);
     assert_eq!(counters.issued, 6);
 }
 

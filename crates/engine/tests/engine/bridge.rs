@@ -199,7 +199,7 @@ fn what_nobody_waits_for_any_more_is_counted_as_cancelled() {
     let kept = run.end();
     let counters = kept.total(label::ALL).counters;
     assert_eq!(counters.issued, 2);
-    assert_eq!(counters.none[NoAnswer::Unfinished as usize], 2);
+    assert_eq!(counters.unanswered[NoAnswer::Unfinished as usize], 2);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn limits_are_each_orders_own() {
     run.settle(done, Ended::Ok, None);
     let counters = run.end().total(label::ALL).counters;
     assert_eq!(
-        (counters.ok, counters.none[NoAnswer::Timeout as usize]),
+        (counters.ok, counters.unanswered[NoAnswer::Timeout as usize]),
         (1, 0)
     );
 }
@@ -275,7 +275,7 @@ fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
     let task = label_of(&kept, "task");
     let counters = kept.total(task).counters;
     assert_eq!((counters.ok, counters.failed), (1, 1));
-    assert_eq!(counters.none[NoAnswer::Unfinished as usize], 1);
+    assert_eq!(counters.unanswered[NoAnswer::Unfinished as usize], 1);
     let all = kept.total(label::ALL);
     let late = all.histogram(Kind::Lateness, Outcome::Ok);
     let late_ns = late.expect("a request that was due").max();

@@ -72,7 +72,7 @@ fn what_ends_a_kept_connection_is_told_apart() {
     let [(Fault::Kept(_), 1)] = all.counters.faults.0[..] else {
         panic!("{:?}", all.counters.faults)
     };
-    assert_eq!(all.counters.none[NoAnswer::Reset as usize], 1);
+    assert_eq!(all.counters.unanswered[NoAnswer::Reset as usize], 1);
     // Half of an answer is no end of an idle connection.
     let half = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
@@ -200,7 +200,7 @@ fn an_endless_loop_ends_with_the_run() {
         );
         let iteration = kept.total(kept_iteration(&kept)).counters;
         assert_eq!(
-            iteration.none[NoAnswer::Unfinished as usize],
+            iteration.unanswered[NoAnswer::Unfinished as usize],
             1,
             "{iteration:?}"
         );

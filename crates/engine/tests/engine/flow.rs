@@ -327,12 +327,12 @@ fn a_location_that_is_no_url_is_the_servers_fault_and_a_cookie_cannot_begin_a_he
         Reply::Bytes(b"HTTP/1.1 302 X\r\nLocation: http://[x\r\nContent-Length: 0\r\n\r\n".to_vec())
     });
     let to_nowhere = plan(&peer.url(), Load::Once, vec![request(get("/"))]);
-    let none = run(&to_nowhere).total(label::ALL).counters.none;
+    let none = run(&to_nowhere).total(label::ALL).counters.unanswered;
     assert_eq!(none[NoAnswer::Protocol as usize], 1);
     let mut cookie = get("/");
     cookie.cookies = vec![("a".into(), Template::Literal(json!("b\r\nInjected: yes")))];
     let injecting = plan(&peer.url(), Load::Once, vec![request(cookie)]);
-    let none = run(&injecting).total(label::ALL).counters.none;
+    let none = run(&injecting).total(label::ALL).counters.unanswered;
     assert_eq!(none[NoAnswer::Generator as usize], 1);
     assert_eq!(peer.heads().len(), 1);
 }
@@ -408,7 +408,7 @@ fn the_drain_of_a_stopped_run_begins_when_it_is_stopped() {
     let kept = stopped(&plan, SECOND / 10);
     let all = kept.total(label::ALL).counters;
     assert!(all.issued > 0);
-    assert_eq!(all.issued, all.none[NoAnswer::Unfinished as usize]);
+    assert_eq!(all.issued, all.unanswered[NoAnswer::Unfinished as usize]);
 }
 
 #[test]
@@ -452,8 +452,11 @@ fn a_stop_ends_arrivals_and_a_second_one_ends_everything() {
     prepared.run(Zero::in_ns(0), &mut sink).expect("a run");
     let all = sink.1.total(label::ALL).counters;
     assert!(*started.lock().expect("no panic") && stop.noticed_at().is_some());
-    assert_eq!(all.issued, all.none[NoAnswer::Unfinished as usize]);
+    assert_eq!(all.issued, all.unanswered[NoAnswer::Unfinished as usize]);
     assert!(all.issued > 0 && all.issued < 100);
     let iterations = sink.1.total(3).counters;
-    assert_eq!(iterations.none[NoAnswer::Unfinished as usize], all.issued);
+    assert_eq!(
+        iterations.unanswered[NoAnswer::Unfinished as usize],
+        all.issued
+    );
 }

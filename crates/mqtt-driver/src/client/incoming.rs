@@ -196,7 +196,13 @@ impl Client {
             .connected(connack.session_present, inflight.min(terms.receive_maximum));
         for sent in lost {
             forgotten(shared, &sent);
-            finish(shared, &sent, now, Ended::None(Fault::Reset), String::new);
+            finish(
+                shared,
+                &sent,
+                now,
+                Ended::Unanswered(Fault::Reset),
+                String::new,
+            );
         }
         self.keep_alive(shared);
         if self.made.filters.is_empty() || connack.session_present {
@@ -207,7 +213,7 @@ impl Client {
             label: shared.labels.subscribe,
             sequence: 0,
             intended: Intended::after_previous(now, 0),
-            taken_up: now,
+            started: now,
             first_write: now,
             bytes: 0,
         };

@@ -93,7 +93,7 @@ impl Client {
                         label: shared.labels.publish(outgoing.qos),
                         sequence: state.next_sequence,
                         intended: Intended::after_previous(now, 0),
-                        taken_up: now,
+                        started: now,
                         first_write: 0,
                         bytes: 0,
                     };

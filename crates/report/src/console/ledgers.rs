@@ -51,9 +51,9 @@ fn requests(ledger: &Requests) -> String {
         count(ledger.issued),
         count(ledger.ok),
         count(ledger.failed),
-        count(ledger.none)
+        count(ledger.unanswered)
     );
-    let classes = ledger.none_by_class.iter();
+    let classes = ledger.unanswered_by_class.iter();
     let classes: Vec<String> = classes
         .map(|(class, n)| format!("{class} {}", count(*n)))
         .collect();

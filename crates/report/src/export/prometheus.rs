@@ -151,7 +151,7 @@ impl Page {
         );
         for (name, part) in &rows {
             for class in NoAnswer::ALL {
-                let n = part.slot.counters.none[class as usize];
+                let n = part.slot.counters.unanswered[class as usize];
                 if n > 0 {
                     let tags = [("label", name.as_str()), ("cause", class.name())];
                     self.sample("loadline_requests_without_answer_total", &tags, n);
@@ -214,7 +214,7 @@ impl Page {
             let figures = [
                 (Outcome::Ok, counters.ok),
                 (Outcome::Failed, counters.failed),
-                (Outcome::None, counters.without_answer()),
+                (Outcome::Unanswered, counters.without_answer()),
             ];
             for (outcome, n) in figures {
                 self.sample(metric, &[(tag, name), ("outcome", outcome.name())], n);

@@ -109,7 +109,7 @@ fn throughput(summary: &Summary, series: &Series) -> File {
             RED,
             DASHED,
             false,
-            &[|p| &p.failed, |p| &p.none],
+            &[|p| &p.failed, |p| &p.unanswered],
         ),
     ];
     if summary

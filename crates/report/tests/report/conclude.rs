@@ -146,11 +146,11 @@ fn users_who_gather_are_no_overload() {
 fn a_few_time_outs_under_a_growing_load_are_no_overload() {
     let mut summary = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
     summary.trend.as_mut().unwrap().last.due_per_second = 400.0;
-    summary.all.none.insert("timeout".into(), 1);
+    summary.all.unanswered.insert("timeout".into(), 1);
     assert_eq!(said(&summary, "overload"), None);
     summary
         .all
-        .none
+        .unanswered
         .insert("timeout".into(), summary.all.count / 10);
     assert!(said(&summary, "overload").is_some());
 }
@@ -162,7 +162,7 @@ fn what_did_not_grow_is_not_said_to_have_grown() {
     let mut summary = course(stretch(100.0, 200.0), last);
     summary
         .all
-        .none
+        .unanswered
         .insert("timeout".into(), summary.all.count / 10);
     let text = said(&summary, "overload").unwrap();
     assert!(

@@ -145,7 +145,7 @@ fn csv_adds_up_to_the_summary() {
     assert_eq!(sum(&rows, all, "done"), summary.all.count);
     assert_eq!(sum(&rows, all, "ok"), summary.requests.ok);
     assert_eq!(sum(&rows, all, "failed"), summary.requests.failed);
-    assert_eq!(sum(&rows, all, "no_answer"), summary.requests.none);
+    assert_eq!(sum(&rows, all, "no_answer"), summary.requests.unanswered);
     assert_eq!(sum(&rows, all, "planned"), 40);
     assert_eq!(sum(&rows, all, "started"), 40);
     for row in summary.labels.iter().chain(&summary.iterations) {
@@ -369,7 +369,7 @@ fn prometheus_reads_what_the_summary_says() {
     let timeouts = [("label", order), ("cause", "timeout")];
     assert_eq!(
         value("loadline_requests_without_answer_total", &timeouts),
-        row.none["timeout"] as f64
+        row.unanswered["timeout"] as f64
     );
     assert_eq!(
         value("loadline_sent_bytes_total", &[("label", order)]),
@@ -401,7 +401,10 @@ fn prometheus_reads_what_the_summary_says() {
     };
     assert_eq!(bucket("0.001"), 0.0);
     assert_eq!(bucket("0.0025"), bucket("60"));
-    assert_eq!(bucket("+Inf") - bucket("60"), row.none["timeout"] as f64);
+    assert_eq!(
+        bucket("+Inf") - bucket("60"),
+        row.unanswered["timeout"] as f64
+    );
     assert_eq!(
         bucket("+Inf"),
         value(
@@ -410,8 +413,8 @@ fn prometheus_reads_what_the_summary_says() {
         )
     );
     let sum = value("loadline_request_duration_seconds_sum", &[("label", order)]);
-    let timed_out = row.none["timeout"] as f64 * (100 * MS) as f64 / 1e9;
-    let answered = (row.count - row.none["timeout"]) as f64 * (2 * MS) as f64 / 1e9;
+    let timed_out = row.unanswered["timeout"] as f64 * (100 * MS) as f64 / 1e9;
+    let answered = (row.count - row.unanswered["timeout"]) as f64 * (2 * MS) as f64 / 1e9;
     assert!((sum - timed_out - answered).abs() < 1e-9, "{sum}");
     assert!(value("loadline_lateness_seconds_count", &[]) >= 40.0);
 }

@@ -36,7 +36,7 @@ fn a_tick_holds_what_is_new_of_every_column() {
     assert_eq!(tick["summary"], whole["summary"]);
     assert_eq!(tick["series"]["heat"], whole["series"]["heat"]);
     assert_eq!(tick["series"]["labels"], whole["series"]["labels"]);
-    for name in ["points", "lanes"] {
+    for name in ["points", "criteria_timeline"] {
         let (mut all, mut new) = (Vec::new(), Vec::new());
         columns(&whole["series"][name], name, &mut all);
         columns(&tick["series"][name], name, &mut new);

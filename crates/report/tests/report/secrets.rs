@@ -118,7 +118,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
             id,
             Intended::scheduled(1),
             5,
-            Ended::None(Fault::BadUrl),
+            Ended::Unanswered(Fault::BadUrl),
             None,
         );
         let detail = format!("GET /x?a={text} Authorization: Basic {text}");

@@ -47,8 +47,8 @@ fn columns_are_of_one_length_and_add_up_to_the_summary() {
         .iter()
         .zip(series.points.from_ns.iter().skip(1));
     assert!(gaps.into_iter().all(|(to, from)| to == from));
-    assert_eq!(series.lanes.len(), 1);
-    assert_eq!(series.lanes[0].len(), points);
+    assert_eq!(series.criteria_timeline.len(), 1);
+    assert_eq!(series.criteria_timeline[0].len(), points);
     let spark = series.labels.iter().find(|spark| spark.id == 2).unwrap();
     assert!(spark.count.len() <= 60);
     assert_eq!(spark.count.iter().sum::<u64>(), RATE * SECONDS);
@@ -93,13 +93,13 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
     // A quarter of what arrives is left: after 20 s the wait is 5 s, for who arrived then and is answered at 25 s.
     let first = summary.criteria[0].first_violation_ns.unwrap();
     assert!((23_000_000_000..27_000_000_000).contains(&first), "{first}");
-    let lane = &series.lanes[0];
+    let lane = &series.criteria_timeline[0];
     assert_eq!(lane[5], Some(true));
     assert_eq!(lane.last(), Some(&Some(false)));
-    assert_eq!(series.lanes[1][5], Some(true));
-    assert_eq!(series.lanes[1].last(), Some(&Some(false)));
+    assert_eq!(series.criteria_timeline[1][5], Some(true));
+    assert_eq!(series.criteria_timeline[1].last(), Some(&Some(false)));
     // What is unsent is known at the end alone.
-    assert!(series.lanes[2].iter().all(Option::is_none));
+    assert!(series.criteria_timeline[2].iter().all(Option::is_none));
     assert_eq!(summary.criteria[2].first_violation_ns, None);
 }
 
@@ -115,7 +115,7 @@ fn runs_in_which_little_happened_have_series_too() {
         let series = of(&run);
         assert_eq!(
             series.points.from_ns.len(),
-            series.lanes[0].len(),
+            series.criteria_timeline[0].len(),
             "{world:?}"
         );
         assert!(serde_json::to_string(&series).unwrap().len() < 200_000);

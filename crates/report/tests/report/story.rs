@@ -71,8 +71,8 @@ fn every_figure_of_a_conclusion_is_where_it_says() {
 
 #[test]
 fn the_strip_says_what_decided() {
-    let strip = |world, criteria: &[&str]| analysis::summarise(&run(world, criteria)).verdict;
-    let sentence = |world, criteria: &[&str]| strip(world, criteria).sentence;
+    let headline = |world, criteria: &[&str]| analysis::summarise(&run(world, criteria)).verdict;
+    let sentence = |world, criteria: &[&str]| headline(world, criteria).sentence;
     assert_eq!(
         sentence(World::Healthy, &["p99 < 100ms", "errors < 1%"]),
         "All 2 criteria held; closest was p99 < 100ms, measured 2.01 ms, with 98.0 % to spare."
@@ -81,7 +81,7 @@ fn the_strip_says_what_decided() {
         sentence(World::Erring, &["p99 < 100ms", "errors < 1%"]),
         "1 of 2 criteria failed: errors < 1%, measured 20.0 % (800 of 4,000)."
     );
-    let failed = strip(World::Erring, &["p99 < 100ms", "errors < 1%"]);
+    let failed = headline(World::Erring, &["p99 < 100ms", "errors < 1%"]);
     assert_eq!(failed.figures.len(), 3);
     assert_eq!(
         (
@@ -108,8 +108,8 @@ fn the_strip_says_what_decided() {
 #[test]
 fn no_figure_stands_twice_in_the_strip() {
     let names = |criteria: &[&str]| {
-        let strip = analysis::summarise(&run(World::Erring, criteria)).verdict;
-        strip
+        let headline = analysis::summarise(&run(World::Erring, criteria)).verdict;
+        headline
             .figures
             .into_iter()
             .map(|f| f.name)

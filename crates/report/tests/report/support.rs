@@ -100,14 +100,14 @@ pub fn sample(
     ended: Ended,
     status: Option<u16>,
 ) -> Sample {
-    let taken_up_ns = intended.ns() + 20_000;
+    let started_ns = intended.ns() + 20_000;
     Sample {
         label,
         intended,
-        taken_up_ns,
-        first_write_ns: Some(taken_up_ns + 30_000),
-        first_read_ns: status.map(|_| taken_up_ns + 30_000 + service_ns / 2),
-        done_ns: taken_up_ns + 30_000 + service_ns,
+        started_ns,
+        first_write_ns: Some(started_ns + 30_000),
+        first_read_ns: status.map(|_| started_ns + 30_000 + service_ns / 2),
+        done_ns: started_ns + 30_000 + service_ns,
         ended,
         status,
         bytes_out: 100,
@@ -185,7 +185,7 @@ pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<S
         let intended = Intended::after_previous(first.done_ns, 0);
         let (ended, status) = match arrival.number % 20 {
             3 => (Ended::Failed(Failure::Status(500)), Some(500)),
-            7 => (Ended::None(Fault::ResponseTimeout), None),
+            7 => (Ended::Unanswered(Fault::ResponseTimeout), None),
             _ => (Ended::Ok, Some(201)),
         };
         let second = sample(

@@ -28,7 +28,7 @@ fn alike(n: u64, took_ns: u64, ended: Ended) -> Interval {
         let intended = Intended::scheduled(i * MS);
         let status = matches!(ended, Ended::Ok).then_some(200);
         let mut sample = sample(2, intended, took_ns, ended, status);
-        if matches!(ended, Ended::None(Fault::Refused)) {
+        if matches!(ended, Ended::Unanswered(Fault::Refused)) {
             sample.first_write_ns = None;
         }
         recorder.issued(intended.ns(), 2, intended);
@@ -97,14 +97,18 @@ fn few_samples_decide_only_what_is_plain() {
 
 #[test]
 fn requests_without_an_answer_are_slower_than_any_bound() {
-    let timeouts = [alike(400, 500 * MS, Ended::None(Fault::ResponseTimeout))];
+    let timeouts = [alike(
+        400,
+        500 * MS,
+        Ended::Unanswered(Fault::ResponseTimeout),
+    )];
     let judged = judge(&timeouts, "p99 < 10s");
     assert_eq!((judged.judgement, judged.value), (Judgement::Fail, None));
     assert_eq!(judged.measured.as_deref(), Some("≥ 500 ms"));
     assert_eq!(judgement(&timeouts, "p99 > 10s"), Judgement::Pass);
     assert_eq!(judgement(&timeouts, "mean < 10s"), Judgement::Inconclusive);
 
-    let refused = [alike(400, 5 * MS, Ended::None(Fault::Refused))];
+    let refused = [alike(400, 5 * MS, Ended::Unanswered(Fault::Refused))];
     let run = in_memory(&plan(&[]), &refused, State::Complete);
     let summary = analysis::summarise(&run);
     assert_eq!(summary.exit_code, 3);
@@ -119,7 +123,7 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
     // One in a hundred is refused before anything is written, and is still part of the service times.
     let mixed = [
         alike(990, 2 * MS, Ended::Ok),
-        alike(10, 2 * MS, Ended::None(Fault::Refused)),
+        alike(10, 2 * MS, Ended::Unanswered(Fault::Refused)),
     ];
     let service = analysis::summarise(&in_memory(&plan(&[]), &mixed, State::Complete))
         .all

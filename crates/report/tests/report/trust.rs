@@ -32,7 +32,7 @@ impl Told {
             let intended = Intended::scheduled(at);
             let mut sample = sample(2, intended, (self.took_ns)(k), Ended::Ok, Some(200));
             let late = (self.late_ns)(k);
-            for moment in [&mut sample.taken_up_ns, &mut sample.done_ns] {
+            for moment in [&mut sample.started_ns, &mut sample.done_ns] {
                 *moment += late;
             }
             sample.first_write_ns = sample.first_write_ns.map(|ns| ns + late);
@@ -343,12 +343,12 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
     // Due in the first phase, taken up in the second.
     let intended = Intended::scheduled(2 * SECOND - MS);
     let mut late = sample(2, intended, MS, Ended::Ok, Some(200));
-    for moment in [&mut late.taken_up_ns, &mut late.done_ns] {
+    for moment in [&mut late.started_ns, &mut late.done_ns] {
         *moment += 50 * MS;
     }
     late.first_write_ns = late.first_write_ns.map(|ns| ns + 50 * MS);
     late.first_read_ns = late.first_read_ns.map(|ns| ns + 50 * MS);
-    recorder.issued(late.taken_up_ns, 2, intended);
+    recorder.issued(late.started_ns, 2, intended);
     recorder.sample(&late);
     recorder.finish(3 * SECOND);
     let criteria = [

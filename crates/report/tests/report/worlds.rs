@@ -75,7 +75,7 @@ fn answer(world: World, k: u64) -> Answer {
         World::Starved => late_ns = 30 * MS + (k % 50) * MS,
         World::NeverAnswered => {
             service_ns = 0;
-            ended = Ended::None(Fault::Refused);
+            ended = Ended::Unanswered(Fault::Refused);
         }
     }
     Answer {
@@ -131,14 +131,14 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
         .map(|k| {
             let intended = intended(world, k);
             let what = answer(world, k);
-            let taken_up_ns = intended + what.late_ns;
-            let first_write_ns = taken_up_ns + what.wait_ns;
+            let started_ns = intended + what.late_ns;
+            let first_write_ns = started_ns + what.wait_ns;
             let done_ns = first_write_ns + what.service_ns;
-            let answered = !matches!(what.ended, Ended::None(_));
+            let answered = !matches!(what.ended, Ended::Unanswered(_));
             let sample = Sample {
                 label: 2,
                 intended: Intended::scheduled(intended),
-                taken_up_ns,
+                started_ns,
                 first_write_ns: answered.then_some(first_write_ns),
                 first_read_ns: answered.then_some(done_ns),
                 done_ns,

@@ -37,7 +37,7 @@ impl Driver for Dealt {
                 let sample = Sample {
                     label,
                     intended,
-                    taken_up_ns: now,
+                    started_ns: now,
                     first_write_ns: Some(now),
                     first_read_ns: Some(now),
                     done_ns: now,

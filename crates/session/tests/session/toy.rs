@@ -65,17 +65,17 @@ async fn ping(
 ) {
     let label = worker.label(Group::Mqtt, "ping", topic);
     let intended = Intended::scheduled(intended_ns);
-    let taken_up_ns = worker.clock.now();
+    let started_ns = worker.clock.now();
     worker.recorder.borrow_mut().run.started += 1;
-    worker.issue(taken_up_ns, label, intended);
+    worker.issue(started_ns, label, intended);
     let mut sample = Sample {
         label,
         intended,
-        taken_up_ns,
+        started_ns,
         first_write_ns: None,
         first_read_ns: None,
         done_ns: 0,
-        ended: Ended::None(Fault::Refused),
+        ended: Ended::Unanswered(Fault::Refused),
         status: None,
         bytes_out: 0,
         bytes_in: 0,
@@ -92,7 +92,7 @@ async fn ping(
         sample.ended = if came > 0 {
             Ended::Ok
         } else {
-            Ended::None(Fault::ClosedEarly)
+            Ended::Unanswered(Fault::ClosedEarly)
         };
     }
     sample.done_ns = worker.clock.now();

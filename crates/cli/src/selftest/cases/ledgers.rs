@@ -106,7 +106,7 @@ fn class(results: &Results, name: &str) -> usize {
     results
         .summary
         .requests
-        .none_by_class
+        .unanswered_by_class
         .get(name)
         .copied()
         .unwrap_or(0) as usize

@@ -30,7 +30,7 @@ pub(super) struct Books {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
     pub intended: Intended,
-    pub taken_up: u64,
+    pub started: u64,
     /// From when on it is under way.
     pub since: u64,
     /// How many of those still to be answered are arrivals of the plan's, where requests are paced: a batch may be more than was left of it.
@@ -44,11 +44,11 @@ pub(super) struct Moments {
 
 impl Moments {
     /// Of a batch that has just been taken up.
-    pub(super) fn of(intended: Intended, taken_up: u64) -> Moments {
+    pub(super) fn of(intended: Intended, started: u64) -> Moments {
         Moments {
             intended,
-            taken_up,
-            since: taken_up,
+            started,
+            since: started,
             arrivals: 1,
             first_write: None,
             first_read: None,
@@ -89,7 +89,7 @@ impl Books {
         let sample = Sample {
             label: self.label,
             intended: moments.intended,
-            taken_up_ns: moments.taken_up,
+            started_ns: moments.started,
             first_write_ns: moments.first_write,
             first_read_ns: moments.first_read,
             done_ns: now,
@@ -118,11 +118,11 @@ impl Books {
                 &Sample {
                     label: self.label,
                     intended: moments.intended,
-                    taken_up_ns: moments.taken_up,
+                    started_ns: moments.started,
                     first_write_ns: moments.first_write,
                     first_read_ns: moments.first_read.filter(|_| k == 0),
                     done_ns: now,
-                    ended: Ended::None(fault),
+                    ended: Ended::Unanswered(fault),
                     status: Some(reply.status).filter(|status| k == 0 && *status > 0),
                     bytes_out: moments.bytes_out,
                     bytes_in: if k == 0 { reply.bytes } else { 0 },
@@ -147,16 +147,16 @@ impl Books {
     }
 
     /// A request that was due never came to be sent.
-    pub(super) fn given_up(&self, intended: Intended, taken_up: u64, now: u64) {
+    pub(super) fn given_up(&self, intended: Intended, started: u64, now: u64) {
         self.sample(
             &Sample {
                 label: self.label,
                 intended,
-                taken_up_ns: taken_up,
+                started_ns: started,
                 first_write_ns: None,
                 first_read_ns: None,
                 done_ns: now,
-                ended: Ended::None(Fault::Unfinished),
+                ended: Ended::Unanswered(Fault::Unfinished),
                 status: None,
                 bytes_out: 0,
                 bytes_in: 0,

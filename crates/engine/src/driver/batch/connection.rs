@@ -58,11 +58,11 @@ impl Connection {
     /// Sends the next batch and reads its answers.
     pub(super) async fn batch(&mut self, shared: &Shared, due: Due, limit: &Rc<Limit>) -> Ended {
         let worker = &shared.worker;
-        let mut moments = Moments::of(due.intended, due.taken_up);
+        let mut moments = Moments::of(due.intended, due.started);
         let kept = self.conn.take();
         let is_kept = kept.is_some();
         // From when on it is under way: what waits for its source, or for its connection, has been taken up.
-        let mut since = due.taken_up;
+        let mut since = due.started;
         let connected = match kept {
             Some(conn) => Ok(conn),
             None => {

@@ -273,7 +273,7 @@ impl Shared {
             let Some(pause) = pause.filter(|ns| *ns > 0) else {
                 return (free_at < self.driver.until_ns).then(|| Due {
                     intended: Intended::after_previous(free_at, 0),
-                    taken_up: free_at,
+                    started: free_at,
                 });
             };
             let intended = Intended::after_previous(free_at, pause);
@@ -284,7 +284,7 @@ impl Shared {
             worker.sleep_until(intended.ns(), limit).await.ok()?;
             return Some(Due {
                 intended,
-                taken_up: worker.clock.now(),
+                started: worker.clock.now(),
             });
         };
         let taken = self.turns.borrow()[line.number].taken;
@@ -292,7 +292,7 @@ impl Shared {
         if intended >= self.driver.until_ns || self.is_behind_the_end(intended) {
             return None;
         }
-        let taken_up = if free_at < intended {
+        let started = if free_at < intended {
             worker.sleep_until(intended, limit).await.ok()?;
             if self.is_behind_the_end(intended) {
                 return None;
@@ -304,7 +304,7 @@ impl Shared {
         };
         Some(Due {
             intended: Intended::scheduled(intended),
-            taken_up,
+            started,
         })
     }
 
@@ -349,5 +349,5 @@ impl Shared {
 #[derive(Debug, Clone, Copy)]
 struct Due {
     intended: Intended,
-    taken_up: u64,
+    started: u64,
 }

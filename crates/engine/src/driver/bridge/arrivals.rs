@@ -53,7 +53,7 @@ impl Started {
         let numbers: Vec<u64> = self.0.borrow().keys().copied().collect();
         let now = worker.clock.absolute(worker.clock.now());
         for number in numbers {
-            self.end(worker, number, Ended::None(Fault::Unfinished), now);
+            self.end(worker, number, Ended::Unanswered(Fault::Unfinished), now);
         }
     }
 }

@@ -106,7 +106,7 @@ impl Account {
         self.redirects = first.redirects + 1;
         let (last, first) = (&mut self.sample, &first.sample);
         last.intended = first.intended;
-        last.taken_up_ns = first.taken_up_ns;
+        last.started_ns = first.started_ns;
         last.first_write_ns = first.first_write_ns.or(last.first_write_ns);
         last.bytes_out += first.bytes_out;
         last.bytes_in += first.bytes_in;
@@ -141,7 +141,7 @@ impl Settled {
         Settled {
             account,
             renamed: None,
-            ended: Ended::None(Fault::Cancelled),
+            ended: Ended::Unanswered(Fault::Cancelled),
             detail: String::new(),
             resumed_ns: None,
         }
@@ -397,15 +397,15 @@ pub fn now_ns() -> u64 {
 }
 
 /// How an order's request is counted before its sender has spoken.
-fn provisional(label: LabelId, intended: Intended, taken_up_ns: u64) -> Sample {
+fn provisional(label: LabelId, intended: Intended, started_ns: u64) -> Sample {
     Sample {
         label,
         intended,
-        taken_up_ns,
+        started_ns,
         first_write_ns: None,
         first_read_ns: None,
-        done_ns: taken_up_ns,
-        ended: Ended::None(Fault::Unfinished),
+        done_ns: started_ns,
+        ended: Ended::Unanswered(Fault::Unfinished),
         status: None,
         bytes_out: 0,
         bytes_in: 0,

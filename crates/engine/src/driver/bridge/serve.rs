@@ -286,7 +286,7 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
     let now = worker.clock.now();
     let called = order.called_ns.saturating_sub(zero_ns);
     // Whoever found nobody free was turned to all the same: what follows is waiting, and no lateness of ours.
-    let taken_up = order
+    let started = order
         .arrival_ns
         .map_or(now, |(_, at)| at.saturating_sub(zero_ns).min(now));
     let intended = match order.arrival_ns {
@@ -317,11 +317,11 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
         first_write_ns: moments.first_write,
         first_read_ns: moments.first_read,
         done_ns,
-        ended: fault.map_or(Ended::Ok, Ended::None),
+        ended: fault.map_or(Ended::Ok, Ended::Unanswered),
         status: (status > 0).then_some(status),
         bytes_out: moments.bytes_out,
         bytes_in: moments.bytes_in,
-        ..provisional(label, intended, taken_up)
+        ..provisional(label, intended, started)
     };
     worker.request_ended(done_ns, (label, now));
     worker.turn(done_ns);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::rules;
 use crate::{
-    summary::{Deciding, Strip, Summary},
+    summary::{Deciding, Headline, Summary},
     verdict::{Judged, Judgement, Measurement},
 };
 use record::units;
@@ -14,9 +14,9 @@ const FIGURES: usize = 3;
 
 /// The head of a summary.
 #[must_use]
-pub fn strip(summary: &Summary) -> Strip {
+pub fn headline(summary: &Summary) -> Headline {
     let criteria = together(&summary.criteria);
-    Strip {
+    Headline {
         criteria,
         sentence: of_what_is_there(summary, sentence(summary, criteria)),
         figures: figures(summary, criteria),
