@@ -86,6 +86,7 @@ pub struct FirstError {
     /// When it should have started.
     pub intended_ns: u64,
     /// When the worker turned to it.
+    #[serde(rename = "taken_up_ns")]
     pub started_ns: u64,
     /// When its first byte was written.
     pub first_write_ns: Option<u64>,
