@@ -29,6 +29,6 @@ pub use collect::Sink;
 pub use program::{Looking, Looks};
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, StopHandle, Urgency, Verdict};
-pub use sys::exit_at_once;
+pub use sys::{exit_at_once, watch};
 pub use user::hook;
 pub use worker::Line;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::driver::bridge::{Account, Answered, Bridge, Done, Settled, now_ns};
+use bridge::{Account, Answered, Bridge, Done, Settled, now_ns};
 use measure::{Failure, Fault, sample::Ended};
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 

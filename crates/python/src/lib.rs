@@ -26,7 +26,7 @@ mod _native {
     /// CLOCK_MONOTONIC in nanoseconds: the clock of orders.
     #[pyfunction]
     fn now_ns() -> u64 {
-        engine::driver::bridge::now_ns()
+        bridge::now_ns()
     }
 
     /// Raises one line of what is wrong with what the environment asks for.

@@ -2,12 +2,10 @@
 
 use std::{os::fd::AsRawFd, sync::Arc};
 
+use bridge::{Bridge, Foreign, Order, arrivals::Due, now_ns};
 use codec::{Origin, Target};
 use door_locust::{Running, Test};
-use engine::{
-    client::Built,
-    driver::bridge::{Bridge, Foreign, Order, arrivals::Due, now_ns},
-};
+use engine::client::Built;
 use measure::{Failure, Fault, sample::Ended};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},

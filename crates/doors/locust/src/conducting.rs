@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::{Options, driver::bridge::Bridge};
+use bridge::Bridge;
+use engine::Options;
 use plan::{Share, units::MILLISECOND};
 use record::{EventKind, State};
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,8 @@ use std::{
 };
 
 use analysis::{page::Page, summary::Summary};
-use engine::{Line, Options, StopHandle, driver::bridge::Bridge};
+use bridge::Bridge;
+use engine::{Line, Options, StopHandle};
 use measure::{Fault, Interval, label::Group};
 use plan::{Load, Problem, units::SECOND};
 use record::{Run, units};

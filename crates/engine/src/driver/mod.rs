@@ -2,7 +2,6 @@
 //! connections and books.
 
 pub mod batch;
-pub mod bridge;
 pub mod scenario;
 pub mod setup;
 

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use engine::{Line, Options, Prepared, Sink, StopHandle, Zero};
-use measure::{Failure, Interval, NoAnswer, Slot, label};
+use measure::{Failure, Interval, NoAnswer, label};
 use plan::{
     Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
     Template, Variable,
@@ -15,48 +15,13 @@ use plan::{
 use serde_json::json;
 
 mod batch;
-mod bridge;
 mod faults;
 mod flow;
 mod hook;
+mod kept;
 mod peer;
 
-/// Keeps everything that a run hands out.
-#[derive(Default)]
-struct Kept {
-    intervals: Vec<Interval>,
-    lines: Vec<Line>,
-}
-
-impl Sink for Kept {
-    fn interval(&mut self, interval: Interval) {
-        self.intervals.push(interval);
-    }
-
-    fn line(&mut self, line: Line) {
-        self.lines.push(line);
-    }
-}
-
-impl Kept {
-    fn total(&self, id: u16) -> Slot {
-        self.intervals
-            .iter()
-            .fold(Slot::default(), |mut sum, interval| {
-                sum.add(&interval.label(id));
-                sum
-            })
-    }
-
-    fn arrivals(&self) -> (u64, u64, u64) {
-        let sum = |f: fn(&Interval) -> u64| self.intervals.iter().map(f).sum();
-        (
-            sum(|i| i.run.due),
-            sum(|i| i.run.started),
-            sum(|i| i.run.skipped),
-        )
-    }
-}
+use kept::Kept;
 
 fn get(path: &str) -> Request {
     let url = Template::parse(&json!(path)).expect("a template");

@@ -21,9 +21,9 @@ use measure::{
     sample::{Ended, Intended},
 };
 
-use crate::{client::Built, clock, run::DriverMaker};
 use arrivals::Due;
 use bell::Bell;
+use engine::{client::Built, clock, run::DriverMaker};
 
 /// The number of an order, given out by the bridge.
 pub type Token = u64;

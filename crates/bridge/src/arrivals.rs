@@ -10,8 +10,8 @@ use measure::{
 };
 use plan::Schedule;
 
-use super::serve::Desk;
-use crate::worker::Worker;
+use crate::serve::Desk;
+use engine::worker::Worker;
 
 /// An arrival that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,6 @@
-//! The bridge: orders from another thread, and the books as their senders settle them.
+//! The bridge through its public API: orders from another thread, and the books as their senders settle them.
+
+#![allow(clippy::expect_used, reason = "helpers of tests may")]
 
 use std::{
     os::fd::AsFd,
@@ -6,19 +8,23 @@ use std::{
     thread,
 };
 
-use engine::{
-    Options, Prepared, StopHandle, Zero,
-    client::Built,
-    driver::bridge::{Bridge, Done, Foreign, Order, Settled, arrivals::Due, now_ns},
-};
+use bridge::{Bridge, Done, Foreign, Order, Settled, arrivals::Due, now_ns};
+use engine::{Options, Prepared, StopHandle, Zero, client::Built};
 use measure::{Failure, Kind, NoAnswer, Outcome, label, sample::Ended};
-use plan::{Format, Load, Plan, Work, units::SECOND, work::External};
-
-use super::{
-    Kept,
-    peer::{Peer, Reply},
-    rate,
+use plan::{
+    FirstArrival, Format, Load, Phase, Plan, Rate, Shape, Work, units::SECOND, work::External,
 };
+
+// The engine's tests have the same helpers.
+#[path = "../../../engine/tests/engine/kept.rs"]
+#[allow(dead_code, reason = "the engine's own tests use the rest")]
+mod kept;
+#[path = "../../../engine/tests/engine/peer.rs"]
+#[allow(dead_code, reason = "the engine's own tests use the rest")]
+mod peer;
+
+use kept::Kept;
+use peer::{Peer, Reply};
 
 /// A run behind a bridge; what it kept when it is over.
 struct Run {
@@ -237,7 +243,10 @@ fn who_sends_behind_the_end_is_told_so() {
 fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
     let peer =
         Peer::start(|_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()));
-    let run = Run::begin_with(rate(100, 60 * SECOND));
+    let run = Run::begin_with(Load::Open {
+        phases: vec![Phase::new(60 * SECOND, Shape::Rate(Rate::per_second(100)))],
+        first: FirstArrival::AtStart,
+    });
     let due = run.arrivals(4);
     let first = due[0];
     for (number, one) in due.iter().enumerate() {

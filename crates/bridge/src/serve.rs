@@ -25,12 +25,12 @@ use measure::{
 use plan::{Schedule, Timeouts};
 use tokio::{io::unix::AsyncFd, task::spawn_local};
 
-use super::{
+use crate::{
     Account, Answered, Asked, Done, Foreign, Order, SessionId, Settled, Shared, Token,
     arrivals::{Started, announce},
     provisional,
 };
-use crate::{
+use engine::{
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Client, Exchange, Moments, Override,
         Settings, pool::Pool,
@@ -156,7 +156,7 @@ impl Desk {
 /// Does what is asked until nothing comes any more.
 async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
     let worker = &desk.worker;
-    let bell = desk.bell().for_listener().and_then(crate::sys::watch);
+    let bell = desk.bell().for_listener().and_then(engine::watch);
     let bell = match bell {
         Ok(bell) => bell,
         Err(error) => return worker.remark(format!("no doorbell: {error}")),

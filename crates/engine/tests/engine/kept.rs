@@ -1,0 +1,41 @@
+//! Keeps what a run hands out, for tests to look at.
+
+use engine::{Line, Sink};
+use measure::{Interval, Slot};
+
+/// Keeps everything that a run hands out.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) lines: Vec<Line>,
+}
+
+impl Sink for Kept {
+    fn interval(&mut self, interval: Interval) {
+        self.intervals.push(interval);
+    }
+
+    fn line(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+}
+
+impl Kept {
+    pub(crate) fn total(&self, id: u16) -> Slot {
+        self.intervals
+            .iter()
+            .fold(Slot::default(), |mut sum, interval| {
+                sum.add(&interval.label(id));
+                sum
+            })
+    }
+
+    pub(crate) fn arrivals(&self) -> (u64, u64, u64) {
+        let sum = |f: fn(&Interval) -> u64| self.intervals.iter().map(f).sum();
+        (
+            sum(|i| i.run.due),
+            sum(|i| i.run.started),
+            sum(|i| i.run.skipped),
+        )
+    }
+}
