@@ -23,3 +23,8 @@ pub(crate) fn wall_s() -> f64 {
 pub(crate) fn instant_utc() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
+
+/// Waits.
+pub(crate) fn sleep_ns(ns: u64) {
+    std::thread::sleep(std::time::Duration::from_nanos(ns));
+}

@@ -68,6 +68,8 @@ enum Kind {
 struct Routes {
     router: Router,
     stats: Option<OwnStats>,
+    /// A server of another kind on a port of its own.
+    beside: Option<mqtt::Beside>,
 }
 
 type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
@@ -77,6 +79,7 @@ impl From<Router> for Routes {
         Self {
             router,
             stats: None,
+            beside: None,
         }
     }
 }
@@ -108,7 +111,7 @@ pub fn names() -> &'static [(&'static str, &'static str)] {
 
 /// Runs a lab until SIGTERM or SIGINT (or until standard input closes, if asked for): the whole `loadline lab NAME` command.
 ///
-/// Writes a `listening on http://HOST:PORT` line and then `ready` to `out`, and nothing else; with
+/// Writes a `listening on SCHEME://HOST:PORT` line for each port, http first, and then `ready` to `out`, and nothing else; with
 /// [`print_token`](Options::print_token) it writes a valid token instead and starts nothing.
 ///
 /// # Errors
@@ -121,11 +124,15 @@ pub fn run(name: &str, options: Options, mut out: impl Write) -> Result<(), LabE
     }
     listen::raise_descriptor_limit();
     let bound = Bound::new(name, &options)?;
-    let address = bound.address;
+    let (address, beside) = (bound.address, bound.beside);
     // Before `ready`, so that a signal sent right after it finds its handler.
     let stop = Stop::listen(options.until_stdin_closes)?;
     let (lab, ended) = Lab::spawn(name, bound)?;
-    writeln!(out, "listening on http://{address}\nready").map_err(LabError::Output)?;
+    writeln!(out, "listening on http://{address}").map_err(LabError::Output)?;
+    if let Some((scheme, address)) = beside {
+        writeln!(out, "listening on {scheme}://{address}").map_err(LabError::Output)?;
+    }
+    writeln!(out, "ready").map_err(LabError::Output)?;
     out.flush().map_err(LabError::Output)?;
     stop.wait(ended);
     lab.stop()
@@ -134,6 +141,7 @@ pub fn run(name: &str, options: Options, mut out: impl Write) -> Result<(), LabE
 /// A lab that runs on a thread of its own inside this process, until it is stopped or dropped.
 pub struct Lab {
     address: SocketAddr,
+    beside: Option<(&'static str, SocketAddr)>,
     stop: Option<Box<dyn FnOnce() + Send>>,
     thread: Option<JoinHandle<Result<(), LabError>>>,
 }
@@ -151,6 +159,7 @@ impl Lab {
     fn spawn(name: &str, bound: Bound) -> Result<(Self, oneshot::Receiver<()>), LabError> {
         let Bound {
             address,
+            beside,
             serve,
             stop,
         } = bound;
@@ -164,6 +173,7 @@ impl Lab {
             .map_err(LabError::Runtime)?;
         let lab = Self {
             address,
+            beside,
             stop: Some(stop),
             thread: Some(thread),
         };
@@ -174,6 +184,12 @@ impl Lab {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where else it listens, and which scheme is spoken there.
+    #[must_use]
+    pub fn beside(&self) -> Option<(&'static str, SocketAddr)> {
+        self.beside
     }
 
     /// Stops the lab and waits for its end: answers under way are written, the log is flushed.
@@ -208,6 +224,8 @@ impl Drop for Lab {
 /// A lab whose port is taken and whose files are open: everything that can go wrong at the start has not.
 struct Bound {
     address: SocketAddr,
+    /// A second port, and which scheme is spoken there.
+    beside: Option<(&'static str, SocketAddr)>,
     /// Serves on the calling thread until told to stop; says whether the log is complete.
     serve: Box<dyn FnOnce() -> Result<(), LabError> + Send>,
     /// Tells it to stop, from any thread, before or while it serves.

@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::log::RequestLog;
 use crate::observe::{self, Tally};
-use crate::{Bound, LabError, Options, Routes, listen};
+use crate::{Bound, LabError, Options, Routes, listen, mqtt};
 
 /// How often the log is flushed; the promise is "at least once a second".
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -33,7 +33,12 @@ pub(crate) fn bind(
 ) -> Result<Bound, LabError> {
     let log = options.log.as_deref().map(RequestLog::create).transpose()?;
     let tally = Arc::new(Tally::new(log));
-    let router = observe::attach(routes(options)?, &tally);
+    let mut routes = routes(options)?;
+    let beside = routes.beside.take();
+    let scheme_and_address = beside
+        .as_ref()
+        .map(|beside| (beside.scheme, beside.address));
+    let router = observe::attach(routes, &tally);
     let (listener, address) = listen::on(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -45,7 +50,10 @@ pub(crate) fn bind(
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
         address,
+        beside: scheme_and_address,
         serve: Box::new(move || {
+            // It ends with the other end of its handle.
+            let _beside = beside.map(mqtt::Beside::begin).transpose()?;
             // Both a message and a sender that is gone mean "stop".
             let stopped = async { drop(stopped.await) };
             runtime.block_on(serve(listener, router, &tally, stopped));

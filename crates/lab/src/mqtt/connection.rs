@@ -31,6 +31,8 @@ struct Guest<'a> {
     name: String,
     connection: u64,
     speech: Speech,
+    /// Who the owner takes it for.
+    who: String,
     /// What is published if it goes without a word.
     will: Option<Message>,
     /// When the next message may be read, where that is limited.
@@ -46,10 +48,13 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
     let Some((speech, greeting)) = Speech::greeted(&first) else {
         return Ok(());
     };
-    if let Some(refusal) = refusal(desk, &greeting) {
-        desk.broker.borrow_mut().counts.refused += 1;
-        return stream.write_all(&speech.refusal(refusal)).await;
-    }
+    let who = match admitted(desk, &greeting) {
+        Ok(who) => who,
+        Err(refusal) => {
+            desk.broker.borrow_mut().counts.refused += 1;
+            return stream.write_all(&speech.refusal(refusal)).await;
+        }
+    };
     let (to, mut out) = mpsc::unbounded_channel();
     let Greeting {
         client,
@@ -82,6 +87,7 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
         name,
         connection,
         speech,
+        who,
         will,
         next_read: Instant::now(),
     };
@@ -92,15 +98,21 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
     ended
 }
 
-/// A refusal that the faults, or the user's name, ask for.
-fn refusal(desk: &Desk, greeting: &Greeting) -> Option<speech::Refusal> {
+/// Who comes in, for the broker's owner; or a refusal that the faults, the owner or the user's name ask for.
+fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::Refusal> {
     if desk.faults.refuses() {
-        return Some(speech::Refusal::Busy);
+        return Err(speech::Refusal::Busy);
     }
-    let (name, password) = desk.faults.user.as_ref()?;
+    if let Some(gate) = &desk.gate {
+        let who = gate.admits(greeting.username.as_deref().unwrap_or_default());
+        return who.ok_or(speech::Refusal::Password);
+    }
+    let Some((name, password)) = &desk.faults.user else {
+        return Ok(String::new());
+    };
     let right = greeting.username.as_deref() == Some(name.as_str())
         && greeting.password.as_deref().unwrap_or_default() == password.as_bytes();
-    (!right).then_some(speech::Refusal::Password)
+    right.then(String::new).ok_or(speech::Refusal::Password)
 }
 
 /// The next whole packet; none: the stream has ended.
@@ -189,6 +201,11 @@ impl Guest<'_> {
         let Some(heard) = self.speech.heard(packet) else {
             return false;
         };
+        if let (Heard::Publish { message, .. }, Some(gate)) = (&heard, &self.desk.gate)
+            && message.payload.len() > gate.largest()
+        {
+            return false;
+        }
         let broker = &self.desk.broker;
         match heard {
             Heard::Publish {
@@ -247,7 +264,9 @@ impl Guest<'_> {
             }
         };
         drop(broker);
-        if is_new {
+        let gate = self.desk.gate.as_ref();
+        let may = gate.is_none_or(|gate| gate.allows(&self.who, &message.topic));
+        if is_new && may {
             self.passed_on(message);
         }
     }

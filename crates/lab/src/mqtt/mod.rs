@@ -2,10 +2,12 @@
 //! it and counts of its own; or a sink that checks every sequence number as fast as it can. The same port answers `GET /__lab/stats`.
 //! It shares no code with the engine, which is measured against it.
 
+mod beside;
 mod broker;
 mod connection;
 mod faults;
 mod frame;
+mod gate;
 mod sink;
 mod topics;
 
@@ -27,6 +29,9 @@ use broker::{Broker, Message};
 use faults::Faults;
 use sink::Sink;
 
+pub(crate) use beside::{Beside, Told, beside};
+pub(crate) use gate::Gate;
+
 const NAME: &str = "mqtt";
 
 pub(crate) const LAB: Entry = Entry {
@@ -45,6 +50,8 @@ pub(crate) struct Desk {
     faults: Faults,
     broker: RefCell<Broker>,
     sink: RefCell<Sink>,
+    /// Who decides about clients and takes what they publish, if the broker is somebody's.
+    gate: Option<Box<dyn Gate>>,
     /// Where deliveries wait that are to come later, in order.
     later: Option<UnboundedSender<(Instant, Message)>>,
 }
@@ -52,6 +59,9 @@ pub(crate) struct Desk {
 impl Desk {
     /// Delivers a message, at once or in its time.
     fn deliver(&self, broker: &mut Broker, message: &Message) {
+        if let Some(gate) = self.gate.as_ref().filter(|_| self.later.is_none()) {
+            gate.takes(&message.topic, &message.payload);
+        }
         match &self.later {
             Some(later) => {
                 let due = Instant::now() + self.faults.delay;
@@ -63,10 +73,24 @@ impl Desk {
     }
 }
 
+/// Answers its owner's questions, for ever.
+async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<beside::Ask>>) {
+    if let Some(mut asks) = asks {
+        while let Some(to) = asks.recv().await {
+            // Who asked may have gone.
+            let _ = to.send(stats(desk));
+        }
+    }
+    std::future::pending().await
+}
+
 /// Delivers what was to come later.
 async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, Message)>) {
     while let Some((due, message)) = later.recv().await {
         tokio::time::sleep_until(due).await;
+        if let Some(gate) = &desk.gate {
+            gate.takes(&message.topic, &message.payload);
+        }
         desk.broker.borrow_mut().deliver(&message);
     }
 }
@@ -85,33 +109,50 @@ fn bind(options: &Options) -> Result<Bound, LabError> {
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
         address,
-        serve: Box::new(move || serve(listener, faults, stopped).map_err(LabError::Runtime)),
+        beside: None,
+        serve: Box::new(move || {
+            serve(listener, Desk::new(faults, None), None, stopped).map_err(LabError::Runtime)
+        }),
         stop: Box::new(move || drop(stop)),
     })
 }
 
+impl Desk {
+    /// A desk, and what is to come later from it.
+    fn new(
+        faults: Faults,
+        gate: Option<Box<dyn Gate>>,
+    ) -> (Desk, UnboundedReceiver<(Instant, Message)>) {
+        let (later, delayed) = unbounded_channel();
+        let desk = Desk {
+            later: (!faults.delay.is_zero()).then_some(later),
+            broker: RefCell::new(Broker::default()),
+            sink: RefCell::new(Sink::default()),
+            gate,
+            faults,
+        };
+        (desk, delayed)
+    }
+}
+
 fn serve(
     listener: TcpListener,
-    faults: Faults,
+    (desk, delayed): (Desk, UnboundedReceiver<(Instant, Message)>),
+    asks: Option<UnboundedReceiver<beside::Ask>>,
     stopped: oneshot::Receiver<()>,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let local = tokio::task::LocalSet::new();
-    let (later, delayed) = unbounded_channel();
-    let desk = Rc::new(Desk {
-        later: (!faults.delay.is_zero()).then_some(later),
-        broker: RefCell::new(Broker::default()),
-        sink: RefCell::new(Sink::default()),
-        faults,
-    });
+    let desk = Rc::new(desk);
     local.block_on(&runtime, async move {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::select! {
             _ = stopped => {}
             () = accept(&listener, &desk) => {}
             () = deliver_later(&desk, delayed), if desk.later.is_some() => {}
+            () = answer(&desk, asks) => {}
         }
         Ok(())
     })

@@ -1,7 +1,17 @@
-//! The lab `pepeunit`: the busiest entry points of a platform for small devices, a page, a REST document and a GraphQL query, all
-//! three about the same five counts. This file is its HTTP side; queries are understood in `graphql`. The counts never change.
+//! The lab `pepeunit`: a platform for small devices. Its busiest entry points are a page, a REST document and a GraphQL query, all three
+//! about the same five counts, which never change; beside them stand its receiving side: units that are made by REST, a broker that
+//! lets them in, and pipes that keep what they send. This file reads options and puts the parts together.
 
+mod broker_api;
+mod consumer;
 mod graphql;
+mod multipart;
+mod pipe;
+mod platform;
+mod rest;
+mod workers;
+
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -11,16 +21,39 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 
-use crate::latency::Latency;
-use crate::{Entry, Kind, LabError, Options, Routes, plain_token};
+use crate::latency::{self, Latency};
+use crate::truth::units;
+use crate::{Entry, Kind, LabError, Options, Routes, mqtt, plain_token};
+use consumer::Consumer;
 use graphql::Asked;
+use pipe::{Turns, rules::Rules};
+use platform::{Given, Platform};
 
 const NAME: &str = "pepeunit";
 
 pub(crate) const LAB: Entry = Entry {
     name: NAME,
-    help: "platform for devices: GET /pepeunit, GET /pepeunit/api/v1/metrics/, POST /pepeunit/graphql (no token); latency=",
-    extra: &["latency"],
+    help: "platform for devices: page, REST and GraphQL over HTTP, a broker for units beside it; latency, workers, capacity, throttle, hurry, crash-at, break=RULE, …",
+    extra: &[
+        "latency",
+        "workers",
+        "mqtt-port",
+        "domain",
+        "broker-user",
+        "capacity",
+        "queue",
+        "throttle",
+        "max-payload",
+        "drop",
+        "duplicate",
+        "refuse",
+        "delay",
+        "flush",
+        "clean",
+        "hurry",
+        "crash-at",
+        "break",
+    ],
     kind: Kind::Routes(routes),
     token: plain_token,
 };
@@ -39,13 +72,18 @@ const PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"u
     <a href=\"/pepeunit/api/v1/metrics/\">/pepeunit/api/v1/metrics/</a>, and behind POST /pepeunit/graphql.</p></body>\n</html>\n";
 
 fn routes(options: &Options) -> Result<Routes, LabError> {
+    let platform = Arc::new(Platform::new(given(options)?));
+    let broker = broker(options, &platform)?;
+    platform.listens_at(broker.address.port());
     let routes = Router::new()
         .route("/pepeunit", get(async || Html(PAGE)))
         .route("/pepeunit/api/v1/metrics/", get(async || Json(metrics())))
-        .route("/pepeunit/graphql", post(query));
+        .route("/pepeunit/graphql", post(query))
+        .merge(rest::routes(&platform));
+    let routes = workers::attach(routes, number(options, "workers", 10_000)?);
     let latency = Latency::of(NAME, options, "latency")?;
-    Ok(latency
-        .attach(routes)
+    let router = latency
+        .attach(routes.merge(broker_api::routes(&platform)))
         .fallback(async || {
             let text = "there is nothing here; try /pepeunit";
             (StatusCode::NOT_FOUND, Json(json!({ "detail": text })))
@@ -56,8 +94,83 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
                 StatusCode::METHOD_NOT_ALLOWED,
                 Json(json!({ "detail": text })),
             )
-        })
-        .into())
+        });
+    let stats = mqtt::Told::of(&broker);
+    Ok(Routes {
+        router,
+        stats: Some(Box::new(move || {
+            let mut told = platform.stats();
+            told["broker"] = stats.now();
+            (NAME, told)
+        })),
+        beside: Some(broker),
+    })
+}
+
+fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
+    LabError::BadOption {
+        lab: NAME,
+        option: option.to_owned(),
+        value: value.to_owned(),
+        advice: advice.into(),
+    }
+}
+
+fn number(options: &Options, option: &str, most: u64) -> Result<Option<u64>, LabError> {
+    let text = options.extra(option);
+    let read = text.map(|text| units::count(text, 1..=most).map_err(|why| bad(option, text, why)));
+    read.transpose()
+}
+
+/// Milliseconds of the platform's time; the usual ones where nothing is said.
+fn ms(options: &Options, option: &str, usual: u64) -> Result<u64, LabError> {
+    match options.extra(option) {
+        None => Ok(usual),
+        Some(_) => Ok(latency::duration(NAME, options, option)? / 1_000_000),
+    }
+}
+
+fn given(options: &Options) -> Result<Given, LabError> {
+    let user = options.extra("broker-user").unwrap_or("admin:public");
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let rules = options
+        .extra("break")
+        .map(|rule| Rules::without(rule).map_err(|why| bad("break", rule, why)));
+    let crash = match options.extra("crash-at") {
+        None => None,
+        Some(_) => Some(latency::duration(NAME, options, "crash-at")?),
+    };
+    let domain = options.extra("domain").unwrap_or("localhost");
+    if domain.is_empty() || domain.contains(['/', '+', '#']) {
+        return Err(bad("domain", domain, "one level of a topic"));
+    }
+    Ok(Given {
+        domain: domain.to_owned(),
+        secret: options.token.clone(),
+        broker_user: (name.to_owned(), password.to_owned()),
+        rules: rules.transpose()?.unwrap_or_default(),
+        turns: Turns {
+            flush_ms: ms(options, "flush", 5_000)?,
+            clean_ms: ms(options, "clean", 60_000)?,
+            lazy_ms: 600_000,
+        },
+        hurry: number(options, "hurry", 1_000)?.unwrap_or(1),
+        crash_at_ns: crash,
+    })
+}
+
+/// The broker's own port, and who takes what reaches it.
+fn broker(options: &Options, platform: &Arc<Platform>) -> Result<mqtt::Beside, LabError> {
+    let capacity = options.extra("capacity").map(|text| {
+        let rate = units::gap_of_rate(text).map_err(|why| bad("capacity", text, why));
+        rate.map(|gap_ns| (1_000_000_000 / gap_ns.max(1)).max(1))
+    });
+    let waiting = number(options, "queue", 1_000_000)?.unwrap_or(1_000);
+    let limit = capacity.transpose()?.map(|rate| (rate, waiting as usize));
+    let largest = number(options, "max-payload", 256 << 20)?.unwrap_or(256 << 10);
+    let consumer = Consumer::begin(platform, limit, largest as usize).map_err(LabError::Runtime)?;
+    let port = number(options, "mqtt-port", 65_535)?.unwrap_or(0) as u16;
+    mqtt::beside(NAME, options, port, Box::new(consumer))
 }
 
 fn metrics() -> Value {

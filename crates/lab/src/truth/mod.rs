@@ -52,6 +52,7 @@ fn bind(options: &Options) -> Result<Bound, LabError> {
     let stopped = Arc::clone(&stop);
     Ok(Bound {
         address,
+        beside: None,
         serve: Box::new(move || {
             let journal = log.map(Journal::start).transpose()?;
             let books = Books::new(seed, journal);

@@ -58,7 +58,7 @@ pub(super) fn share(text: &str) -> Read<f64> {
 }
 
 /// The gap in nanoseconds between two events of a rate: `2000/s`, `90/m`, `10/h`.
-pub(super) fn gap_of_rate(text: &str) -> Read<u64> {
+pub(crate) fn gap_of_rate(text: &str) -> Read<u64> {
     let per = match Decimal::split(text) {
         Some((number, "/s")) => number.value() / 1e9,
         Some((number, "/m")) => number.value() / 60e9,

@@ -7,6 +7,7 @@ mod command;
 mod contract;
 mod fhir;
 mod pepeunit;
+mod receiving;
 mod shortener;
 mod sum;
 mod truth;
@@ -16,4 +17,16 @@ use lab::{Lab, Options};
 /// A lab with default options.
 fn start(name: &str) -> Lab {
     Lab::start(name, &Options::default()).unwrap()
+}
+
+/// One with options of its own.
+fn start_with(name: &str, extra: &[(&str, &str)]) -> Lab {
+    let extra = extra
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let options = Options {
+        extra: extra.collect(),
+        ..Options::default()
+    };
+    Lab::start(name, &options).unwrap()
 }

@@ -1,0 +1,92 @@
+//! The policy NRecords: a node's newest records, seen when they were flushed; what is too much goes at the next cleaning.
+
+use std::collections::VecDeque;
+
+use super::rules::{Broken, Rules};
+
+#[derive(Debug)]
+pub(crate) struct NRecords {
+    most: usize,
+    fresh: Vec<Record>,
+    /// Oldest first.
+    pub seen: VecDeque<Record>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Record {
+    pub state: String,
+    pub at_ms: u64,
+}
+
+impl NRecords {
+    pub fn of(most: u32) -> NRecords {
+        NRecords {
+            most: most as usize,
+            fresh: Vec::new(),
+            seen: VecDeque::new(),
+        }
+    }
+
+    /// How many are kept, as each record says.
+    pub fn most(&self, rules: Rules) -> usize {
+        if rules.lacks(Broken::NRecordsCount) {
+            return self.most + 1;
+        }
+        self.most
+    }
+
+    pub fn take(&mut self, state: String, at_ms: u64) {
+        self.fresh.push(Record { state, at_ms });
+    }
+
+    pub fn flush(&mut self) {
+        self.seen.extend(self.fresh.drain(..));
+    }
+
+    pub fn clean(&mut self, rules: Rules) {
+        if rules.lacks(Broken::NRecordsTrim) {
+            return;
+        }
+        if rules.lacks(Broken::NRecordsNewest) {
+            self.seen.truncate(self.most);
+        }
+        let surplus = self.seen.len().saturating_sub(self.most);
+        self.seen.drain(..surplus);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three(rules: Rules) -> Vec<String> {
+        let mut records = NRecords::of(2);
+        for state in ["a", "b", "c"] {
+            records.take(state.to_owned(), 0);
+        }
+        assert!(records.seen.is_empty());
+        records.flush();
+        assert_eq!(records.seen.len(), 3, "until the next cleaning");
+        records.clean(rules);
+        records
+            .seen
+            .into_iter()
+            .map(|record| record.state)
+            .collect()
+    }
+
+    #[test]
+    fn the_newest_stay() {
+        assert_eq!(three(Rules::default()), ["b", "c"]);
+    }
+
+    #[test]
+    fn it_can_be_broken() {
+        assert_eq!(three(Rules::lacking(Broken::NRecordsNewest)), ["a", "b"]);
+        assert_eq!(three(Rules::lacking(Broken::NRecordsTrim)).len(), 3);
+        assert_eq!(
+            NRecords::of(2).most(Rules::lacking(Broken::NRecordsCount)),
+            3
+        );
+    }
+}

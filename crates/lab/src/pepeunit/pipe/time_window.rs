@@ -1,0 +1,108 @@
+//! The policy TimeWindow: a row per message, seen when it was flushed, until its window is over and a while more.
+
+use std::collections::VecDeque;
+
+use super::rules::{Broken, Rules};
+
+#[derive(Debug)]
+pub(crate) struct TimeWindow {
+    window_ms: u64,
+    taken: u64,
+    fresh: Vec<Row>,
+    /// Oldest first.
+    pub seen: VecDeque<Row>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub state: String,
+    pub at_ms: u64,
+    pub expires_ms: u64,
+}
+
+impl TimeWindow {
+    pub fn of(window_s: u32) -> TimeWindow {
+        TimeWindow {
+            window_ms: u64::from(window_s) * 1000,
+            taken: 0,
+            fresh: Vec::new(),
+            seen: VecDeque::new(),
+        }
+    }
+
+    pub fn take(&mut self, rules: Rules, state: String, at_ms: u64) {
+        self.taken += 1;
+        let mut rows = self.seen.iter().chain(&self.fresh);
+        if rules.lacks(Broken::TimeWindowEqual) && rows.any(|row| row.state == state)
+            || rules.lacks(Broken::TimeWindowLoss) && self.taken.is_multiple_of(100)
+        {
+            return;
+        }
+        let more = u64::from(rules.lacks(Broken::TimeWindowExpiry)) * 60_000;
+        let row = Row {
+            state,
+            at_ms,
+            expires_ms: at_ms + self.window_ms + more,
+        };
+        if rules.lacks(Broken::TimeWindowTwice) {
+            self.fresh.push(row.clone());
+        }
+        self.fresh.push(row);
+    }
+
+    pub fn flush(&mut self) {
+        self.seen.extend(self.fresh.drain(..));
+    }
+
+    /// Rows go when they have been over for a while: expiry is lazy.
+    pub fn clean(&mut self, now_ms: u64, lazy_ms: u64) {
+        while self
+            .seen
+            .front()
+            .is_some_and(|row| row.expires_ms + lazy_ms <= now_ms)
+        {
+            self.seen.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rules: Rules) -> TimeWindow {
+        let mut window = TimeWindow::of(60);
+        for state in ["a", "a", "b"] {
+            window.take(rules, state.to_owned(), 5);
+        }
+        window.flush();
+        window
+    }
+
+    #[test]
+    fn every_message_is_a_row_until_it_is_over() {
+        let mut window = rows(Rules::default());
+        assert_eq!(window.seen.len(), 3);
+        assert_eq!(window.seen[0].expires_ms, 60_005);
+        window.clean(60_104, 100);
+        assert_eq!(window.seen.len(), 3);
+        window.clean(60_105, 100);
+        assert_eq!(window.seen.len(), 0);
+    }
+
+    #[test]
+    fn it_can_be_broken() {
+        assert_eq!(rows(Rules::lacking(Broken::TimeWindowEqual)).seen.len(), 2);
+        assert_eq!(rows(Rules::lacking(Broken::TimeWindowTwice)).seen.len(), 6);
+        assert_eq!(
+            rows(Rules::lacking(Broken::TimeWindowExpiry)).seen[0].expires_ms,
+            120_005
+        );
+        let mut window = TimeWindow::of(60);
+        for _ in 0..200 {
+            window.take(Rules::lacking(Broken::TimeWindowLoss), "a".to_owned(), 0);
+        }
+        window.flush();
+        assert_eq!(window.seen.len(), 198);
+    }
+}
