@@ -134,6 +134,11 @@ impl Client {
         }
     }
 
+    /// How many of its messages were due so far.
+    pub fn due(&self) -> u64 {
+        self.state.borrow().next_sequence
+    }
+
     /// How many of its messages were written whole.
     pub fn sent(&self) -> u64 {
         self.state.borrow().written

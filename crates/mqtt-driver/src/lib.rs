@@ -9,7 +9,12 @@ mod made;
 mod pace;
 mod shared;
 
-use std::{pin::Pin, rc::Rc, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, Mutex},
+};
 
 use engine::{
     Urgency,
@@ -33,6 +38,22 @@ pub struct Settings {
     pub seed: u64,
     /// What stamps call the run.
     pub run: u32,
+    /// Where what became of each client's messages is told at the end, if somebody wants to know.
+    pub clients: Option<PerClient>,
+}
+
+/// What became of each client's messages, by its number.
+pub type PerClient = Arc<Mutex<BTreeMap<u32, Sums>>>;
+
+/// What became of a client's messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// So many were due.
+    pub due: u64,
+    /// Of so many the socket has taken every byte.
+    pub sent: u64,
+    /// So many the server has certainly read.
+    pub confirmed: u64,
 }
 
 /// Makes the driver of each worker.

@@ -1,7 +1,7 @@
 //! The clients of a plan, made ready before the run: who each is, its CONNECT, its subscriptions, the template of its messages.
 
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
-use plan::mqtt::{Clients, Facts, Mqtt, Payload, fill};
+use plan::mqtt::{Clients, Facts, Groups, Mqtt, Own, Payload, fill};
 
 /// What a client needs to be one.
 pub(crate) struct Made {
@@ -23,6 +23,8 @@ pub(crate) struct Outgoing {
     /// What is sent, whose beginning is the stamp where it has one.
     pub payload: Vec<u8>,
     pub is_stamped: bool,
+    /// What is sent instead, by groups.
+    pub groups: Option<Groups>,
     pub inflight: u16,
 }
 
@@ -80,13 +82,21 @@ fn facts<'a>(group: &Clients, seed: u64, nth: u64, names: (&'a str, &'a str)) ->
     }
 }
 
+/// What a client has of its own.
+fn own(group: &Clients, nth: u64) -> Option<&Own> {
+    group.each.get(usize::try_from(nth).ok()?)
+}
+
 /// The client identifier and the user name.
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
     let nobody = facts(group, seed, nth, ("", ""));
     let id = fill(&group.client_id, nobody);
     let with_id = facts(group, seed, nth, (&id, ""));
     let username = group.username.as_deref().unwrap_or_default();
-    let username = fill(username, with_id);
+    let username = match own(group, nth).and_then(|own| own.username.as_ref()) {
+        Some(own) => own.clone(),
+        None => fill(username, with_id),
+    };
     (id, username)
 }
 
@@ -106,7 +116,7 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
         client_id: &client_id,
         clean: group.clean,
         keep_alive: group.keep_alive_s,
-        username: group.username.is_some().then_some(username.as_str()),
+        username: (!username.is_empty() || group.username.is_some()).then_some(username.as_str()),
         password: password.as_deref().map(str::as_bytes),
         will: will.map(|(will, topic)| Will {
             topic,
@@ -130,19 +140,20 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
         filters: filters
             .map(|s| (fill(&s.filter, facts), qos(s.qos)))
             .collect(),
-        outgoing: outgoing(version, group, facts)?,
+        outgoing: outgoing(version, group, own(group, nth), facts)?,
     })
 }
 
 fn outgoing(
     version: Version,
     group: &Clients,
+    own: Option<&Own>,
     facts: Facts<'_>,
 ) -> Result<Option<Outgoing>, String> {
     let Some(publishing) = &group.publish else {
         return Ok(None);
     };
-    let topic = fill(&publishing.topic, facts);
+    let topic = own.map_or_else(|| fill(&publishing.topic, facts), |own| own.topic.clone());
     let publish = Publish {
         topic: &topic,
         qos: qos(publishing.qos),
@@ -150,7 +161,12 @@ fn outgoing(
         properties: &[],
     };
     let template = Template::new(version, &publish).map_err(|e| format!("the topic: {e}"))?;
+    let mut groups = None;
     let (payload, is_stamped) = match &publishing.payload {
+        Payload::Groups(of) => {
+            groups = Some(*of);
+            (vec![b'.'; of.letters as usize], false)
+        }
         Payload::Text(text) => (text.clone().into_bytes(), false),
         Payload::Stamped(bytes) => (vec![b'.'; *bytes as usize], *bytes as usize >= stamp::BYTES),
     };
@@ -162,6 +178,7 @@ fn outgoing(
         template,
         payload,
         is_stamped,
+        groups,
         inflight: publishing.inflight.max(1),
         topic,
     }))

@@ -4,6 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
     rc::Rc,
+    sync::PoisonError,
 };
 
 use codec::Origin;
@@ -22,7 +23,7 @@ use plan::{
 };
 
 use crate::{
-    Settings,
+    PerClient, Settings, Sums,
     client::Client,
     counts::{Counts, add},
     made,
@@ -69,6 +70,7 @@ pub(crate) struct Shared {
     pub clients: Vec<Rc<Client>>,
     pub flat_out: bool,
     pub run: u32,
+    per_client: Option<PerClient>,
     /// The end of the load.
     pub until_ns: u64,
     /// Nothing is published any more.
@@ -92,6 +94,7 @@ impl Shared {
             flat_out,
             seed,
             run,
+            clients: per_client,
         } = settings;
         let share = worker.share();
         let made = made::clients(&work, seed, |number| share.has(number))?;
@@ -136,6 +139,7 @@ impl Shared {
                 .collect(),
             flat_out,
             run,
+            per_client,
             is_over: Cell::new(false),
             last_delivery: Cell::new(0),
             sequences: RefCell::default(),
@@ -255,6 +259,17 @@ impl Shared {
             add(&counts.confirmed, client.confirmed());
         }
         counts.expected.set(self.expected());
+        if let Some(per_client) = &self.per_client {
+            let mut all = per_client.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend(self.clients.iter().map(|client| {
+                let sums = Sums {
+                    due: client.due(),
+                    sent: client.sent(),
+                    confirmed: client.confirmed(),
+                };
+                (client.made.global, sums)
+            }));
+        }
         let mut recorder = self.worker.recorder.borrow_mut();
         for (name, value) in counts.all() {
             recorder.door(now, &Event::Told { name, value });

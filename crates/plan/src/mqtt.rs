@@ -1,6 +1,10 @@
 //! What MQTT clients do: plain data, as a plan holds it. When they do it is the load's business, how it is done a driver's.
 
+mod groups;
+
 use serde::Serialize;
+
+pub use groups::{Groups, Value};
 
 /// Groups of MQTT clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,6 +72,19 @@ pub struct Clients {
     pub publish: Option<Publishing>,
     /// What they subscribe to.
     pub subscribe: Vec<Subscribing>,
+    /// What each has of its own, in order, instead of what the templates say; empty: nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<Own>,
+}
+
+/// What one client has of its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Own {
+    /// The user name: a token, so never written down.
+    #[serde(skip)]
+    pub username: Option<String>,
+    /// Where it publishes.
+    pub topic: String,
 }
 
 /// A will.
@@ -106,6 +123,8 @@ pub enum Payload {
     Stamped(u32),
     /// A text.
     Text(String),
+    /// Groups of equal messages.
+    Groups(Groups),
 }
 
 /// What clients subscribe to.

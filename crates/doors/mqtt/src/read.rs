@@ -268,6 +268,7 @@ impl Common {
             will,
             publish: None,
             subscribe: Vec::new(),
+            each: Vec::new(),
         })
     }
 

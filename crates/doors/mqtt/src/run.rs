@@ -63,6 +63,7 @@ fn job(command: &Command) -> Result<Job, String> {
         seed,
         // As good as any that no other run at this server has.
         run: (inputs::random_seed() >> 8) as u32,
+        clients: None,
     });
     let options = Options {
         workers: Some(workers(common.workers, &plan, work)),

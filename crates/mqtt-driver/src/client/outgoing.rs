@@ -110,6 +110,7 @@ impl Client {
             };
             let mut sent = is_due;
             let payload = payload.get_or_insert_with(|| outgoing.payload.clone());
+            stamp(payload, self, shared, &sent);
             sent.bytes = outgoing.template.packet_bytes(payload.len()) as u32;
             let mut id = 0;
             if outgoing.qos > Qos::AtMostOnce {
@@ -119,7 +120,6 @@ impl Client {
                 }
             }
             state.queue.pop_front();
-            stamp(payload, self, shared, &sent);
             outgoing.template.put(line.out(), id, false, payload);
             line.mark(id, sent);
         }
@@ -162,7 +162,13 @@ impl Client {
     }
 }
 
-fn stamp(payload: &mut [u8], client: &Client, shared: &Shared, sent: &Sent) {
+/// Makes a payload the one of this message.
+fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &Shared, sent: &Sent) {
+    let outgoing = client.made.outgoing.as_ref();
+    if let Some(groups) = outgoing.and_then(|outgoing| outgoing.groups) {
+        let who = u64::from(client.made.global);
+        return groups.write(payload, who, groups.of(sent.sequence));
+    }
     let is_stamped = client.made.outgoing.as_ref().is_some_and(|o| o.is_stamped);
     if let Some(place) = payload.first_chunk_mut().filter(|_| is_stamped) {
         *place = Stamp {
