@@ -226,6 +226,8 @@ export interface Summary {
     started_wall_ns: number;
     state: "running" | "complete" | "interrupted";
     ended_by: string | null;
+    /** The stop rule that ended it, with what was measured. */
+    stopped?: { at_ns: number; text: string };
     model: "open" | "closed" | "once";
     load: string;
     elapsed_ns: number;

@@ -83,9 +83,12 @@ pub struct Run {
     /// A criterion that must hold at the end, for example 'p99 < 250ms' or 'errors < 1%'; may be repeated
     #[arg(long, value_name = "EXPR")]
     pub check: Vec<String>,
-    /// A rule that ends the run, for example 'errors > 10% for 10s: stop fail' (checked and kept; not acted on yet)
+    /// A rule that ends the run, for example 'errors > 10% for 10s: stop fail'; may be repeated
     #[arg(long, value_name = "EXPR")]
     pub stop: Vec<String>,
+    /// Let the load go on rising while more than half of the requests fail
+    #[arg(long)]
+    pub no_guard: bool,
     /// How long what is under way may go on after the last arrival
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,

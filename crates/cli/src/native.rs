@@ -164,10 +164,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         plan.stop
             .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
     }
-    if !plan.stop.is_empty() {
-        let text = "stop rules are checked and kept, but not acted on yet".to_owned();
-        plan.notes.push(plan::Note { at: None, text });
-    }
+    plan.guard = !args.no_guard;
     if args.once {
         plan.load = Load::Once;
         set_aside(&mut plan);

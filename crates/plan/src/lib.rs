@@ -78,6 +78,8 @@ pub struct Plan {
     pub set_aside: Vec<Criterion>,
     /// Watched during the run.
     pub stop: Vec<StopRule>,
+    /// Whether the load stops going up while most requests fail, whatever the rules say.
+    pub guard: bool,
     /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub door_settings: serde_json::Value,
@@ -140,6 +142,7 @@ impl Plan {
             criteria: Vec::new(),
             set_aside: Vec::new(),
             stop: Vec::new(),
+            guard: false,
             door_settings: serde_json::Value::Null,
             notes: Vec::new(),
             files: Vec::new(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::units::Rate;
+use crate::units::{Rate, SECOND};
 
 /// When virtual users arrive, or how many there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +24,34 @@ pub enum Load {
     },
     /// One iteration, for trying a plan.
     Once,
+}
+
+impl Load {
+    /// When it is over, in nanoseconds from the start; 0 of a load that is no stretch of time.
+    #[must_use]
+    pub fn end_ns(&self) -> u64 {
+        match self {
+            Load::Open { phases, .. } => phases.iter().map(|phase| phase.duration_ns).sum(),
+            Load::Closed { duration_ns, .. } => *duration_ns,
+            Load::Once => 0,
+        }
+    }
+
+    /// Arrivals per second that are planned for a moment; none behind its end, and of a load that has no rate.
+    #[must_use]
+    pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
+        let Load::Open { phases, .. } = self else {
+            return None;
+        };
+        let mut start_ns = 0;
+        for phase in phases {
+            if at_ns < start_ns + phase.duration_ns {
+                return Some(phase.rate_at(at_ns - start_ns));
+            }
+            start_ns += phase.duration_ns;
+        }
+        None
+    }
 }
 
 /// Where the first arrival of a phase (or of a step of a staircase) lies.
@@ -64,6 +92,20 @@ impl Phase {
             shape,
             arrivals: Arrivals::Even,
             max_users: None,
+        }
+    }
+
+    /// Arrivals per second so long behind its start; of a ramp on the line between its ends.
+    fn rate_at(&self, within_ns: u64) -> f64 {
+        let seconds = |ns: u64| ns as f64 / SECOND as f64;
+        match self.shape {
+            Shape::Rate(rate) => rate.as_f64(),
+            Shape::Count(count) => count as f64 / seconds(self.duration_ns.max(1)),
+            Shape::Staircase { from, to } => {
+                let share = within_ns as f64 / self.duration_ns.max(1) as f64;
+                from.as_f64() + (to.as_f64() - from.as_f64()) * share
+            }
+            Shape::Pause => 0.0,
         }
     }
 }

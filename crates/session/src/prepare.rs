@@ -14,6 +14,7 @@ use crate::{
     memory,
     part::Part,
     sampling::{self, Sampler},
+    stop_rules,
     voice::SharedVoice,
 };
 
@@ -144,6 +145,8 @@ pub(crate) fn prepare_as(
         job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
+    stop_rules::ask(&mut job.plan, job.part.is_some() || processes.is_some())
+        .map_err(Refused::bad_input)?;
     let plan = &job.plan;
     let problems = plan.problems();
     if !problems.is_empty() {

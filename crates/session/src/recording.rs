@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::{Line, Sink};
+use analysis::stop::{Fired, Rules};
+use engine::{Cause, Line, Sink, StopHandle, Urgency, Verdict};
 use measure::{Interval, accumulator::KeptReason};
+use plan::criteria::Ending;
 use record::{Event, EventKind, RecordError, Writer, redact::Redactor, server::Look};
 
 use crate::{
@@ -20,6 +22,10 @@ pub(crate) struct Recording<'a> {
     pub watch: Watch,
     pub sampling: Sampling,
     pub window: &'a Window,
+    pub rules: Rules,
+    pub stop: StopHandle,
+    /// Behind it there is no load to end.
+    pub load_end_ns: u64,
     pub voice: SharedVoice,
 }
 
@@ -32,6 +38,20 @@ impl Recording<'_> {
     pub fn last_samples(&mut self) {
         let looks = self.sampling.end();
         self.samples(&looks);
+    }
+
+    /// Ends the run where one of its rules says so.
+    fn judge(&mut self, interval: &Interval) {
+        let fired = self.rules.look(interval, self.writer.run());
+        let is_over = interval.span.1 > self.load_end_ns || self.stop.urgency() != Urgency::None;
+        let Some(fired) = fired.filter(|_| !is_over) else {
+            return;
+        };
+        let text = format!("`{}`: {}", fired.text, fired.measured);
+        let event = Event::new(interval.span.1, EventKind::Stop, text);
+        let warning = self.writer.event(&event);
+        self.tell(warning);
+        self.stop.stop(cause(&fired));
     }
 
     fn samples(&mut self, looks: &[Look]) {
@@ -55,6 +75,17 @@ pub(crate) fn samples(
     tell(writer.server(looks), voice);
 }
 
+fn cause(fired: &Fired) -> Cause {
+    Cause::Rule {
+        verdict: match fired.rule.ends {
+            Ending::Fail => Verdict::Fail,
+            Ending::Pass => Verdict::Pass,
+            Ending::Inconclusive => Verdict::Inconclusive,
+        },
+        text: fired.text.clone(),
+    }
+}
+
 /// Says what became of the record.
 pub(crate) fn tell(warning: Option<RecordError>, voice: &SharedVoice) {
     if let Some(warning) = warning {
@@ -72,6 +103,7 @@ impl Sink for Recording<'_> {
         // Whoever decides by the window decides by this interval too.
         let interval = Arc::new(interval);
         self.window.add(&interval);
+        self.judge(&interval);
         self.observer.interval(&interval, self.writer.run());
         self.live.interval(self.writer.run());
     }

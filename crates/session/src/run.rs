@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use analysis::stop::Rules;
 use engine::{Prepared, RunError, StopHandle, Zero};
 use record::{
     End, Event, EventKind, Place, Run, State, Writer,
@@ -107,6 +108,9 @@ impl Ready {
             watch: Watch::begin(),
             sampling: Sampling::begin(job.samplers, zero),
             window,
+            rules: Rules::of(plan),
+            stop: stop.clone(),
+            load_end_ns: plan.load.end_ns(),
             voice: voice.clone(),
         };
         let error = self.prepared.run(zero, &mut recording).err();

@@ -6,19 +6,29 @@ import { Zoom } from "./zoom";
 
 type Listener = () => void;
 
+/** So many seconds on either side of the moment at which a stop rule fired are shown first. */
+const AROUND_STOP = 60;
+
 export class Shared {
   readonly zoom = new Zoom();
   /** Middles of the points, in seconds: every chart's x. */
   xs: number[] = [];
   #cursor: number | null = null;
+  #taken = false;
   #onZoom = new Set<Listener>();
   #onCursor = new Set<Listener>();
 
-  /** Takes over the points of a page. */
+  /** Takes over the points of a page. One whose run was over from the first, by a stop rule, opens around that moment. */
   take(page: Page): void {
     const { from_ns: from, to_ns: to } = page.series.points;
     this.xs = from.map((start, i) => (start + (to[i] ?? start)) / 2e9);
     this.zoom.whole((from[0] ?? 0) / 1e9, (to.at(-1) ?? 0) / 1e9, page.series.width_ns / 1e9);
+    const stopped = page.summary.run.stopped;
+    if (!this.#taken && stopped) {
+      const at = stopped.at_ns / 1e9;
+      this.zoom.to(at - AROUND_STOP, at + AROUND_STOP);
+    }
+    this.#taken = true;
     if (this.#cursor !== null && this.#cursor >= this.xs.length) this.#cursor = null;
   }
 

@@ -18,7 +18,7 @@ pub fn headline(summary: &Summary) -> Headline {
     let criteria = together(&summary.criteria);
     Headline {
         criteria,
-        sentence: of_what_is_there(summary, sentence(summary, criteria)),
+        sentence: stopped(summary) + &of_what_is_there(summary, sentence(summary, criteria)),
         figures: figures(summary, criteria),
     }
 }
@@ -37,6 +37,18 @@ fn together(criteria: &[Judged]) -> Option<Judgement> {
 }
 
 /// A sentence about a part of a run says so.
+/// That a stop rule ended the run, before anything else.
+fn stopped(summary: &Summary) -> String {
+    match &summary.run.stopped {
+        None => String::new(),
+        Some(by) => format!(
+            "Stopped after {} by the rule {}. ",
+            units::duration(by.at_ns),
+            by.text
+        ),
+    }
+}
+
 fn of_what_is_there(summary: &Summary, sentence: String) -> String {
     match summary.run.record_ends_ns {
         None => sentence,

@@ -3,7 +3,9 @@
 use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
 use plan::criteria::{Metric, Span, parse_criterion};
 
-use super::{Headline, Identity, Level, Row, SCHEMA, Summary, phases, recovery, scenarios, trend};
+use super::{
+    Headline, Identity, Level, Row, SCHEMA, Stopped, Summary, phases, recovery, scenarios, trend,
+};
 use crate::{
     figures::{self, Sampled, elapsed_ns, per_second, share_of},
     verdict::{self, Timeline},
@@ -134,6 +136,7 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
         started_wall_ns: manifest.start.wall_ns,
         state: manifest.state,
         ended_by: manifest.end.as_ref().and_then(|end| end.reason.clone()),
+        stopped: stopped(run),
         model: manifest.load.model,
         load: manifest.load.text.clone(),
         elapsed_ns,
@@ -143,6 +146,15 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
         seed: Some(manifest.seed),
         record_ends_ns: run.cut.map(|cut| cut.at_ns),
     }
+}
+
+fn stopped(run: &Run) -> Option<Stopped> {
+    let mut events = run.events.iter();
+    let event = events.find(|event| event.event == EventKind::Stop)?;
+    Some(Stopped {
+        at_ns: event.at_ns,
+        text: event.text.clone(),
+    })
 }
 
 fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {

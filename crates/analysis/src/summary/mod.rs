@@ -161,6 +161,15 @@ impl Summary {
     }
 }
 
+/// A stop rule that ended a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stopped {
+    /// When it fired, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// The rule, and what was measured in its window.
+    pub text: String,
+}
+
 /// What was run, when, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
@@ -178,6 +187,9 @@ pub struct Identity {
     pub state: State,
     /// Why it ended early.
     pub ended_by: Option<String>,
+    /// The stop rule that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
     /// The model of the load.
     pub model: Model,
     /// The load in words.

@@ -14,7 +14,7 @@ pub(super) struct Measured {
 }
 
 /// The bound, in the metric's own unit.
-pub(super) fn bound(criterion: &Criterion) -> f64 {
+pub(crate) fn bound(criterion: &Criterion) -> f64 {
     match criterion.value {
         Quantity::Number(n) | Quantity::Share(n) | Quantity::PerSecond(n) => n,
         Quantity::Duration(ns) => ns as f64,

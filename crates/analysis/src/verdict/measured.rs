@@ -10,7 +10,7 @@ use measure::{
 };
 use plan::{
     Criterion,
-    criteria::{Metric, Span, Stat, fits},
+    criteria::{Metric, Span, Stat},
     units::Quantity,
 };
 
@@ -23,6 +23,7 @@ use record::{
 use super::{
     bound::{Measured, bound},
     server,
+    subject::Subject,
 };
 use crate::figures::{self, Sampled, per_second};
 
@@ -87,45 +88,7 @@ impl<'a> Scope<'a> {
         criterion: &Criterion,
         elapsed_ns: u64,
     ) -> Result<Scope<'a>, String> {
-        let is_iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
-        let labels = match (&criterion.of, is_iteration) {
-            (None, false) => None,
-            (pattern, _) => {
-                let wanted = |label: &&measure::Label| {
-                    let named = pattern.as_ref().is_none_or(|pattern| {
-                        fits(pattern, &label.text) || fits(pattern, &label.name)
-                    });
-                    label.id != label::ALL
-                        && (label.group == Group::Iteration) == is_iteration
-                        && named
-                };
-                let found: Vec<LabelId> = run
-                    .labels
-                    .iter()
-                    .filter(wanted)
-                    .map(|label| label.id)
-                    .collect();
-                if found.is_empty() {
-                    return Err(match pattern {
-                        Some(pattern) => {
-                            format!("there is no label like \"{pattern}\"")
-                        }
-                        None => "no iterations were recorded".into(),
-                    });
-                }
-                Some(found)
-            }
-        };
-        let phases = match &criterion.phase {
-            None => None,
-            Some(name) => {
-                let found: Vec<u32> = run.manifest.phases_named(name).collect();
-                if found.is_empty() {
-                    return Err(format!("there is no phase \"{name}\""));
-                }
-                Some(found)
-            }
-        };
+        let Subject { labels, phases } = Subject::of(run, criterion)?;
         Ok(Scope {
             run,
             labels,
@@ -246,7 +209,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-pub(super) fn kind_of(span: Span) -> Kind {
+pub(crate) fn kind_of(span: Span) -> Kind {
     match span {
         Span::Response => Kind::Response,
         Span::Service => Kind::Service,

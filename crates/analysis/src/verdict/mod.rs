@@ -1,11 +1,12 @@
-//! The verdict: criteria judged once, at the end, from the record; and the exit code that follows. Stop rules are the
-//! engine's; whether the measurement can be trusted is another question with a place of its own.
+//! The verdict: criteria judged once, at the end, from the record; and the exit code that follows. Stop rules have
+//! a module of their own; whether the measurement can be trusted is another question with a place of its own.
 
 mod bound;
 mod despite;
 mod measured;
 pub mod measurement;
 pub(crate) mod server;
+mod subject;
 pub mod timeline;
 
 use measure::Label;
@@ -20,9 +21,13 @@ use record::{Manifest, Run, server::Server, units};
 
 use crate::figures::{Arrivals, Requests};
 use bound::Measured;
+pub(crate) use bound::bound;
+pub(crate) use measured::kind_of;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
+pub(crate) use server::bound_of as server_bound;
 pub use server::never_measured;
+pub(crate) use subject::Subject;
 pub use timeline::Timeline;
 
 /// How a criterion came out.

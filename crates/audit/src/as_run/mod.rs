@@ -133,6 +133,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
             started_wall_ns: wall_ns,
             state: State::Complete,
             ended_by: None,
+            stopped: None,
             model: model(report),
             load: load(report),
             elapsed_ns,

@@ -46,6 +46,14 @@ pub fn summary_text(summary: &Summary) -> String {
             .map(|note| wrap(&format!("Note: {note}"), 6));
         blocks.push(notes.collect::<Vec<_>>().join("\n"));
     }
+    if let Some(stopped) = &summary.run.stopped {
+        let line = format!(
+            "stopped after {} by the rule {}",
+            units::duration(stopped.at_ns),
+            stopped.text
+        );
+        blocks.push(wrap(&line, 2));
+    }
     if let Some(measurement) = &summary.measurement {
         blocks.push(wrap(&measurement.line(), 2));
     }

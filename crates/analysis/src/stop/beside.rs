@@ -1,0 +1,43 @@
+//! Stop rules on what is measured beside the load: they hold when each sample of their window does. Samples come when their source
+//! looks, not at the ends of intervals.
+
+use plan::{StopRule, criteria::Metric, units::SECOND};
+use record::{Run, units};
+
+use crate::verdict::server_bound;
+
+/// A source that has been silent for so long says nothing of now.
+const STALE_NS: u64 = 3 * SECOND;
+/// The share of a window of which something must be known.
+const KNOWN: f64 = 0.9;
+
+/// What was measured, in words, if the rule's condition has held for its window up to now; `from_ns` is where it began to look.
+pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Option<String> {
+    let Metric::Server(name, _) = &rule.when.metric else {
+        return None;
+    };
+    let (series, bound) = server_bound(run, name, &rule.when)?;
+    let to = series.samples.last()?.at_ns;
+    let from = to
+        .checked_sub(rule.for_ns)
+        .filter(|from| *from >= from_ns)?;
+    if to + STALE_NS < now_ns {
+        return None;
+    }
+    let mut known_ns = 0;
+    let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+    for sample in series.within(from, to) {
+        if !rule.when.op.holds(sample.value, bound) {
+            return None;
+        }
+        known_ns += sample.at_ns - sample.from_ns;
+        least = least.min(sample.value);
+        most = most.max(sample.value);
+    }
+    if (known_ns as f64) < KNOWN * rule.for_ns as f64 {
+        return None;
+    }
+    let unit = series.unit();
+    let shown = |value| units::figure(value, &unit);
+    Some(format!("it was {} to {}", shown(least), shown(most)))
+}

@@ -1,0 +1,67 @@
+//! The guard: nobody wants more load on a service that fails more than half of what it is asked. It is a stop rule of the house's own
+//! with one more condition, that the load goes up.
+
+use plan::{Load, StopRule, units::SECOND};
+
+/// The rule, as users write theirs.
+const RULE: &str = "errors > 50% for 10s: stop fail";
+/// How it is told of: with what switches it off.
+pub(super) const TEXT: &str =
+    "guard: more than half of the requests fail for 10s and the load goes up (--no-guard goes on)";
+
+/// The rule; none of a load that has no rate.
+pub(super) fn rule(load: &Load) -> Option<StopRule> {
+    let is_open = matches!(load, Load::Open { .. });
+    plan::criteria::parse_stop(RULE).ok().filter(|_| is_open)
+}
+
+/// Whether the second that comes has more load than the one with which the window began.
+pub(super) fn goes_up(load: &Load, now_ns: u64, window_ns: u64) -> bool {
+    let before = load.rate_at(now_ns.saturating_sub(window_ns));
+    let next = load.rate_at(now_ns + SECOND);
+    before.zip(next).is_some_and(|(before, next)| next > before)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::{FirstArrival, Phase, Rate, Shape};
+
+    use super::*;
+
+    fn open(shapes: &[Shape]) -> Load {
+        let phase = |shape: &Shape| Phase::new(20 * SECOND, *shape);
+        Load::Open {
+            phases: shapes.iter().map(phase).collect(),
+            first: FirstArrival::AtStart,
+        }
+    }
+
+    fn rate(n: u64) -> Shape {
+        Shape::Rate(Rate::per_second(n))
+    }
+
+    #[test]
+    fn users_who_wait_for_answers_are_not_guarded() {
+        assert!(rule(&open(&[rate(10), rate(20)])).is_some());
+        let closed = Load::Closed {
+            users: 9,
+            duration_ns: 60 * SECOND,
+        };
+        assert!(rule(&closed).is_none());
+    }
+
+    #[test]
+    fn it_acts_where_the_load_goes_up_and_not_where_it_stays() {
+        let stairs = open(&[rate(10), rate(20), rate(20)]);
+        let at = |second: u64| goes_up(&stairs, second * SECOND, 10 * SECOND);
+        assert_eq!(
+            (at(15), at(19), at(25), at(30), at(45)),
+            (false, true, true, false, false)
+        );
+        let ramp = open(&[Shape::Staircase {
+            from: Rate::per_second(10),
+            to: Rate::per_second(100),
+        }]);
+        assert!(goes_up(&ramp, 12 * SECOND, 10 * SECOND));
+    }
+}

@@ -1,0 +1,228 @@
+//! Stop rules while a run goes on: each keeps what it needs of its window, second by second, and says when its condition has held for all
+//! of it. Who ends the run, and how, is the caller's; what the run is judged by at the end is the verdict's.
+//!
+//! A condition has held when it holds over the window as a whole and no second of it speaks against that: one bad second does not make ten
+//! bad ones, and seconds with few samples decide nothing by themselves.
+
+mod beside;
+mod guard;
+mod seen;
+
+use std::collections::VecDeque;
+
+use measure::{Interval, Kind, Slot, label};
+use plan::{
+    Load, Plan, StopRule,
+    criteria::{Metric, Span, Stat},
+};
+use record::{Part, Run, units};
+
+use crate::{
+    figures::Sampled,
+    verdict::{Subject, bound, kind_of},
+};
+use seen::Seen;
+
+/// The rules of a run, watching.
+#[derive(Debug)]
+pub struct Rules {
+    rules: Vec<Watched>,
+    /// Whose rate the guard looks at.
+    load: Load,
+}
+
+/// A rule that fired.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fired {
+    /// The rule.
+    pub rule: StopRule,
+    /// As users write it; of the guard, what it is.
+    pub text: String,
+    /// What was measured in its window, in words.
+    pub measured: String,
+}
+
+#[derive(Debug)]
+struct Watched {
+    rule: StopRule,
+    is_guard: bool,
+    /// The window, the oldest first.
+    seconds: VecDeque<Seen>,
+    /// Since when it has looked without a break.
+    from_ns: u64,
+}
+
+impl Rules {
+    /// The plan's rules, and the guard where the plan has one.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Rules {
+        let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
+        let own = plan.stop.iter().map(|rule| (rule.clone(), false));
+        let rules = own.chain(guard.map(|rule| (rule, true)));
+        Rules {
+            rules: rules.map(Watched::new).collect(),
+            load: plan.load.clone(),
+        }
+    }
+
+    /// The next interval is complete: the first rule that fires by it. `run` has it already.
+    pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<Fired> {
+        let mut fired = None;
+        for watched in &mut self.rules {
+            let measured = watched.look(interval, run);
+            let rises = || guard::goes_up(&self.load, interval.span.1, watched.rule.for_ns);
+            if let Some(measured) = measured.filter(|_| !watched.is_guard || rises()) {
+                fired.get_or_insert_with(|| watched.fired(measured));
+            }
+        }
+        fired
+    }
+}
+
+impl Watched {
+    fn new((rule, is_guard): (StopRule, bool)) -> Watched {
+        Watched {
+            rule,
+            is_guard,
+            seconds: VecDeque::new(),
+            from_ns: 0,
+        }
+    }
+
+    /// What was measured if the condition has held for the whole window.
+    fn look(&mut self, interval: &Interval, run: &Run) -> Option<String> {
+        let Some(subject) = self.subject(interval, run) else {
+            self.seconds.clear();
+            self.from_ns = interval.span.1;
+            return None;
+        };
+        if matches!(self.rule.when.metric, Metric::Server(..)) {
+            return beside::held(&self.rule, run, self.from_ns, interval.span.1);
+        }
+        self.seconds.push_back(self.seen(interval, &subject));
+        let mut ns: u64 = self.seconds.iter().map(|seen| seen.ns).sum();
+        while let Some(oldest) = self.seconds.front()
+            && ns - oldest.ns >= self.rule.for_ns
+        {
+            ns -= oldest.ns;
+            self.seconds.pop_front();
+        }
+        if ns < self.rule.for_ns {
+            return None;
+        }
+        let when = &self.rule.when;
+        let all = self
+            .seconds
+            .iter()
+            .fold(Seen::default(), |all, seen| all.and(*seen));
+        let held = all.holds(when) == Some(true)
+            && !self.seconds.iter().any(|seen| seen.contradicts(when));
+        held.then(|| all.told(when))
+    }
+
+    /// What it is of; none in other phases, and before the label that it names has come up.
+    fn subject(&self, interval: &Interval, run: &Run) -> Option<Subject> {
+        let subject = Subject::of(run, &self.rule.when).ok()?;
+        let of_phase = subject.phases.as_ref();
+        let is_now = of_phase.is_none_or(|phases| phases.contains(&interval.phase));
+        is_now.then_some(subject)
+    }
+
+    fn seen(&self, interval: &Interval, subject: &Subject) -> Seen {
+        let ns = interval.span.1.saturating_sub(interval.span.0);
+        let figures = &interval.run;
+        let (n, over, late, sum) = match &self.rule.when.metric {
+            Metric::Time(span, stat) => self.times(interval, subject, (*span, *stat)),
+            Metric::LatenessP99 => {
+                let late = Sampled::of(&Part::of(&slot(interval, subject)), Kind::Lateness);
+                let bound_ns = bound(&self.rule.when) as u64;
+                (late.count(), late.above(bound_ns), 0, 0.0)
+            }
+            Metric::Errors => {
+                let slot = slot(interval, subject);
+                let wrong = slot.counters.failed + slot.counters.without_answer();
+                (slot.counters.ended(), wrong, 0, 0.0)
+            }
+            Metric::Rate => (slot(interval, subject).counters.ended(), 0, 0, 0.0),
+            Metric::InFlight => {
+                let level = figures.in_flight;
+                (level.samples, 0, 0, level.sum as f64)
+            }
+            Metric::Unsent => {
+                let taken = figures.started + figures.skipped;
+                (figures.due, figures.due.saturating_sub(taken), 0, 0.0)
+            }
+            Metric::Server(..) => (0, 0, 0, 0.0),
+        };
+        Seen {
+            ns,
+            n,
+            over,
+            late,
+            sum,
+        }
+    }
+
+    fn times(
+        &self,
+        interval: &Interval,
+        subject: &Subject,
+        (span, stat): (Span, Stat),
+    ) -> (u64, u64, u64, f64) {
+        let times = Sampled::of(&Part::of(&slot(interval, subject)), kind_of(span));
+        if stat == Stat::Mean {
+            let answered = times.count() - times.unanswered();
+            let sum = times.mean_ns().unwrap_or_default() * answered as f64;
+            return (answered, 0, 0, sum);
+        }
+        let bound_ns = bound(&self.rule.when) as u64;
+        let ages = interval.under_way.iter();
+        let late = ages
+            .filter(|(id, _)| subject.has_label(**id))
+            .map(|(_, ages)| ages.above(bound_ns));
+        (times.count(), times.above(bound_ns), late.sum(), 0.0)
+    }
+
+    fn fired(&self, measured: String) -> Fired {
+        let rule = self.rule.clone();
+        let text = if self.is_guard {
+            guard::TEXT.to_owned()
+        } else {
+            format!("{} for {}", rule.when.text, units::duration(rule.for_ns))
+        };
+        Fired {
+            rule,
+            text,
+            measured,
+        }
+    }
+}
+
+/// What was counted under the subject's labels in its phases.
+fn slot(interval: &Interval, subject: &Subject) -> Slot {
+    let mut sum = Slot::default();
+    for ((id, phase), slot) in &interval.slots {
+        if subject.has_label(*id) && subject.has_phase(*phase) {
+            sum.add(slot);
+        }
+    }
+    sum
+}
+
+/// All requests, where no label is named.
+impl Subject {
+    fn has_label(&self, id: measure::LabelId) -> bool {
+        match &self.labels {
+            None => id == label::ALL,
+            Some(labels) => labels.contains(&id),
+        }
+    }
+
+    fn has_phase(&self, phase: u32) -> bool {
+        let phases = self.phases.as_ref();
+        phases.is_none_or(|phases| phases.contains(&phase))
+    }
+}
+
+#[cfg(test)]
+mod tests;
