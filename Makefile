@@ -81,6 +81,7 @@ long-counts:
 long-fuzz: mutants
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	./fuzz/run 60
+	cargo test --release --locked -q -p analysis -- --ignored
 
 # A binary with the known sins in it, built beside the extension module as the product is: else all of it would be built anew. What lies where the product lies is the product again behind that.
 mutants:

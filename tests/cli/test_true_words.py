@@ -49,7 +49,7 @@ def test_a_criterion_of_a_plan_is_refused_where_it_stands(loadline):
     plan = PLAN.replace("'p95 in \"ramp\" < 1s'", "server.cpu < 80%") + "stop: ['server.cpu < 80% for 2s: stop fail']\n"
     run = loadline("run", loadline.write("p.yml", plan), "--target", "http://127.0.0.1:1")
     assert run.returncode == 2
-    assert "p.yml:8:12: the criterion `server.cpu < 80%` can never be judged" in run.stderr
+    assert "p.yml:8:12: `server.cpu < 80%` can never be judged" in run.stderr
     assert "p.yml:9:8: `server.cpu < 80%` can never be judged" in run.stderr
 
 

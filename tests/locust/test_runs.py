@@ -74,6 +74,21 @@ def test_criteria_decide_the_exit_code_where_locust_does_not(locust):
         assert wrong.stderr.count("\n") == 1
 
 
+def test_a_stop_rule_ends_a_test_and_labels_may_come_up_later(locust):
+    locust.write(ONE_GET.format(user="FastHttpUser"))
+    common = ("--headless", "-t", 50, "--only-summary")
+    with Server() as server:
+        rules = {"LOADLINE_STOP": 'rate of "GET /" > 1/s for 2s: stop fail', "LOADLINE_CHECK": 'errors of "GET /" < 1%'}
+        ended = locust.ours(*common, "-H", server.url, env=rules)
+        assert ended.returncode == 1, ended.stderr
+        assert 'ended early by the stop rule `rate of "GET /" > 1/s for 2 s`' in ended.stderr
+        assert 'errors of "GET /" < 1%' in ended.stderr
+        wrong = locust.ours(*common, "-H", server.url, env={"LOADLINE_STOP": "p95 > 2s"})
+        assert wrong.returncode == 1
+        assert wrong.stderr.startswith("loadline: LOADLINE_STOP 'p95 > 2s', column 9: ")
+        assert wrong.stderr.count("\n") == 1
+
+
 def test_users_that_are_killed_cancel_what_they_wait_for(locust):
     locust.write(ONE_GET.format(user="HttpUser").replace('"/"', '"/silent"'))
     with Server() as server:

@@ -89,7 +89,10 @@ def cut(value: object, start: int, end: int) -> object:
 def part(page: dict, start: int, end: int) -> dict:
     series = page["series"]
     timeline = [lane[start:end] for lane in series["criteria_timeline"]]
-    return {"summary": page["summary"], "series": {**series, "points": cut(series["points"], start, end), "criteria_timeline": timeline}}
+    return {
+        "summary": page["summary"],
+        "series": {**series, "points": cut(series["points"], start, end), "criteria_timeline": timeline},
+    }
 
 
 def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, results: Path) -> None:

@@ -54,6 +54,12 @@ impl Work {
         }
     }
 
+    /// Whether nobody knows before the run what is counted under.
+    #[must_use]
+    pub fn names_come_up(&self) -> bool {
+        matches!(self, Work::External(_))
+    }
+
     /// The same, to be changed.
     pub fn scenarios_mut(&mut self) -> &mut [Scenario] {
         match self {

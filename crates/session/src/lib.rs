@@ -27,7 +27,7 @@ mod run;
 mod salt;
 pub mod sampling;
 pub mod signals;
-mod stop_rules;
+pub mod stop_rules;
 pub mod trust;
 mod voice;
 mod watch;

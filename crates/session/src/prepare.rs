@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use engine::{Options, Prepared, Zero};
-use plan::{Plan, Problem, Share};
+use measure::Label;
+use plan::{Criterion, Plan, Problem, Share};
 use record::{Manifest, Started};
 
 use crate::{
@@ -169,18 +170,7 @@ pub(crate) fn prepare_as(
     let prepared = Prepared::new(plan, job.options.clone())?;
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
-    let undecidable = analysis::verdict::without_subject(
-        &manifest,
-        prepared.labels().all(),
-        sampling::declared(&job.samplers),
-    );
-    // The manifest has them in the plan's order.
-    let placed = |(place, message): (usize, String)| Problem {
-        at: job.plan.criteria.get(place).and_then(|of| of.at.clone()),
-        message,
-    };
-    let mut problems: Vec<Problem> = undecidable.into_iter().map(placed).collect();
-    problems.extend(never_measured(&job));
+    let problems = never_judged(&job, &manifest, prepared.labels().all());
     if !problems.is_empty() {
         return Err(Refused::bad_input(problems));
     }
@@ -224,18 +214,25 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     manifest
 }
 
-/// What is not judged in this run, and could not be in any other.
-fn never_measured(job: &Job) -> Vec<Problem> {
+/// Criteria and stop rules that no measurement could ever decide, and what is not judged in this run and could not be in any other.
+fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem> {
     let server = sampling::declared(&job.samplers);
-    let rules = job.plan.stop.iter().map(|rule| &rule.when);
-    rules
-        .chain(&job.plan.set_aside)
-        .filter_map(|criterion| {
-            let message = analysis::verdict::never_measured(criterion, &server)?;
-            let at = criterion.at.clone();
-            Some(Problem { at, message })
-        })
-        .collect()
+    let plan = &job.plan;
+    let labels = (!plan.work.names_come_up()).then_some(labels);
+    let placed = |criterion: &Criterion, message: Option<String>| {
+        let at = criterion.at.clone();
+        message.map(|message| Problem { at, message })
+    };
+    let rules = plan.stop.iter().map(|rule| &rule.when);
+    let judged = plan.criteria.iter().chain(rules).filter_map(|criterion| {
+        let why = analysis::verdict::without_subject(manifest, labels, &server, criterion);
+        placed(criterion, why)
+    });
+    let set_aside = plan.set_aside.iter().filter_map(|criterion| {
+        let why = analysis::verdict::never_measured(criterion, &server);
+        placed(criterion, why)
+    });
+    judged.chain(set_aside).collect()
 }
 
 /// Another one for each run.

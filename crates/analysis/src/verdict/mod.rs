@@ -119,30 +119,28 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
         .collect()
 }
 
-/// Criteria that ask for a label or a phase which this run does not have, each with what it does: to be told before anything is
-/// sent, because no measurement could ever decide them; by their places in the manifest. `labels` are all that may come.
+/// Why a criterion, or a stop rule's condition, could never be judged, because it asks for a label, a phase or a metric which this run
+/// does not have: to be told before anything is sent. `labels` are all that may come; none where they come up as the run goes on.
 #[must_use]
 pub fn without_subject(
     manifest: &Manifest,
-    labels: &[Label],
-    server: Server,
-) -> Vec<(usize, String)> {
+    labels: Option<&[Label]>,
+    server: &Server,
+    criterion: &Criterion,
+) -> Option<String> {
+    let is_of_label = criterion.of.is_some() && !matches!(criterion.metric, Metric::Server(..));
+    let iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
+    let mut asked = criterion.clone();
+    if labels.is_none() && (is_of_label || iteration) {
+        // Its phase can be looked for all the same.
+        (asked.of, asked.metric) = (None, Metric::Errors);
+    }
     let run = Run {
-        server,
-        ..Run::planned(manifest.clone(), labels.to_vec())
+        server: server.clone(),
+        ..Run::planned(manifest.clone(), labels.unwrap_or_default().to_vec())
     };
-    let told = |(place, text): (usize, &String)| {
-        let criterion = parse_criterion(text).ok()?;
-        let why = measured::subject_missing(&run, &criterion)?;
-        let line = format!("the criterion `{text}` can never be judged: {why}");
-        Some((place, line))
-    };
-    manifest
-        .criteria
-        .iter()
-        .enumerate()
-        .filter_map(told)
-        .collect()
+    let why = measured::subject_missing(&run, &asked)?;
+    Some(format!("`{}` can never be judged: {why}", criterion.text))
 }
 
 fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {

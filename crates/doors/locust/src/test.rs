@@ -78,12 +78,13 @@ impl Test {
     }
 }
 
-/// Whether what the environment asks for can be read: criteria, and arrivals.
+/// Whether what the environment asks for can be read: criteria, stop rules, and arrivals.
 ///
 /// # Errors
 /// What is wrong with the first that cannot.
 pub fn check_wishes() -> Result<(), String> {
     criteria(&std::env::var(CHECKS).unwrap_or_default())?;
+    session::stop_rules::asked().map_err(|problems| problems[0].message.clone())?;
     match std::env::var(arrivals::NAME) {
         Ok(text) if !text.trim().is_empty() => arrivals::parse(text.trim(), DAY).map(|_| ()),
         _ => Ok(()),

@@ -1,0 +1,122 @@
+"""Stop rules: a run ends by itself when a condition has held for a while, whatever door it came through, and says why first."""
+
+import json
+from pathlib import Path
+
+import pytest
+from excuses import exits
+
+# Long enough that an end before it is nobody's chance.
+MINUTE = "60s"
+
+
+def last(loadline) -> Path:
+    return loadline.folder / ".loadline" / "runs" / "last"
+
+
+def manifest(loadline) -> dict:
+    return json.loads((last(loadline) / "manifest.json").read_text())
+
+
+def test_errors_end_a_run_and_the_report_begins_with_it(loadline, start_lab):
+    lab = start_lab("truth", "mode=error", "share=50%")
+    rule = "errors > 20% for 3s: stop fail"
+    run = loadline("run", lab.url, "--rate", "50/s", "--duration", MINUTE, "--stop", rule)
+    assert exits(run, 1), run.stderr
+    end = manifest(loadline)["end"]
+    assert (end["cause"], end["reason"]) == ("rule fail", "the stop rule `errors > 20% for 3 s`")
+    summary = loadline.summary()
+    assert summary["run"]["state"] == "interrupted"
+    assert 3e9 <= summary["run"]["stopped"]["at_ns"] < 30e9
+    begins = summary["verdict"]["sentence"]
+    assert begins.startswith("Stopped after ") and "failed or had no answer. " in begins
+    report = (last(loadline) / "report.md").read_text()
+    assert "Stopped after" in report.split("## ")[0]
+    told = " ".join(run.stdout.split())
+    assert "stopped after " in told and "by the rule `errors > 20% for 3 s`: " in told
+    arrivals = summary["arrivals"]
+    assert arrivals["planned"] == arrivals["started"] < 50 * 60
+
+
+def test_rules_of_a_plan_look_at_labels_and_percentiles(loadline, start_lab, tmp_path):
+    lab = start_lab("truth", "mode=slow", "share=50%", "slow=200ms")
+    plan = tmp_path / "plan.yml"
+    plan.write_text(f"""loadline: 1
+target: {lab.url}
+load: {{ rate: 40/s, duration: {MINUTE} }}
+stop:
+  - p90 of "GET /other" > 1ms for 2s: stop fail
+  - p90 of "GET /slow" > 100ms for 3s: stop pass
+steps:
+  - get: /slow
+""")
+    refused = loadline("run", plan)
+    assert refused.returncode == 2
+    assert 'plan.yml:5:5: `p90 of "GET /other" > 1ms`' in refused.stderr
+    plan.write_text(plan.read_text().replace('  - p90 of "GET /other" > 1ms for 2s: stop fail\n', ""))
+    run = loadline("run", plan)
+    assert exits(run, 0), run.stderr
+    assert manifest(loadline)["end"]["cause"] == "rule pass"
+
+
+def test_what_is_measured_beside_the_load_ends_a_run_too(loadline, start_lab):
+    lab = start_lab("sum")
+    rule = "server.host.memory > 0.01% for 2s: stop inconclusive"
+    run = loadline("run", f"{lab.url}/api/sum", "--duration", MINUTE, "--stop", rule)
+    assert exits(run, 5), run.stderr
+    assert "by the rule `server.host.memory > 0.01% for 2 s`: it was " in " ".join(run.stdout.split())
+
+
+def test_a_target_that_stops_answering_is_too_slow(loadline, start_lab):
+    lab = start_lab("truth", "mode=never")
+    rule = "p95 > 500ms for 2s: stop fail"
+    run = loadline("run", lab.url, "--rate", "30/s", "--duration", MINUTE, "--stop", rule)
+    assert run.returncode in (1, 3, 4), run.stderr
+    assert manifest(loadline)["end"]["cause"] == "rule fail"
+
+
+def test_other_doors_take_rules_from_the_environment(loadline, start_lab, tmp_path):
+    lab = start_lab("truth", "mode=slow", "share=100%", "slow=200ms")
+    env = {"LOADLINE_STOP": "service p90 > 100ms for 3s: stop fail"}
+    script = tmp_path / "script.yml"
+    script.write_text(f"""config:
+  target: {lab.url}
+  phases: [{{ duration: 60, arrivalRate: 20 }}]
+scenarios:
+  - flow: [{{ get: {{ url: / }} }}]
+""")
+    loadline("artillery", "run", script, env=env)
+    assert manifest(loadline)["end"]["cause"] == "rule fail"
+    loadline("wrk", "-t1", "-c9", "-d60s", lab.url, env=env)
+    assert manifest(loadline)["end"]["cause"] == "rule fail"
+    wrong = loadline("wrk", "-t1", "-c4", "-d1s", lab.url, env={"LOADLINE_STOP": "p95 > 2s"})
+    assert wrong.returncode != 0
+    assert "LOADLINE_STOP 'p95 > 2s', column 9: a stop rule says for how long it must hold" in wrong.stderr
+
+
+def guarded(loadline, start_lab, tmp_path, *flags):
+    lab = start_lab("truth", "mode=error", "share=80%")
+    plan = tmp_path / "plan.yml"
+    plan.write_text(f"""loadline: 1
+target: {lab.url}
+load:
+  - {{ rate: 20/s, duration: 13s }}
+  - {{ rate: 40/s, duration: 3s }}
+steps:
+  - get: /
+""")
+    return loadline("run", plan, *flags)
+
+
+def test_a_guard_raises_no_load_on_a_service_that_fails(loadline, start_lab, tmp_path):
+    run = guarded(loadline, start_lab, tmp_path)
+    assert exits(run, 1), run.stderr
+    assert loadline.summary()["run"]["stopped"]["text"].startswith("`guard: more than half of the requests fail")
+    assert loadline.summary()["arrivals"]["planned"] < 13 * 20 + 3 * 40
+
+
+@pytest.mark.long
+def test_the_guard_can_be_told_to_go_on(loadline, start_lab, tmp_path):
+    run = guarded(loadline, start_lab, tmp_path, "--no-guard")
+    assert exits(run, 0), run.stderr
+    assert loadline.summary()["arrivals"]["planned"] == 13 * 20 + 3 * 40
