@@ -105,7 +105,7 @@ def test_connections_are_arrivals(start_lab, loadline):
     assert out["arrivals"]["planned"] == out["arrivals"]["started"] == 50
     # What the broker says at the very end may come when nobody listens any more.
     assert 0 <= broker["refused"] - out["mqtt"]["refused"] <= 5
-    assert out["mqtt"]["refused"] > 4
+    assert out["mqtt"]["refused"] > 0
     assert 0 <= broker["connected"] - out["mqtt"]["connected"] <= 5
     assert "the server refused a connection: Server busy (0x89)" in ran.stdout
 
@@ -128,7 +128,10 @@ def test_subscribers_alone_receive_what_others_publish(start_lab, loadline, publ
 
 def test_bad_input_is_one_line(start_lab, publish, loadline):
     lab = start_lab("mqtt", "user=me:secret")
-    ran, out = publish(port_of(lab), "--drain", "100ms")
+    # Nobody is let in: nothing is waited for.
+    began = time.monotonic()
+    ran, out = publish(port_of(lab), "--drain", "100s")
+    assert time.monotonic() - began < 50
     assert ran.returncode == 3
     assert "Bad User Name or Password" in ran.stdout
     assert ran.stderr.splitlines()[-1].endswith("the server accepted no connection: nothing was measured")
@@ -223,9 +226,8 @@ def test_a_server_that_is_killed_is_found_again(tmp_path, loadline, mosquitto_at
     assert (told["connected"], told["reconnected"]) == (8, 4)
     assert told["broken"] >= 4
     assert told["due"] == 1600
-    # Known to be inexact: a message that was being written when its server died may be in two columns.
-    assert 0 <= told["sent"] + told["unsent"] - 1600 <= 2 * 4
-    assert abs(told["sent"] - told["confirmed"] - told["unknown"]) <= 2 * 4
+    assert told["sent"] + told["unsent"] == 1600
+    assert told["confirmed"] + told["unknown"] == told["sent"]
     assert told["confirmed"] > 0
     second.terminate()
     second.wait(timeout=10)

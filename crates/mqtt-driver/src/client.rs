@@ -6,7 +6,6 @@ mod outgoing;
 
 use std::{
     cell::RefCell,
-    collections::VecDeque,
     rc::Rc,
     task::{Context, Poll, Waker},
 };
@@ -16,12 +15,17 @@ use engine::{
     net::{fault::socket_fault, stream::Stream},
 };
 use measure::{
-    Fault, Kind, LabelId, Outcome, Sample,
+    Fault, Kind, Outcome, Sample,
     sample::{Ended, Intended},
 };
-use mqtt::{Filter, Qos, Reason, Session, connect, subscribe};
+use mqtt::{Filter, Qos, Reason, connect, subscribe};
 
-use crate::{counts::add, made::Made, shared::Shared};
+use crate::{
+    counts::add,
+    made::Made,
+    outbox::{Ledger, Outbox, Sent},
+    shared::Shared,
+};
 use line::Line;
 
 /// A server that does not answer a CONNECT for so long is given up.
@@ -34,18 +38,6 @@ pub(crate) struct Client {
     pub made: Made,
     limit: Rc<Limit>,
     state: RefCell<State>,
-}
-
-/// Something under way.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sent {
-    label: LabelId,
-    sequence: u64,
-    intended: Intended,
-    started: u64,
-    /// 0: not yet.
-    first_write: u64,
-    bytes: u32,
 }
 
 /// How far a connection has got.
@@ -65,24 +57,19 @@ struct State {
     line: Option<Line>,
     waker: Option<Waker>,
     phase: Phase,
-    session: Session<Sent>,
-    /// What is due and has no room yet.
-    queue: VecDeque<Sent>,
+    outbox: Outbox,
     /// CONNECT, while it is not answered.
     greeting: Option<Sent>,
+    /// SUBSCRIBE, while it is not answered.
+    subscribing: Option<Sent>,
     next_sequence: u64,
-    /// How many messages were written whole, and how many of them the server has certainly read.
-    written: u64,
-    confirmed: u64,
-    /// How many of those are taken for confirmed of which nobody will ever know: of QoS 0, when their connection was lost.
-    doubtful: u64,
-    /// How many were written when the PINGREQ under way was.
-    ping: Option<u64>,
     /// Accepted before.
     was_up: bool,
     /// A connection is an arrival, which is over with this.
     arrival: Option<Intended>,
     is_closing: bool,
+    /// It will never connect again.
+    is_gone: bool,
 }
 
 /// Has a client live in a task of its own.
@@ -98,63 +85,30 @@ pub(crate) fn start(shared: &Rc<Shared>, client: &Rc<Client>) {
 
 impl Client {
     pub fn new(made: Made) -> Client {
-        let inflight = made.outgoing.as_ref().map_or(1, |out| out.inflight);
+        let out = made.outgoing.as_ref();
+        let (qos, inflight) = out.map_or((Qos::AtMostOnce, 1), |out| (out.qos, out.inflight));
         Client {
             limit: Rc::default(),
             state: RefCell::new(State {
                 line: None,
                 waker: None,
                 phase: Phase::Down,
-                session: Session::new(inflight),
-                queue: VecDeque::new(),
+                outbox: Outbox::new(qos, inflight),
                 greeting: None,
+                subscribing: None,
                 next_sequence: 0,
-                written: 0,
-                confirmed: 0,
-                doubtful: 0,
-                ping: None,
                 was_up: false,
                 arrival: None,
                 is_closing: false,
+                is_gone: false,
             }),
             made,
         }
     }
 
-    /// How many of its messages were due and are not confirmed.
-    pub fn behind(&self) -> u64 {
-        let state = self.state.borrow();
-        let queued = state.queue.len() as u64;
-        match self.qos() {
-            Some(Qos::AtMostOnce) => {
-                (state.written + queued + state.unwritten()).saturating_sub(state.confirmed)
-            }
-            Some(_) => queued + state.session.under_way() as u64,
-            None => 0,
-        }
-    }
-
-    /// How many of its messages were due so far.
-    pub fn due(&self) -> u64 {
-        self.state.borrow().next_sequence
-    }
-
-    /// How many of its messages were written whole.
-    pub fn sent(&self) -> u64 {
-        self.state.borrow().written
-    }
-
-    /// How many of them the server has certainly read.
-    pub fn confirmed(&self) -> u64 {
-        let state = self.state.borrow();
-        match self.qos() {
-            Some(Qos::AtMostOnce) => state.confirmed - state.doubtful,
-            Some(_) => {
-                let all = state.written + state.unwritten();
-                all.saturating_sub(state.session.under_way() as u64)
-            }
-            None => 0,
-        }
+    /// What became of its messages, so far.
+    pub fn ledger(&self) -> Ledger {
+        *self.state.borrow().outbox.ledger()
     }
 
     fn qos(&self) -> Option<Qos> {
@@ -165,18 +119,16 @@ impl Client {
     pub fn take_up(&self, shared: &Shared, now: u64, intended: Intended) {
         let Some(qos) = self.qos() else { return };
         let mut state = self.state.borrow_mut();
-        let sent = Sent {
-            label: shared.labels.publish(qos),
-            sequence: state.next_sequence,
-            intended,
-            started: now,
-            first_write: 0,
-            bytes: 0,
-        };
+        let label = shared.labels.publish(qos);
+        let sent = Sent::new(label, state.next_sequence, intended, now);
         state.next_sequence += 1;
-        state.queue.push_back(sent);
+        state.outbox.due(sent);
+        let is_gone = state.is_gone;
         drop(state);
-        shared.worker.issue(now, sent.label, intended);
+        shared.worker.issue(now, label, intended);
+        if is_gone {
+            self.bury(shared);
+        }
     }
 
     /// Writes what is due, as far as there is room.
@@ -261,14 +213,9 @@ impl Client {
         let started = worker.clock.now();
         let label = shared.labels.connect;
         worker.issue(started, label, intended);
-        self.state.borrow_mut().greeting = Some(Sent {
-            label,
-            sequence: 0,
-            intended,
-            started,
-            first_write: 0,
-            bytes: self.made.connect.len() as u32,
-        });
+        let mut greeting = Sent::new(label, 0, intended, started);
+        greeting.bytes = self.made.connect.len() as u32;
+        self.state.borrow_mut().greeting = Some(greeting);
         let timeout = started.saturating_add(CONNECT_NS);
         worker.deadlines.borrow_mut().limit(&self.limit, timeout);
         let opened = shared.connector.open(&shared.origin, &self.limit).await?;
@@ -291,7 +238,7 @@ impl Client {
         if let Some(greeting) = &mut state.greeting {
             greeting.first_write = now;
         }
-        (state.line, state.phase, state.ping) = (Some(line), Phase::Greeting, None);
+        (state.line, state.phase) = (Some(line), Phase::Greeting);
         Ok(())
     }
 
@@ -321,11 +268,10 @@ impl Client {
             return Some(Fault::Unfinished);
         }
         let mut state = self.state.borrow_mut();
-        if !matches!(state.phase, Phase::Up) || state.ping.is_some() {
+        if !matches!(state.phase, Phase::Up) || state.outbox.is_asked() {
             return Some(Fault::ResponseTimeout);
         }
-        let written = state.written;
-        state.ping = Some(written);
+        state.outbox.ask();
         if let Some(line) = &mut state.line {
             connect::put_ping(line.out());
         }
@@ -368,23 +314,16 @@ impl Client {
                 shared.arrived(now, intended, Ended::Unanswered(fault));
             }
         }
-        if let Some(mut line) = state.line.take() {
-            if let Some(since) = line.blocked_since {
-                add(&shared.counts.blocked_ns, now.saturating_sub(since));
-            }
-            // What was encoded and not taken by the socket: of QoS 0 it is lost, all else is the session's.
-            for (id, sent) in line.rest() {
-                if id == 0 {
-                    finish(shared, &sent, now, Ended::Unanswered(fault), String::new);
-                    add(&shared.counts.unsent, 1);
-                }
-            }
+        let line = state.line.take();
+        if let Some(since) = line.and_then(|line| line.blocked_since) {
+            add(&shared.counts.blocked_ns, now.saturating_sub(since));
         }
-        if self.qos() == Some(Qos::AtMostOnce) {
-            let doubtful = state.written - state.confirmed;
-            state.doubtful += doubtful;
-            state.confirmed = state.written;
-            add(&shared.counts.unknown, doubtful);
+        if let Some(sent) = state.subscribing.take() {
+            finish(shared, &sent, now, Ended::Unanswered(fault), String::new);
+        }
+        // What was encoded and not taken by the socket: of QoS 0 it is lost, all else is the session's.
+        for sent in state.outbox.disconnected() {
+            finish(shared, &sent, now, Ended::Unanswered(fault), String::new);
         }
         state.phase = Phase::Down;
         was_up
@@ -395,46 +334,15 @@ impl Client {
         let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
-        for sent in std::mem::take(&mut state.queue) {
-            add(&shared.counts.unsent, 1);
-            finish(
-                shared,
-                &sent,
-                now,
-                Ended::Unanswered(Fault::Unfinished),
-                String::new,
-            );
-        }
-        let lost = state.session.connected(false, 1);
-        for sent in lost {
-            forgotten(shared, &sent);
-            finish(
-                shared,
-                &sent,
-                now,
-                Ended::Unanswered(Fault::Unfinished),
-                String::new,
-            );
+        state.is_gone = true;
+        for sent in state.outbox.close() {
+            let ended = Ended::Unanswered(Fault::Unfinished);
+            finish(shared, &sent, now, ended, String::new);
         }
         if let Some(intended) = state.arrival.take() {
             shared.arrived(now, intended, Ended::Unanswered(Fault::Unfinished));
         }
         state.waker = None;
-    }
-}
-
-impl State {
-    fn unwritten(&self) -> u64 {
-        self.line.as_ref().map_or(0, Line::unwritten)
-    }
-}
-
-/// A message is under way no longer, and not answered.
-fn forgotten(shared: &Shared, sent: &Sent) {
-    if sent.first_write == 0 {
-        add(&shared.counts.unsent, 1);
-    } else {
-        add(&shared.counts.unknown, 1);
     }
 }
 

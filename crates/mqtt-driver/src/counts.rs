@@ -32,7 +32,9 @@ counts! {
     due,
     /// Messages whose every byte the socket has taken.
     sent,
-    /// Messages that the server has certainly read: acknowledged, or of QoS 0 with an answered PINGREQ behind them.
+    /// How often messages were sent anew, beyond their first time.
+    resent,
+    /// Messages that the server has certainly read: acknowledged (of QoS 2: received), or of QoS 0 with an answered PINGREQ behind them.
     confirmed,
     /// Messages that the server has acknowledged with a refusal.
     turned_down,

@@ -6,6 +6,7 @@
 mod client;
 pub mod counts;
 mod made;
+mod outbox;
 mod pace;
 mod shared;
 
@@ -74,6 +75,8 @@ struct MqttDriver {
 
 /// What has not been answered by then, behind the end of the load, was not sustained.
 const GRACE_NS: u64 = 1_000_000_000;
+/// Where nobody was ever let in, messages wait no longer than this for somebody to be.
+const ALONE_NS: u64 = 2_500_000_000;
 /// Subscribers wait for messages that are still missing for so long without getting any.
 const QUIET_NS: u64 = 1_000_000_000;
 
@@ -130,7 +133,8 @@ async fn drain(shared: &Shared) {
             is_judged = true;
         }
         let is_quiet = now >= shared.last_delivery.get().max(begun) + QUIET_NS;
-        let has_all = behind == 0 && (shared.has_all() || is_quiet);
+        let is_alone = shared.counts.connected.get() == 0 && now >= begun + ALONE_NS;
+        let has_all = is_alone || behind == 0 && (shared.has_all() || is_quiet);
         if has_all || now >= most || worker.heed_stop(now) == Urgency::Abort {
             break;
         }

@@ -9,6 +9,8 @@ pub(crate) struct Made {
     pub global: u32,
     /// Its CONNECT.
     pub connect: Vec<u8>,
+    /// Whether it begins a new session with each connection.
+    pub clean: bool,
     pub keep_alive_ns: Option<u64>,
     /// Filters and the quality of service that is asked for.
     pub filters: Vec<(String, Qos)>,
@@ -135,6 +137,7 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
     Ok(Made {
         global: global as u32,
         connect: bytes,
+        clean: group.clean,
         keep_alive_ns: (group.keep_alive_s > 0)
             .then(|| u64::from(group.keep_alive_s) * 1_000_000_000),
         filters: filters

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use measure::sample::Intended;
 
-use crate::{client::Client, counts::add, shared::Shared};
+use crate::{client::Client, shared::Shared};
 
 /// So many messages are taken up before anything else is looked at.
 const AT_ONCE: usize = 1024;
@@ -48,7 +48,6 @@ pub(crate) async fn run(shared: Rc<Shared>) {
         let now = worker.clock.now();
         let client = &publishers[turn].1;
         worker.recorder.borrow_mut().run.started += 1;
-        add(&shared.counts.due, 1);
         client.take_up(&shared, now, Intended::scheduled(arrival.intended_ns));
         dirty.push(turn);
         turn += 1;

@@ -205,7 +205,7 @@ impl Shared {
 
     /// How many messages were due and are not confirmed.
     pub fn behind(&self) -> u64 {
-        self.clients.iter().map(|client| client.behind()).sum()
+        self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
     /// Whether every delivery that follows from what this worker sent has come: of a run of one worker.
@@ -220,7 +220,7 @@ impl Shared {
             outgoing.is_stamped.then_some((client, &outgoing.topic))
         });
         publishers
-            .map(|(client, topic)| client.sent() * self.copies(topic))
+            .map(|(client, topic)| client.ledger().sent * self.copies(topic))
             .sum()
     }
 
@@ -256,16 +256,28 @@ impl Shared {
     pub fn tell(&self, now: u64) {
         let counts = &self.counts;
         for client in &self.clients {
-            add(&counts.confirmed, client.confirmed());
+            let ledger = client.ledger();
+            for (count, n) in [
+                (&counts.due, ledger.due),
+                (&counts.sent, ledger.sent),
+                (&counts.resent, ledger.resent),
+                (&counts.confirmed, ledger.confirmed),
+                (&counts.turned_down, ledger.turned_down),
+                (&counts.unknown, ledger.unknown),
+                (&counts.unsent, ledger.unsent),
+            ] {
+                add(count, n);
+            }
         }
         counts.expected.set(self.expected());
         if let Some(per_client) = &self.per_client {
             let mut all = per_client.lock().unwrap_or_else(PoisonError::into_inner);
             all.extend(self.clients.iter().map(|client| {
+                let ledger = client.ledger();
                 let sums = Sums {
-                    due: client.due(),
-                    sent: client.sent(),
-                    confirmed: client.confirmed(),
+                    due: ledger.due,
+                    sent: ledger.sent,
+                    confirmed: ledger.confirmed,
                 };
                 (client.made.global, sums)
             }));

@@ -59,6 +59,13 @@ pub fn ledger(run: &Run) -> String {
             count(of("turned_down")),
             count(of("unknown")),
         );
+        if of("resent") > 0 {
+            let _ = writeln!(
+                out,
+                "sent again behind a lost connection: {}",
+                count(of("resent"))
+            );
+        }
         let _ = writeln!(out, "{}", verdict(&told));
     }
     if of("expected") > 0 || of("received") > 0 {

@@ -13,8 +13,8 @@ use mqtt::{
     subscribe::Answered,
 };
 
-use super::{Client, Phase, Sent, State, finish, forgotten, put_subscribe};
-use crate::{counts::add, shared::Shared};
+use super::{Client, Phase, State, finish, put_subscribe};
+use crate::{counts::add, outbox::Sent, shared::Shared};
 
 /// The largest packet that is taken.
 const MAX_PACKET: usize = 64 << 20;
@@ -99,7 +99,7 @@ impl Client {
                         .remark("the server used a topic alias that nobody allowed".into());
                     return Err(Fault::Other);
                 }
-                let was = state.session.delivered(message);
+                let was = state.outbox.delivered(message);
                 if let (Some(stage), Some(id), Some(line)) =
                     (was.answer, message.identifier, &mut state.line)
                 {
@@ -110,7 +110,7 @@ impl Client {
                 }
             }
             Packet::Ack(ack) => {
-                let event = state.session.acknowledged(ack);
+                let event = state.outbox.acknowledged(ack, now);
                 let Some(line) = &mut state.line else {
                     return Ok(());
                 };
@@ -136,13 +136,9 @@ impl Client {
             }
             Packet::Suback(answered) => self.subscribed(state, shared, answered, now),
             Packet::Unsuback(answered) => {
-                state.session.answered(answered.identifier);
+                state.outbox.answered(answered.identifier);
             }
-            Packet::Pingresp => {
-                if let Some(written) = state.ping.take() {
-                    state.confirmed = state.confirmed.max(written);
-                }
-            }
+            Packet::Pingresp => state.outbox.pong(),
             Packet::Disconnect(said) => {
                 shared
                     .worker
@@ -188,14 +184,19 @@ impl Client {
         if state.was_up {
             add(&shared.counts.reconnected, 1);
         }
-        state.was_up = true;
+        let is_first = !std::mem::replace(&mut state.was_up, true);
+        // A new session was asked for: one that is still there is not this client's.
+        let session_present = connack.session_present && !self.made.clean;
+        if connack.session_present && self.made.clean {
+            let line = "the server says that it kept a session, where a new one was asked for";
+            shared.worker.remark(line.into());
+        }
         let terms = connack.terms();
         let inflight = self.made.outgoing.as_ref().map_or(1, |out| out.inflight);
         let lost = state
-            .session
-            .connected(connack.session_present, inflight.min(terms.receive_maximum));
+            .outbox
+            .connected(session_present, inflight.min(terms.receive_maximum));
         for sent in lost {
-            forgotten(shared, &sent);
             finish(
                 shared,
                 &sent,
@@ -205,30 +206,27 @@ impl Client {
             );
         }
         self.keep_alive(shared);
-        if self.made.filters.is_empty() || connack.session_present {
+        // What an earlier run has subscribed to nobody knows.
+        if self.made.filters.is_empty() || (session_present && !is_first) {
             self.is_up(state, shared, now);
             return Ok(());
         }
-        let sent = Sent {
-            label: shared.labels.subscribe,
-            sequence: 0,
-            intended: Intended::after_previous(now, 0),
-            started: now,
-            first_write: now,
-            bytes: 0,
-        };
+        let intended = Intended::after_previous(now, 0);
+        let mut sent = Sent::new(shared.labels.subscribe, 0, intended, now);
+        sent.first_write = now;
         shared.worker.issue(now, sent.label, sent.intended);
-        if let (Some(id), Some(line)) = (state.session.request(sent), &mut state.line) {
+        if let (Some(id), Some(line)) = (state.outbox.request(sent), &mut state.line) {
             put_subscribe(self, shared, line.out(), id);
         }
-        state.phase = Phase::Subscribing;
+        (state.phase, state.subscribing) = (Phase::Subscribing, Some(sent));
         Ok(())
     }
 
     fn subscribed(&self, state: &mut State, shared: &Shared, answered: &Answered<'_>, now: u64) {
-        let Some(sent) = state.session.answered(answered.identifier) else {
+        let Some(sent) = state.outbox.answered(answered.identifier) else {
             return add(&shared.counts.stray, 1);
         };
+        state.subscribing = None;
         let refused = answered.reasons().filter(|reason| reason.is_refusal());
         let mut ended = (Ended::Ok, Reason::SUCCESS);
         for reason in refused {
@@ -258,7 +256,6 @@ fn acknowledged(shared: &Shared, sent: &Sent, reason: Reason, now: u64) {
     if !reason.is_refusal() {
         return finish(shared, sent, now, Ended::Ok, String::new);
     }
-    add(&shared.counts.turned_down, 1);
     let status = u16::from(reason.0);
     let ended = Ended::Failed(Failure::Status(status));
     finish(shared, sent, now, ended, || reason.to_string());

@@ -1,16 +1,13 @@
-//! A connection's bytes on their way out, and which messages they are: what the socket has taken is sent, and nothing else is.
+//! A connection's bytes on their way out: what waits for the socket, and how much it has taken. Which messages they are is the outbox's.
 
 use std::{
     cell::Cell,
-    collections::VecDeque,
     io,
     rc::Rc,
     task::{Context, Poll, ready},
 };
 
 use engine::net::stream::Stream;
-
-use super::Sent;
 
 pub(super) struct Line {
     pub stream: Stream,
@@ -23,8 +20,6 @@ pub(super) struct Line {
     taken: usize,
     /// How much it had taken before `out` began.
     before: u64,
-    /// Where messages end, in all that was ever written.
-    ends: VecDeque<(u64, u16, Sent)>,
     open: Rc<Cell<u64>>,
 }
 
@@ -38,7 +33,6 @@ impl Line {
             out: Vec::new(),
             taken: 0,
             before: 0,
-            ends: VecDeque::new(),
             open: Rc::clone(open),
         }
     }
@@ -48,10 +42,14 @@ impl Line {
         &mut self.out
     }
 
-    /// What was written last is a message.
-    pub fn mark(&mut self, id: u16, sent: Sent) {
-        let end = self.before + self.out.len() as u64;
-        self.ends.push_back((end, id, sent));
+    /// Where what was put in last ends, among all bytes of the connection.
+    pub fn end(&self) -> u64 {
+        self.before + self.out.len() as u64
+    }
+
+    /// How many of them the socket has taken.
+    pub fn taken(&self) -> u64 {
+        self.before + self.taken as u64
     }
 
     /// How many bytes wait for the socket.
@@ -63,13 +61,8 @@ impl Line {
         self.waiting() == 0
     }
 
-    /// How many messages wait for it.
-    pub fn unwritten(&self) -> u64 {
-        self.ends.len() as u64
-    }
-
-    /// Hands everything to the socket.
-    pub fn write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Hands everything to the socket; a busy connection keeps its buffer.
+    pub fn write(&mut self, cx: &mut Context<'_>, is_busy: bool) -> Poll<io::Result<()>> {
         while self.taken < self.out.len() {
             let n = ready!(self.stream.poll_write(cx, &self.out[self.taken..]))?;
             if n == 0 {
@@ -81,27 +74,10 @@ impl Line {
         self.taken = 0;
         self.out.clear();
         // An idle connection holds no buffer: there may be many of them.
-        if self.out.capacity() > 1024 && self.ends.len() < 4 {
+        if self.out.capacity() > 1024 && !is_busy {
             self.out = Vec::new();
         }
         self.stream.poll_flush(cx)
-    }
-
-    /// The next message of which the socket has taken every byte.
-    pub fn next_written(&mut self) -> Option<(u16, Sent)> {
-        let taken = self.before + self.taken as u64;
-        let (end, _, _) = self.ends.front()?;
-        if *end > taken {
-            return None;
-        }
-        self.ends.pop_front().map(|(_, id, sent)| (id, sent))
-    }
-
-    /// The messages that wait for the socket and will for ever.
-    pub fn rest(&mut self) -> impl Iterator<Item = (u16, Sent)> + use<> {
-        std::mem::take(&mut self.ends)
-            .into_iter()
-            .map(|(_, id, sent)| (id, sent))
     }
 }
 

@@ -8,10 +8,14 @@ use measure::{
     Fault,
     sample::{Ended, Intended},
 };
-use mqtt::{Qos, Reason, Stage, Stamp, connect, packet::put_ack, session::Again};
+use mqtt::{Reason, Stage, Stamp, connect, packet::put_ack};
 
-use super::{Client, Phase, Sent, State, finish};
-use crate::{counts::add, shared::Shared};
+use super::{Client, Phase, State, finish};
+use crate::{
+    counts::add,
+    outbox::{Next, Sent},
+    shared::Shared,
+};
 
 /// So many bytes are written at once.
 const AT_ONCE: usize = 48 << 10;
@@ -33,8 +37,13 @@ impl Client {
             if line.is_empty() {
                 return Ok(());
             }
-            let polled = line.write(cx);
+            let polled = line.write(cx, shared.flat_out);
             let now = shared.worker.clock.now();
+            // Before all else, a failure too: what the socket has taken, it has taken.
+            self.written(state, shared, now);
+            let Some(line) = &mut state.line else {
+                return Ok(());
+            };
             match polled {
                 Poll::Ready(Ok(())) => {
                     if let Some(since) = line.blocked_since.take() {
@@ -43,12 +52,10 @@ impl Client {
                 }
                 Poll::Pending => {
                     line.blocked_since.get_or_insert(now);
-                    self.written(state, shared, now);
                     return Ok(());
                 }
                 Poll::Ready(Err(error)) => return Err(socket_fault(&error)),
             }
-            self.written(state, shared, now);
             if shared.flat_out {
                 // Answers, and others, are due too.
                 cx.waker().wake_by_ref();
@@ -64,99 +71,47 @@ impl Client {
         if state.phase != Phase::Up {
             return;
         }
+        let outbox = &mut state.outbox;
         let mut payload = None;
-        while let Some((id, again)) = state.session.again() {
-            match again {
-                Again::Message(sent) => {
+        let is_open = shared.flat_out && !shared.is_over.get() && now < shared.until_ns;
+        while line.waiting() < AT_ONCE {
+            if is_open && outbox.is_idle() && outbox.has_room() {
+                let (label, intended) = (
+                    shared.labels.publish(outgoing.qos),
+                    Intended::after_previous(now, 0),
+                );
+                outbox.due(Sent::new(label, state.next_sequence, intended, now));
+                state.next_sequence += 1;
+                shared.worker.issue(now, label, intended);
+            }
+            match outbox.next() {
+                Some(Next::Message { id, is_again, sent }) => {
                     let payload = payload.get_or_insert_with(|| outgoing.payload.clone());
                     stamp(payload, self, shared, &sent);
-                    outgoing.template.put(line.out(), id, true, payload);
-                    line.mark(id, sent);
+                    let before = line.end();
+                    outgoing.template.put(line.out(), id, is_again, payload);
+                    let at = line.end();
+                    outbox.encoded((id, is_again), sent, (at - before) as u32, at);
                 }
-                Again::Release => {
-                    put_ack(
-                        line.out(),
-                        shared.version,
-                        Stage::Released,
-                        id,
-                        Reason::SUCCESS,
-                    );
-                }
-            }
-        }
-        let is_open = !shared.is_over.get() && now < shared.until_ns;
-        while line.waiting() < AT_ONCE {
-            let is_due = match state.queue.front() {
-                Some(sent) => *sent,
-                None if shared.flat_out && is_open => {
-                    let sent = Sent {
-                        label: shared.labels.publish(outgoing.qos),
-                        sequence: state.next_sequence,
-                        intended: Intended::after_previous(now, 0),
-                        started: now,
-                        first_write: 0,
-                        bytes: 0,
-                    };
-                    if outgoing.qos > Qos::AtMostOnce && !state.session.has_room() {
-                        break;
-                    }
-                    state.next_sequence += 1;
-                    add(&shared.counts.due, 1);
-                    shared.worker.issue(now, sent.label, sent.intended);
-                    state.queue.push_back(sent);
-                    sent
+                Some(Next::Release(id)) => {
+                    let (stage, why) = (Stage::Released, Reason::SUCCESS);
+                    put_ack(line.out(), shared.version, stage, id, why);
                 }
                 None => break,
-            };
-            let mut sent = is_due;
-            let payload = payload.get_or_insert_with(|| outgoing.payload.clone());
-            stamp(payload, self, shared, &sent);
-            sent.bytes = outgoing.template.packet_bytes(payload.len()) as u32;
-            let mut id = 0;
-            if outgoing.qos > Qos::AtMostOnce {
-                match state.session.publish(outgoing.qos, sent) {
-                    Some(given) => id = given,
-                    None => break,
-                }
             }
-            state.queue.pop_front();
-            outgoing.template.put(line.out(), id, false, payload);
-            line.mark(id, sent);
         }
         // A sign of life behind everything: of QoS 0 it is the only one that the server has read it.
-        let is_last = shared.is_over.get() && state.queue.is_empty();
-        if is_last && outgoing.qos == Qos::AtMostOnce && state.ping.is_none() {
-            let all = state.written + line.unwritten();
-            if state.confirmed < all {
-                state.ping = Some(all);
-                connect::put_ping(line.out());
-            }
+        if shared.is_over.get() && outbox.wants_to_ask() {
+            outbox.ask();
+            connect::put_ping(line.out());
         }
     }
 
     /// What the socket has taken is sent.
     fn written(&self, state: &mut State, shared: &Shared, now: u64) {
         let Some(line) = &mut state.line else { return };
-        while let Some((id, sent)) = line.next_written() {
-            if id > 0 {
-                // What is sent again was sent already, unless its first connection was lost before.
-                let what = state
-                    .session
-                    .what_mut(id)
-                    .filter(|sent| sent.first_write == 0);
-                if let Some(what) = what {
-                    what.first_write = now;
-                    state.written += 1;
-                    add(&shared.counts.sent, 1);
-                }
-                continue;
-            }
-            state.written += 1;
-            add(&shared.counts.sent, 1);
-            let sent = Sent {
-                first_write: now,
-                ..sent
-            };
+        let taken = line.taken();
+        while let Some(sent) = state.outbox.next_written(taken, now) {
             finish(shared, &sent, now, Ended::Ok, String::new);
         }
     }

@@ -1,0 +1,305 @@
+//! A client's messages on their way: which are due, which are under way, where among the bytes of a connection each ends, and what became
+//! of it. Every message is in the ledger once, however many connections it takes. Writes no bytes, reads no clock, knows no socket.
+
+use std::collections::VecDeque;
+
+use measure::{LabelId, sample::Intended};
+use mqtt::{
+    Ack, Event, Qos, Session,
+    session::{Again, Delivered},
+};
+
+/// Something under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub label: LabelId,
+    pub sequence: u64,
+    pub intended: Intended,
+    pub started: u64,
+    /// When the socket had taken it whole for the first time; 0: not yet.
+    pub first_write: u64,
+    pub bytes: u32,
+    /// Of QoS 2: the server has said that it has it (PUBREC).
+    pub is_received: bool,
+}
+
+impl Sent {
+    pub fn new(label: LabelId, sequence: u64, intended: Intended, started: u64) -> Sent {
+        Sent {
+            label,
+            sequence,
+            intended,
+            started,
+            first_write: 0,
+            bytes: 0,
+            is_received: false,
+        }
+    }
+}
+
+/// What became of a client's messages. At every moment: due = sent + not sent + not yet sent, and sent = confirmed + unknown + not yet
+/// answered; each message counts once in each sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ledger {
+    pub due: u64,
+    /// A connection has taken every byte of it.
+    pub sent: u64,
+    /// Sent anew, with DUP: how often, beyond the first time.
+    pub resent: u64,
+    /// The server has certainly read it.
+    pub confirmed: u64,
+    /// Confirmed with a refusal.
+    pub turned_down: u64,
+    /// Sent, and nobody will ever know.
+    pub unknown: u64,
+    /// Never sent, and never will be.
+    pub unsent: u64,
+}
+
+impl Ledger {
+    /// What is not settled.
+    pub fn open(&self) -> u64 {
+        self.due - self.confirmed - self.unknown - self.unsent
+    }
+}
+
+/// The next thing to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A message; of QoS 0 its identifier is 0.
+    Message { id: u16, is_again: bool, sent: Sent },
+    /// A PUBREL.
+    Release(u16),
+}
+
+/// Where a message ends among the bytes of a connection.
+#[derive(Debug)]
+struct End {
+    at: u64,
+    id: u16,
+    is_again: bool,
+    sent: Sent,
+}
+
+pub(crate) struct Outbox {
+    qos: Qos,
+    session: Session<Sent>,
+    /// What is due and has no room yet.
+    queue: VecDeque<Sent>,
+    /// What was encoded and is not yet taken whole.
+    ends: VecDeque<End>,
+    ledger: Ledger,
+    /// How many messages stand before the PINGREQ under way.
+    asked: Option<u64>,
+}
+
+impl Outbox {
+    pub fn new(qos: Qos, inflight: u16) -> Outbox {
+        Outbox {
+            qos,
+            session: Session::new(inflight),
+            queue: VecDeque::new(),
+            ends: VecDeque::new(),
+            ledger: Ledger::default(),
+            asked: None,
+        }
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// A message is due.
+    #[inline]
+    pub fn due(&mut self, sent: Sent) {
+        self.ledger.due += 1;
+        self.queue.push_back(sent);
+    }
+
+    /// Whether nothing waits for room.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether a message that came due now could be written now.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.qos == Qos::AtMostOnce || self.session.has_room()
+    }
+
+    /// What is to be written next, as far as there is room in the session. Whoever writes a message says where it ends.
+    #[inline]
+    pub fn next(&mut self) -> Option<Next> {
+        match self.session.again() {
+            Some((id, Again::Message(sent))) => {
+                let is_again = true;
+                return Some(Next::Message { id, is_again, sent });
+            }
+            Some((id, Again::Release)) => return Some(Next::Release(id)),
+            None => {}
+        }
+        let sent = *self.queue.front()?;
+        let id = match self.qos {
+            Qos::AtMostOnce => 0,
+            qos => self.session.publish(qos, sent)?,
+        };
+        self.queue.pop_front();
+        let is_again = false;
+        Some(Next::Message { id, is_again, sent })
+    }
+
+    /// A message was encoded, and ends here among the bytes of its connection.
+    #[inline]
+    pub fn encoded(&mut self, (id, is_again): (u16, bool), mut sent: Sent, bytes: u32, at: u64) {
+        sent.bytes = bytes;
+        if let Some(what) = self.session.what_mut(id).filter(|_| id > 0) {
+            what.bytes = bytes;
+        }
+        self.ends.push_back(End {
+            at,
+            id,
+            is_again,
+            sent,
+        });
+    }
+
+    /// The next message of QoS 0 of which a connection that has taken so many bytes has taken every one: that is all that happens to it.
+    /// Those of QoS 1 and 2 go on waiting for their answers.
+    #[inline]
+    pub fn next_written(&mut self, taken: u64, now: u64) -> Option<Sent> {
+        while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {
+            let (id, is_again, mut sent) = (end.id, end.is_again, end.sent);
+            self.ends.pop_front();
+            if id == 0 {
+                self.ledger.sent += 1;
+                sent.first_write = now;
+                return Some(sent);
+            }
+            let what = self.session.what_mut(id);
+            // A server may have answered what it had not got: then the identifier may be another message's.
+            let Some(what) = what.filter(|what| what.sequence == sent.sequence) else {
+                continue;
+            };
+            if what.first_write == 0 {
+                what.first_write = now;
+                self.ledger.sent += 1;
+            } else {
+                self.ledger.resent += u64::from(is_again);
+            }
+        }
+        None
+    }
+
+    /// An acknowledgement came.
+    #[inline]
+    pub fn acknowledged(&mut self, ack: &Ack<'_>, now: u64) -> Event<Sent> {
+        match self.session.acknowledged(ack) {
+            Event::Done(sent, reason) => {
+                let sent = self.confirm(sent, now);
+                self.ledger.turned_down += u64::from(reason.is_refusal());
+                Event::Done(sent, reason)
+            }
+            Event::Complete(sent) => Event::Complete(self.confirm(sent, now)),
+            Event::Release(first) => {
+                if let Some(what) = self.session.what_mut(ack.identifier) {
+                    what.is_received = true;
+                }
+                Event::Release(first)
+            }
+            other => other,
+        }
+    }
+
+    /// Who has an answer has had the message.
+    fn confirm(&mut self, mut sent: Sent, now: u64) -> Sent {
+        if sent.first_write == 0 {
+            sent.first_write = now;
+            self.ledger.sent += 1;
+        }
+        self.ledger.confirmed += 1;
+        sent
+    }
+
+    /// A message was delivered to this client.
+    #[inline]
+    pub fn delivered(&mut self, message: &mqtt::Message<'_>) -> Delivered {
+        self.session.delivered(message)
+    }
+
+    /// A SUBSCRIBE is about to be sent: its identifier; none: all are in use.
+    pub fn request(&mut self, sent: Sent) -> Option<u16> {
+        self.session.request(sent)
+    }
+
+    /// A SUBSCRIBE or UNSUBSCRIBE was answered.
+    pub fn answered(&mut self, id: u16) -> Option<Sent> {
+        self.session.answered(id)
+    }
+
+    /// A PINGREQ is written behind everything that was encoded.
+    pub fn ask(&mut self) {
+        self.asked = Some(self.ledger.sent + self.ends.len() as u64);
+    }
+
+    /// Whether one is under way.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Whether only a PINGREQ can tell that the server has read everything: QoS 0 has no answers.
+    pub fn wants_to_ask(&self) -> bool {
+        let ledger = &self.ledger;
+        let unread = ledger.sent + self.ends.len() as u64 > ledger.confirmed + ledger.unknown;
+        self.qos == Qos::AtMostOnce && self.is_idle() && self.asked.is_none() && unread
+    }
+
+    /// The PINGREQ was answered: what had been written before it, the server has read.
+    pub fn pong(&mut self) {
+        let Some(asked) = self.asked.take() else {
+            return;
+        };
+        if self.qos == Qos::AtMostOnce {
+            let ledger = &mut self.ledger;
+            let settled = ledger.confirmed + ledger.unknown;
+            ledger.confirmed += asked.min(ledger.sent).saturating_sub(settled);
+        }
+    }
+
+    /// The connection is over. Messages of QoS 0 of which it has not taken every byte are handed over: they will never be sent.
+    pub fn disconnected(&mut self) -> Vec<Sent> {
+        self.asked = None;
+        let ends = std::mem::take(&mut self.ends);
+        if self.qos != Qos::AtMostOnce {
+            return Vec::new();
+        }
+        let ledger = &mut self.ledger;
+        ledger.unknown += ledger.sent - ledger.confirmed - ledger.unknown;
+        ledger.unsent += ends.len() as u64;
+        ends.into_iter().map(|end| end.sent).collect()
+    }
+
+    /// A connection was accepted. Messages of QoS 1 and 2 whose session is gone are handed over: they will never be answered.
+    pub fn connected(&mut self, session_present: bool, inflight: u16) -> Vec<Sent> {
+        let lost = self.session.connected(session_present, inflight);
+        for sent in &lost {
+            match (sent.first_write, sent.is_received) {
+                (_, true) => self.ledger.confirmed += 1,
+                (0, _) => self.ledger.unsent += 1,
+                _ => self.ledger.unknown += 1,
+            }
+        }
+        lost
+    }
+
+    /// The client is no more: what is neither sent nor answered never will be.
+    pub fn close(&mut self) -> Vec<Sent> {
+        let mut rest = self.disconnected();
+        self.ledger.unsent += self.queue.len() as u64;
+        rest.extend(std::mem::take(&mut self.queue));
+        rest.extend(self.connected(false, 1));
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests;
