@@ -4,7 +4,8 @@
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
-    reason = "helpers of tests may"
+    clippy::disallowed_methods,
+    reason = "helpers of tests, and a server with a clock of its own"
 )]
 
 use std::{collections::BTreeMap, sync::Arc};
