@@ -86,6 +86,9 @@ pub struct Run {
     /// A rule that ends the run, for example 'errors > 10% for 10s: stop fail'; may be repeated
     #[arg(long, value_name = "EXPR")]
     pub stop: Vec<String>,
+    /// What else is measured, once a second: NAME=PLACE, for example app=http://127.0.0.1:9464/metrics or db=port:5432; may be repeated
+    #[arg(long, value_name = "NAME=PLACE")]
+    pub server: Vec<String>,
     /// Let the load go on rising while more than half of the requests fail
     #[arg(long)]
     pub no_guard: bool,

@@ -164,6 +164,11 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         plan.stop
             .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
     }
+    for text in &args.server {
+        let source = plan::server::parse(text);
+        plan.server
+            .push(source.map_err(|why| Stop::bad_input(format!("--server: {why}")))?);
+    }
     plan.guard = !args.no_guard;
     if args.once {
         plan.load = Load::Once;

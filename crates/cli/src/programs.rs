@@ -30,7 +30,6 @@ fn unfit(args: &args::Run) -> Option<&'static str> {
         (!args.header.is_empty(), "--header"),
         (args.arrivals.is_some(), "--arrivals"),
         (args.workers.is_some(), "--workers"),
-        (!args.stop.is_empty(), "--stop"),
         (args.drain != args::DRAIN, "--drain"),
         (args.once, "--once"),
         (args.trace, "--trace"),
@@ -57,6 +56,8 @@ fn variables(args: &args::Run) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
     say("LOADLINE_CHECK", joined(&args.check, ";"));
+    say("LOADLINE_STOP", joined(&args.stop, ";"));
+    say("LOADLINE_SERVER", joined(&args.server, ";"));
     say("LOADLINE_ARRIVAL_RATE", args.rate.clone());
     say("LOADLINE_EXPORT", joined(&args.export, ","));
     say("LOADLINE_SEED", args.seed.map(|seed| seed.to_string()));

@@ -17,6 +17,7 @@ pub mod route;
 pub mod scenario;
 pub mod schedule;
 pub mod secret;
+pub mod server;
 mod share;
 pub mod template;
 pub mod units;
@@ -78,6 +79,9 @@ pub struct Plan {
     pub set_aside: Vec<Criterion>,
     /// Watched during the run.
     pub stop: Vec<StopRule>,
+    /// What is measured beside the load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<server::Source>,
     /// Whether the load stops going up while most requests fail, whatever the rules say.
     pub guard: bool,
     /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
@@ -142,6 +146,7 @@ impl Plan {
             criteria: Vec::new(),
             set_aside: Vec::new(),
             stop: Vec::new(),
+            server: Vec::new(),
             guard: false,
             door_settings: serde_json::Value::Null,
             notes: Vec::new(),

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod asking;
 mod before_after;
 mod divide;
 pub mod door;
@@ -26,6 +27,7 @@ mod recording;
 mod run;
 mod salt;
 pub mod sampling;
+mod server_sources;
 pub mod signals;
 pub mod stop_rules;
 pub mod trust;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use engine::{Options, Prepared, Zero};
 use measure::Label;
-use plan::{Criterion, Plan, Problem, Share};
+use plan::{Criterion, Plan, Problem, Share, criteria::Metric};
 use record::{Manifest, Started};
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     memory,
     part::Part,
     sampling::{self, Sampler},
-    stop_rules,
+    server_sources, stop_rules,
     voice::SharedVoice,
 };
 
@@ -148,6 +148,11 @@ pub(crate) fn prepare_as(
     }
     stop_rules::ask(&mut job.plan, job.part.is_some() || processes.is_some())
         .map_err(Refused::bad_input)?;
+    if job.part.is_none() {
+        server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
+        let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;
+        job.samplers.extend(more);
+    }
     let plan = &job.plan;
     let problems = plan.problems();
     if !problems.is_empty() {
@@ -224,10 +229,29 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         message.map(|message| Problem { at, message })
     };
     let rules = plan.stop.iter().map(|rule| &rule.when);
-    let judged = plan.criteria.iter().chain(rules).filter_map(|criterion| {
-        let why = analysis::verdict::without_subject(manifest, labels, &server, criterion);
-        placed(criterion, why)
-    });
+    let open: Vec<&str> = job
+        .samplers
+        .iter()
+        .filter(|sampler| !sampler.is_all_known())
+        .map(|sampler| sampler.source())
+        .collect();
+    // What comes up later cannot be looked for yet.
+    let is_known = |criterion: &&Criterion| match &criterion.metric {
+        Metric::Server(name, _) => !open.iter().any(|source| {
+            name.strip_prefix(source)
+                .is_some_and(|rest| rest.starts_with('.'))
+        }),
+        _ => true,
+    };
+    let judged = plan
+        .criteria
+        .iter()
+        .chain(rules)
+        .filter(is_known)
+        .filter_map(|criterion| {
+            let why = analysis::verdict::without_subject(manifest, labels, &server, criterion);
+            placed(criterion, why)
+        });
     let set_aside = plan.set_aside.iter().filter_map(|criterion| {
         let why = analysis::verdict::never_measured(criterion, &server);
         placed(criterion, why)

@@ -14,6 +14,7 @@ pub const PLAN: &[&str] = &[
     "scenarios",
     "criteria",
     "stop",
+    "server",
     "secrets",
 ];
 /// `load`, or an item of it.
@@ -29,6 +30,8 @@ pub const PHASE: &[&str] = &[
     "arrivals",
     "max-users",
 ];
+/// An item of `server`.
+pub const SOURCE: &[&str] = &["from", "only", "counters"];
 /// `http`
 pub const HTTP: &[&str] = &[
     "timeout",

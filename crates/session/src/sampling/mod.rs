@@ -1,7 +1,10 @@
 //! Samplers: what measures something beside the load - this machine, later a server - on threads of its own and of low priority, with
 //! moments on the run's clock. What they read goes to the collector, which writes it; nobody ever waits for them.
 
+mod endpoints;
+mod exposition;
 mod host;
+mod processes;
 
 use std::{
     collections::BTreeSet,
@@ -9,10 +12,18 @@ use std::{
     time::Duration,
 };
 
+use endpoints::Endpoint;
 use engine::{Zero, clock::Clock};
 pub use host::Host;
-use plan::units::SECOND;
+use plan::{
+    Problem,
+    server::{Place, Source},
+    units::SECOND,
+};
+use processes::{Cgroup, Processes};
 use record::server::{Descriptor, Look, Reading, Server};
+
+use crate::voice::SharedVoice;
 
 /// Below everything else of ours.
 const NICENESS: i32 = 19;
@@ -27,6 +38,10 @@ pub trait Sampler: Send {
     fn source(&self) -> &str;
     /// What it will measure, as far as that is known before.
     fn metrics(&self) -> Vec<Descriptor>;
+    /// Whether that is all it will measure; else names may come up later.
+    fn is_all_known(&self) -> bool {
+        true
+    }
     /// Reads everything once: about once a second, and at the end. The first look may have less to say.
     ///
     /// # Errors
@@ -38,6 +53,61 @@ pub trait Sampler: Send {
 #[must_use]
 pub fn usual() -> Vec<Box<dyn Sampler>> {
     vec![Box::new(Host::default())]
+}
+
+/// Who looks at what a plan names; what there is to say of those that answer nothing yet, and of those that have too much to say.
+pub(crate) fn of(
+    sources: &[Source],
+    voice: &SharedVoice,
+) -> Result<Vec<Box<dyn Sampler>>, Vec<Problem>> {
+    let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
+    let mut problems = Vec::new();
+    let mut names = BTreeSet::new();
+    for source in sources {
+        let mut refuse = |message: String| {
+            let at = source.at.clone();
+            problems.push(Problem { at, message });
+        };
+        if !names.insert(&source.name) {
+            refuse(format!(
+                "`{}` is named twice: each source has a name of its own",
+                source.name
+            ));
+            continue;
+        }
+        match sampler(source.clone(), voice) {
+            Ok(sampler) => samplers.push(sampler),
+            Err(message) => refuse(message),
+        }
+    }
+    if problems.is_empty() {
+        Ok(samplers)
+    } else {
+        Err(problems)
+    }
+}
+
+fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
+    let name = source.name.clone();
+    let mut endpoint = match source.place.clone() {
+        Place::Process(_) | Place::Pid(_) | Place::Port(_) => {
+            return Ok(Box::new(Processes::new(source)));
+        }
+        Place::Cgroup(folder) => return Ok(Box::new(Cgroup { source, folder })),
+        Place::Url(url) => Endpoint::url(source, &url)?,
+        Place::Redis(url) => Endpoint::redis(source, &url),
+        Place::Command(line) => Endpoint::command(source, &line),
+    };
+    match endpoint.probe() {
+        Ok(0) => {}
+        Ok(more) => voice.warning(&format_args!(
+            "{name} has {more} metrics more than are kept of one source: choose with `only`"
+        )),
+        Err(why) => voice.warning(&format_args!(
+            "nothing can be measured of {name} yet: {why}"
+        )),
+    }
+    Ok(Box::new(endpoint))
 }
 
 /// What samplers will measure.

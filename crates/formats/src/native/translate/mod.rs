@@ -4,6 +4,7 @@ mod capture;
 mod http;
 mod load;
 mod request;
+mod server;
 mod steps;
 mod travel;
 mod variables;
@@ -113,6 +114,7 @@ impl Translator<'_> {
         plan.http = http;
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
+        plan.server = self.server(root.get("server"));
         plan.files = vec![path.display().to_string()];
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
         let mut names = self.texts(root.get("secrets"), "secrets");

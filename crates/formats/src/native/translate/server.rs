@@ -1,0 +1,59 @@
+//! `server`: what is measured beside the load. A name and a place, as text; or a mapping that says more of it.
+
+use plan::server::{self, Source};
+
+use super::Translator;
+use crate::{
+    document::Node,
+    native::{
+        model,
+        read::{self, entries},
+    },
+};
+
+impl Translator<'_> {
+    pub(super) fn server(&mut self, node: Option<&Node>) -> Vec<Source> {
+        let Some(node) = node else { return Vec::new() };
+        if !node.is_map() {
+            let help =
+                "`server` is a mapping of names to places: `app: http://127.0.0.1:9464/metrics`";
+            self.findings.problem(node.mark, help);
+            return Vec::new();
+        }
+        let mut sources = Vec::new();
+        for entry in node.entries() {
+            let value = &entry.value;
+            let place = if value.is_map() {
+                entries(value, "a source", model::SOURCE, self.findings);
+                match value.get("from") {
+                    Some(from) => from,
+                    None => {
+                        let help = "say where it is: `from: http://127.0.0.1:9464/metrics`";
+                        read::missing(value, model::SOURCE, help, self.findings);
+                        continue;
+                    }
+                }
+            } else {
+                value
+            };
+            let Some(text) = read::text(place, "server", self.findings) else {
+                continue;
+            };
+            match server::named(&entry.key, &text) {
+                Ok(source) => {
+                    let only = self.texts(value.get("only"), "only");
+                    let counters = self.texts(value.get("counters"), "counters");
+                    let at = Some(self.findings.at(entry.key_mark));
+                    sources.push(Source {
+                        only,
+                        counters,
+                        at,
+                        ..source
+                    });
+                }
+                Err(why) => self.findings.problem(place.mark, why),
+            }
+        }
+        sources
+    }
+}

@@ -1,0 +1,185 @@
+//! What is measured beside the load, by name and place. Plain data and its one-line grammar; who looks there is the conductor's.
+
+use serde::Serialize;
+
+use crate::At;
+
+/// The places in one line, for messages and help.
+pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, process:NAME, pid:N, port:N, cgroup:PATH or command:LINE";
+
+/// Something that is looked at once a second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The first part of its metrics' names.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// Only metrics of these names, `*` for any text; none: all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Metrics that only ever grow, where the source does not say so itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<String>,
+    /// Where, if in a file.
+    #[serde(skip)]
+    pub at: Option<At>,
+}
+
+/// Where something is looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// What a URL answers: the text says in which form.
+    Url(String),
+    /// A Redis, by its URL.
+    Redis(String),
+    /// The processes of this machine with a name.
+    Process(String),
+    /// A process of this machine.
+    Pid(u32),
+    /// The process of this machine that listens on a port.
+    Port(u16),
+    /// A control group, by its folder.
+    Cgroup(String),
+    /// What a command writes: a line `NAME VALUE` for each metric.
+    Command(String),
+}
+
+/// Reads `NAME=PLACE`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &str) -> Result<Source, String> {
+    let (name, place) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` does not say where: write NAME=PLACE, with {PLACES}"))?;
+    named(name.trim(), place.trim())
+}
+
+/// A source of a name.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn named(name: &str, place: &str) -> Result<Source, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(format!(
+            "`{name}` is no name of a source: use letters, digits, - and _"
+        ));
+    }
+    if name == "host" {
+        return Err("`host` is the machine that generates the load: use another name".to_owned());
+    }
+    Ok(Source {
+        name: name.to_owned(),
+        place: place_of(place)?,
+        only: Vec::new(),
+        counters: Vec::new(),
+        at: None,
+    })
+}
+
+fn place_of(text: &str) -> Result<Place, String> {
+    let number = |rest: &str| {
+        let wrong = |_| format!("`{rest}` is no number");
+        rest.parse::<u32>().map_err(wrong)
+    };
+    let filled = |rest: &str, what: &str| {
+        if rest.trim().is_empty() {
+            return Err(format!("`{text}` names no {what}"));
+        }
+        Ok(rest.trim().to_owned())
+    };
+    match text.split_once(':') {
+        Some(("http" | "https", _)) => Ok(Place::Url(text.to_owned())),
+        Some(("redis", rest)) if rest.starts_with("//") => Ok(Place::Redis(text.to_owned())),
+        Some(("process", rest)) => filled(rest, "process").map(Place::Process),
+        Some(("pid", rest)) => number(rest).map(Place::Pid),
+        Some(("port", rest)) => {
+            let port = u16::try_from(number(rest)?);
+            port.map(Place::Port)
+                .map_err(|_| format!("`{rest}` is no port"))
+        }
+        Some(("cgroup", rest)) => filled(rest, "folder").map(Place::Cgroup),
+        Some(("command", rest)) => filled(rest, "command").map(Place::Command),
+        _ => Err(format!("`{text}` is no place to look at: write {PLACES}")),
+    }
+}
+
+impl Source {
+    /// Whether a metric is wanted.
+    #[must_use]
+    pub fn wants(&self, metric: &str) -> bool {
+        self.only.is_empty() || fits_any(&self.only, metric)
+    }
+
+    /// Whether the user says that a metric only ever grows.
+    #[must_use]
+    pub fn is_counter(&self, metric: &str) -> bool {
+        fits_any(&self.counters, metric)
+    }
+
+    /// What of it must never be shown: a password in its URL.
+    #[must_use]
+    pub fn secret(&self) -> Option<&str> {
+        let (Place::Url(url) | Place::Redis(url)) = &self.place else {
+            return None;
+        };
+        let authority = url.split_once("://")?.1.split('/').next()?;
+        let (user, _) = authority.rsplit_once('@')?;
+        let password = user.split_once(':').map_or(user, |(_, password)| password);
+        (!password.is_empty()).then_some(password)
+    }
+}
+
+fn fits_any(patterns: &[String], name: &str) -> bool {
+    let mut all = patterns.iter();
+    all.any(|pattern| crate::criteria::fits(pattern, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_and_what_is_none_is_told() {
+        for (text, place) in [
+            (
+                "app=http://127.0.0.1:9/metrics",
+                Place::Url("http://127.0.0.1:9/metrics".into()),
+            ),
+            (
+                "c=redis://:pw@127.0.0.1:6379",
+                Place::Redis("redis://:pw@127.0.0.1:6379".into()),
+            ),
+            ("db=process:postgres", Place::Process("postgres".into())),
+            ("db=port:5432", Place::Port(5432)),
+            ("db=pid:7", Place::Pid(7)),
+            (
+                "box=cgroup:/sys/fs/cgroup/app",
+                Place::Cgroup("/sys/fs/cgroup/app".into()),
+            ),
+            (
+                "gc=command:./gc.sh --all",
+                Place::Command("./gc.sh --all".into()),
+            ),
+        ] {
+            assert_eq!(parse(text).unwrap().place, place);
+        }
+        for (text, said) in [
+            ("app", "does not say where"),
+            ("host=pid:1", "`host` is the machine"),
+            ("a b=pid:1", "no name of a source"),
+            ("db=port:70000", "no port"),
+            ("db=pid:x", "no number"),
+            ("db=process:", "names no process"),
+            ("db=postgres", "no place to look at"),
+        ] {
+            let wrong = parse(text).unwrap_err();
+            assert!(wrong.contains(said), "{wrong}");
+        }
+        assert_eq!(parse("c=redis://:pw@h:1").unwrap().secret(), Some("pw"));
+        assert_eq!(parse("c=http://u:pw@h/x@y").unwrap().secret(), Some("pw"));
+        assert_eq!(parse("c=http://h/x@y").unwrap().secret(), None);
+    }
+}

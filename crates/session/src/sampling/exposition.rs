@@ -1,0 +1,366 @@
+//! What an endpoint says of itself, in the forms that servers have for it: Prometheus and OpenMetrics text, JSON, nginx's stub status.
+//! Text in, readings out; nothing here asks anybody.
+
+use plan::server::Source;
+use record::server::{Descriptor, Reading};
+use serde_json::Value;
+
+/// The readings of an answer, in whatever form it is; what the source does not want is left out.
+pub(super) fn read(text: &str, source: &Source) -> Result<Vec<Reading>, String> {
+    let text = text.trim_start_matches('\u{feff}');
+    let readings = if text.trim_start().starts_with(['{', '[']) {
+        let value = serde_json::from_str(text).map_err(|why| format!("it is no JSON: {why}"))?;
+        json(&value)
+    } else if text.trim_start().starts_with("Active connections:") {
+        nginx(text)
+    } else {
+        prometheus(text)?
+    };
+    Ok(wanted(readings, source))
+}
+
+/// Only what is wanted, and what the user says of it.
+pub(super) fn wanted(readings: Vec<Reading>, source: &Source) -> Vec<Reading> {
+    let wanted = readings
+        .into_iter()
+        .filter(|reading| source.wants(&reading.of.metric));
+    wanted
+        .map(|reading| {
+            let named = &reading.of;
+            if !source.is_counter(&named.metric) {
+                return reading;
+            }
+            let counter = Descriptor::counter(&named.metric, &named.unit);
+            let of = match &named.instance {
+                Some(instance) => counter.of(instance),
+                None => counter,
+            };
+            Reading { of, ..reading }
+        })
+        .collect()
+}
+
+/// Prometheus' text format 0.0.4, and OpenMetrics, which is told apart nowhere that matters here. Buckets and quantiles are left out: the
+/// times that users wait are measured by the load.
+fn prometheus(text: &str) -> Result<Vec<Reading>, String> {
+    let mut counters = std::collections::BTreeSet::new();
+    let mut readings = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            if let Some((name, "counter" | "histogram" | "summary")) = rest.split_once(' ') {
+                counters.insert(name.to_owned());
+            }
+            continue;
+        }
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (name, labels, value) =
+            sample(line).ok_or_else(|| format!("line {} is no metric: {line:.60}", number + 1))?;
+        let is_spread = labels
+            .iter()
+            .any(|(name, _)| name == "le" || name == "quantile");
+        if is_spread || name.ends_with("_created") {
+            continue;
+        }
+        let base = ["_total", "_sum", "_count"].into_iter();
+        let base = base.filter_map(|end| name.strip_suffix(end));
+        let is_counter = counters.contains(name)
+            || name.ends_with("_total")
+            || base.into_iter().any(|base| counters.contains(base));
+        let of = if is_counter {
+            Descriptor::counter(name, "")
+        } else {
+            Descriptor::gauge(name, unit_of(name))
+        };
+        let of = match joined(&labels) {
+            labels if labels.is_empty() => of,
+            labels => of.of(&labels),
+        };
+        readings.push(Reading { of, value });
+    }
+    Ok(readings)
+}
+
+fn unit_of(name: &str) -> &'static str {
+    if name.ends_with("_bytes") { "B" } else { "" }
+}
+
+fn joined(labels: &[(String, String)]) -> String {
+    let all: Vec<String> = labels
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    all.join(",")
+}
+
+/// A line's name, labels and value; a time behind it is the server's own, and not used.
+#[allow(clippy::type_complexity, reason = "three things of one line")]
+fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
+    let end = line.find(['{', ' ', '\t'])?;
+    let (name, rest) = line.split_at(end);
+    let (labels, rest) = match rest.strip_prefix('{') {
+        Some(rest) => labels(rest)?,
+        None => (Vec::new(), rest),
+    };
+    let value = rest.split_whitespace().next()?;
+    let value = match value {
+        "+Inf" | "Inf" => f64::INFINITY,
+        "-Inf" => f64::NEG_INFINITY,
+        other => other.parse().ok()?,
+    };
+    (!name.is_empty()).then_some((name, labels, value))
+}
+
+/// Labels up to the closing brace, and what is behind it. Values may hold braces, commas, and quotes behind a backslash.
+fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
+    let mut labels = Vec::new();
+    loop {
+        rest = rest.trim_start_matches([' ', ',']);
+        if let Some(behind) = rest.strip_prefix('}') {
+            return Some((labels, behind));
+        }
+        let (name, value) = rest.split_once("=\"")?;
+        let mut text = String::new();
+        let mut characters = value.char_indices();
+        let end = loop {
+            match characters.next()? {
+                (at, '"') => break at,
+                (_, '\\') => match characters.next()?.1 {
+                    'n' => text.push('\n'),
+                    other => text.push(other),
+                },
+                (_, other) => text.push(other),
+            }
+        };
+        labels.push((name.trim().to_owned(), text));
+        rest = &value[end + 1..];
+    }
+}
+
+/// Every number of a JSON answer, by its path; of lists, by the place, as several of one metric. Booleans are 0 and 1.
+fn json(value: &Value) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    walk(value, "", None, &mut readings);
+    readings
+}
+
+fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<Reading>) {
+    let mut add = |value: f64| {
+        let of = Descriptor::gauge(if path.is_empty() { "value" } else { path }, "");
+        let of = match instance {
+            Some(instance) => of.of(instance),
+            None => of,
+        };
+        readings.push(Reading { of, value });
+    };
+    match value {
+        Value::Number(number) => add(number.as_f64().unwrap_or(f64::NAN)),
+        Value::Bool(is) => add(f64::from(u8::from(*is))),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                walk(value, &path, instance, readings);
+            }
+        }
+        Value::Array(items) => {
+            for (place, value) in items.iter().enumerate() {
+                let place = match instance {
+                    Some(outer) => format!("{outer}.{place}"),
+                    None => place.to_string(),
+                };
+                walk(value, path, Some(&place), readings);
+            }
+        }
+        Value::Null | Value::String(_) => {}
+    }
+}
+
+/// nginx's stub status: four lines of fixed form.
+fn nginx(text: &str) -> Vec<Reading> {
+    let numbers = |line: usize| {
+        let words = text
+            .lines()
+            .nth(line)
+            .unwrap_or_default()
+            .split_whitespace();
+        words
+            .filter_map(|word| word.parse::<f64>().ok())
+            .collect::<Vec<_>>()
+    };
+    let level = |name: &str, value: Option<&f64>| Reading {
+        of: Descriptor::gauge(name, ""),
+        value: value.copied().unwrap_or(f64::NAN),
+    };
+    let sum = |name: &str, value: Option<&f64>| Reading {
+        of: Descriptor::counter(name, ""),
+        value: value.copied().unwrap_or(f64::NAN),
+    };
+    let (active, sums, levels) = (numbers(0), numbers(2), numbers(3));
+    vec![
+        level("active", active.first()),
+        sum("accepted", sums.first()),
+        sum("handled", sums.get(1)),
+        sum("requests", sums.get(2)),
+        level("reading", levels.first()),
+        level("writing", levels.get(1)),
+        level("waiting", levels.get(2)),
+    ]
+}
+
+/// What of a Redis' INFO only ever grows; all else that is a number is a level.
+const REDIS_SUMS: [&str; 12] = [
+    "total_connections_received",
+    "total_commands_processed",
+    "total_net_input_bytes",
+    "total_net_output_bytes",
+    "rejected_connections",
+    "expired_keys",
+    "evicted_keys",
+    "keyspace_hits",
+    "keyspace_misses",
+    "used_cpu_sys",
+    "used_cpu_user",
+    "total_error_replies",
+];
+
+/// The numbers of a Redis' INFO.
+pub(super) fn redis(text: &str) -> Vec<Reading> {
+    let fields = text
+        .lines()
+        .filter_map(|line| line.trim_end().split_once(':'));
+    fields
+        .filter_map(|(name, value)| {
+            let value = value.parse().ok()?;
+            let of = if REDIS_SUMS.contains(&name) {
+                Descriptor::counter(name, "")
+            } else if name.starts_with("used_memory") {
+                Descriptor::gauge(name, "B")
+            } else {
+                Descriptor::gauge(name, "")
+            };
+            Some(Reading { of, value })
+        })
+        .collect()
+}
+
+/// Lines `NAME VALUE`, as commands write them.
+pub(super) fn lines(text: &str) -> Result<Vec<Reading>, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let read = line
+                .split_once(char::is_whitespace)
+                .and_then(|(name, value)| {
+                    let value = value.trim().parse().ok()?;
+                    Some(Reading {
+                        of: Descriptor::gauge(name, ""),
+                        value,
+                    })
+                });
+            read.ok_or_else(|| format!("`{line:.60}` is not NAME VALUE"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::server::Sort;
+
+    use super::*;
+
+    fn source(only: &[&str], counters: &[&str]) -> Source {
+        let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect();
+        Source {
+            only: owned(only),
+            counters: owned(counters),
+            ..plan::server::parse("app=http://x").unwrap()
+        }
+    }
+
+    fn told(text: &str, source: &Source) -> Vec<(String, Option<String>, bool, f64)> {
+        let readings = read(text, source).unwrap();
+        let told = |one: Reading| {
+            let is_counter = one.of.sort == Sort::Counter;
+            (one.of.metric, one.of.instance, is_counter, one.value)
+        };
+        readings.into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn prometheus_text_with_all_that_it_may_hold() {
+        let text = "# HELP a b\n# TYPE requests counter\nrequests{method=\"GET\",path=\"/{id}, \\\"x\\\"\"} 7 1700000000\n\
+            # TYPE wait histogram\nwait_bucket{le=\"0.1\"} 3\nwait_sum 1.5e0\nwait_count 3\n\
+            # TYPE heap_bytes gauge\nheap_bytes 12\nhits_total 9\nwait_created 17\nup NaN\n# EOF\n";
+        let told = told(text, &source(&[], &[]));
+        let plain: Vec<_> = told
+            .iter()
+            .map(|(name, _, counter, _)| (name.as_str(), *counter))
+            .collect();
+        assert_eq!(
+            plain,
+            [
+                ("requests", true),
+                ("wait_sum", true),
+                ("wait_count", true),
+                ("heap_bytes", false),
+                ("hits_total", true),
+                ("up", false)
+            ]
+        );
+        assert_eq!(told[0].1.as_deref(), Some("method=GET,path=/{id}, \"x\""));
+        assert_eq!(told[0].3, 7.0);
+        assert!(read("<html>no</html>\n", &source(&[], &[])).is_err());
+        assert!(read("a{b=\"c\n", &source(&[], &[])).is_err());
+    }
+
+    #[test]
+    fn json_by_its_paths_and_nginx_by_its_lines() {
+        let puma = r#"{"workers":2,"booted":true,"at":"x","worker_status":[{"last":{"backlog":1}},{"last":{"backlog":3}}]}"#;
+        let mut all = told(puma, &source(&["w*"], &["workers"]));
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        assert_eq!(
+            all,
+            [
+                (
+                    "worker_status.last.backlog".into(),
+                    Some("0".into()),
+                    false,
+                    1.0
+                ),
+                (
+                    "worker_status.last.backlog".into(),
+                    Some("1".into()),
+                    false,
+                    3.0
+                ),
+                ("workers".into(), None, true, 2.0),
+            ]
+        );
+        let nginx = "Active connections: 3 \nserver accepts handled requests\n 10 10 25 \nReading: 0 Writing: 1 Waiting: 2 \n";
+        let all = told(nginx, &source(&[], &[]));
+        assert_eq!(all[3], ("requests".into(), None, true, 25.0));
+        assert_eq!(all[6], ("waiting".into(), None, false, 2.0));
+    }
+
+    #[test]
+    fn what_a_redis_says() {
+        let text = "# Memory\r\nused_memory:1024\r\nused_memory_human:1K\r\nkeyspace_hits:7\r\n";
+        let told: Vec<_> = redis(text)
+            .into_iter()
+            .map(|one| (one.of.sort, one.value))
+            .collect();
+        assert_eq!(told, [(Sort::Gauge, 1024.0), (Sort::Counter, 7.0)]);
+    }
+
+    #[test]
+    fn what_commands_write() {
+        assert_eq!(lines("a 1\n\n b.c  2.5 \n").unwrap().len(), 2);
+        assert!(lines("a one").is_err());
+    }
+}

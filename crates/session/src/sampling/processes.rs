@@ -1,0 +1,264 @@
+//! Processes and control groups of this machine, as Linux tells of them: CPU, memory, threads, descriptors, context switches.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use plan::server::{Place, Source};
+use record::server::{Descriptor, Reading};
+
+use super::Sampler;
+
+/// Kernel ticks are hundredths of a second to user space on every Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+/// The kernel's pages where nobody says otherwise.
+const PAGE: f64 = 4096.0;
+
+/// Looks at processes: by name all that have it, together.
+pub(super) struct Processes {
+    source: Source,
+}
+
+impl Processes {
+    pub fn new(source: Source) -> Processes {
+        Processes { source }
+    }
+
+    /// Which they are now: a process that is started anew has another number.
+    fn pids(&self) -> Result<Vec<u32>, String> {
+        let found = match &self.source.place {
+            Place::Pid(pid) => vec![*pid],
+            Place::Process(name) => by_name(name),
+            Place::Port(port) => by_port(*port)?,
+            _ => Vec::new(),
+        };
+        if found.is_empty() {
+            return Err(match &self.source.place {
+                Place::Port(port) => format!("nobody that may be looked at listens on port {port}"),
+                Place::Process(name) => format!("there is no process {name}"),
+                _ => "there is no such process".to_owned(),
+            });
+        }
+        Ok(found)
+    }
+}
+
+impl Sampler for Processes {
+    fn source(&self) -> &str {
+        &self.source.name
+    }
+
+    fn metrics(&self) -> Vec<Descriptor> {
+        descriptors()
+    }
+
+    fn look(&mut self) -> Result<Vec<Reading>, String> {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut is_there = false;
+        for pid in self.pids()? {
+            // One that has just ended is none.
+            let Some(figures) = figures(pid) else {
+                continue;
+            };
+            is_there = true;
+            for (name, value) in figures {
+                *sums.entry(name).or_default() += value;
+            }
+        }
+        if !is_there {
+            return Err("there is no such process".to_owned());
+        }
+        let reading = |of: Descriptor| {
+            let value = sums.get(of.metric.as_str()).copied().unwrap_or(f64::NAN);
+            Reading { of, value }
+        };
+        Ok(descriptors().into_iter().map(reading).collect())
+    }
+}
+
+/// CPU is in cores: 1 is one core, always busy.
+fn descriptors() -> Vec<Descriptor> {
+    vec![
+        Descriptor::counter("cpu", ""),
+        Descriptor::gauge("memory", "B"),
+        Descriptor::gauge("threads", ""),
+        Descriptor::gauge("descriptors", ""),
+        Descriptor::counter("context-switches", ""),
+        Descriptor::gauge("processes", ""),
+    ]
+}
+
+fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
+    let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
+    let stat = read("stat")?;
+    // The name, in brackets, may hold anything.
+    let behind = stat.rsplit_once(')')?.1;
+    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
+    let status = read("status").unwrap_or_default();
+    let switches: f64 = status
+        .lines()
+        .filter(|line| line.contains("ctxt_switches:"))
+        .filter_map(|line| line.split(':').nth(1)?.trim().parse::<f64>().ok())
+        .sum();
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
+    let descriptors = descriptors.map_or(f64::NAN, |all| all.count() as f64);
+    Some(vec![
+        ("cpu", (number(11)? + number(12)?) / TICKS_PER_SECOND),
+        ("memory", number(21)? * PAGE),
+        ("threads", number(17)?),
+        ("descriptors", descriptors),
+        ("context-switches", switches),
+        ("processes", 1.0),
+    ])
+}
+
+fn by_name(name: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let has = |pid: &u32| {
+        let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if comm.trim_end() == name {
+            return true;
+        }
+        // The kernel keeps fifteen bytes of a name; scripts have that of what runs them.
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        words
+            .next()
+            .is_some_and(|word| word.rsplit('/').next() == Some(name))
+    };
+    all_pids().filter(|pid| *pid != own).filter(has).collect()
+}
+
+fn all_pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Who has a listening socket with this port open: by the socket's number in the tables of the kernel.
+fn by_port(port: u16) -> Result<Vec<u32>, String> {
+    let mut sockets = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = fs::read_to_string(table).unwrap_or_default();
+        sockets.extend(text.lines().skip(1).filter_map(|line| listener(line, port)));
+    }
+    if sockets.is_empty() {
+        return Err(format!("nobody listens on port {port}"));
+    }
+    let names: Vec<String> = sockets
+        .iter()
+        .map(|inode| format!("socket:[{inode}]"))
+        .collect();
+    let has = |pid: &u32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        open.filter_map(|entry| fs::read_link(entry.path()).ok())
+            .any(|link| names.iter().any(|name| Path::new(name) == link))
+    };
+    Ok(all_pids().filter(has).collect())
+}
+
+/// The number of a listening socket of this port.
+fn listener(line: &str, port: u16) -> Option<u64> {
+    const LISTENING: &str = "0A";
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let own = fields.get(1)?.rsplit_once(':')?.1;
+    let is_it = u16::from_str_radix(own, 16).ok()? == port && *fields.get(3)? == LISTENING;
+    is_it.then(|| fields.get(9)?.parse().ok()).flatten()
+}
+
+/// Looks at a control group of version 2.
+pub(super) struct Cgroup {
+    pub source: Source,
+    pub folder: String,
+}
+
+impl Sampler for Cgroup {
+    fn source(&self) -> &str {
+        &self.source.name
+    }
+
+    fn metrics(&self) -> Vec<Descriptor> {
+        cgroup_descriptors()
+    }
+
+    fn look(&mut self) -> Result<Vec<Reading>, String> {
+        let path = Path::new(&self.folder);
+        let read = |name: &str| fs::read_to_string(path.join(name));
+        let cpu = read("cpu.stat")
+            .map_err(|why| format!("{}: {why}", path.join("cpu.stat").display()))?;
+        let of_cpu = |name: &str| {
+            let line = cpu
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.and_then(|text| text.trim().parse::<f64>().ok())
+                .unwrap_or(f64::NAN)
+        };
+        let level = |name: &str| {
+            let text = read(name).ok();
+            text.and_then(|text| text.trim().parse::<f64>().ok())
+                .unwrap_or(f64::NAN)
+        };
+        let values = [
+            of_cpu("usage_usec") / 1e6,
+            of_cpu("throttled_usec") / 1e6,
+            level("memory.current"),
+            level("pids.current"),
+        ];
+        let readings = cgroup_descriptors().into_iter().zip(values);
+        Ok(readings.map(|(of, value)| Reading { of, value }).collect())
+    }
+}
+
+fn cgroup_descriptors() -> Vec<Descriptor> {
+    vec![
+        Descriptor::counter("cpu", ""),
+        Descriptor::counter("throttled", ""),
+        Descriptor::gauge("memory", "B"),
+        Descriptor::gauge("threads", ""),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn look(text: &str) -> Result<Vec<Reading>, String> {
+        Processes::new(plan::server::parse(text).unwrap()).look()
+    }
+
+    #[test]
+    fn this_process_is_found_by_its_number_and_by_its_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for text in [
+            format!("x=pid:{}", std::process::id()),
+            format!("x=port:{port}"),
+        ] {
+            let readings = look(&text).unwrap();
+            let value = |name: &str| {
+                readings
+                    .iter()
+                    .find(|one| one.of.metric == name)
+                    .unwrap()
+                    .value
+            };
+            assert!(value("memory") > 1e6);
+            assert!(value("threads") >= 1.0);
+            assert!(value("descriptors") >= 3.0);
+            assert_eq!(value("processes"), 1.0);
+        }
+        drop(listener);
+        assert!(look("x=process:no-such-process-here").is_err());
+    }
+
+    #[test]
+    fn a_line_of_the_kernels_table_of_sockets() {
+        let line = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1 0 100 0 0 10 0";
+        assert_eq!(super::listener(line, 8080), Some(12345));
+        assert_eq!(super::listener(line, 8081), None);
+        assert_eq!(super::listener(&line.replace(" 0A ", " 01 "), 8080), None);
+    }
+}

@@ -1,0 +1,33 @@
+//! Sources of server metrics that the environment names, behind whatever door. Who looks at them is `sampling`'s.
+
+use plan::{Plan, Problem, server};
+
+/// `NAME=PLACE`, separated by semicolons or lines.
+const ENVIRONMENT: &str = "LOADLINE_SERVER";
+
+/// Adds the environment's sources to a plan's own, and has passwords in any of them kept secret.
+///
+/// # Errors
+/// A line for each that is none.
+pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+    let text = std::env::var(ENVIRONMENT).unwrap_or_default();
+    let mut problems = Vec::new();
+    for one in text
+        .split([';', '\n'])
+        .map(str::trim)
+        .filter(|one| !one.is_empty())
+    {
+        match server::parse(one) {
+            Ok(source) => plan.server.push(source),
+            Err(why) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {why}"))),
+        }
+    }
+    let secrets = plan.server.iter().filter_map(|source| source.secret());
+    let secrets: Vec<String> = secrets.map(ToOwned::to_owned).collect();
+    plan.secrets.extend(secrets);
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
+}

@@ -1,0 +1,181 @@
+"""What is measured beside the load: endpoints, processes, commands, on the run's clock; in the record and in criteria."""
+
+import json
+import socketserver
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from excuses import exits
+
+PUMA = '{"workers": 2, "worker_status": [{"backlog": 0, "running": 5}, {"backlog": 4, "running": 5}]}'
+NGINX = "Active connections: 3 \nserver accepts handled requests\n 10 10 {} \nReading: 0 Writing: 1 Waiting: 2 \n"
+PROMETHEUS = """# TYPE http_requests counter
+http_requests_total{{method="GET",code="200"}} {}
+# TYPE queue_length gauge
+queue_length 7
+# TYPE wait histogram
+wait_bucket{{le="0.1"}} 3
+wait_count 3
+"""
+
+
+class Metrics:
+    """Answers what servers say of themselves; each answer has a hundred more of what is counted."""
+
+    def __enter__(self):
+        self.asked = 0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked += 1
+                texts = {"/metrics": PROMETHEUS, "/stats": PUMA, "/status": NGINX}
+                text = texts[self.path]
+                body = text.format(outer.asked * 100) if text != PUMA else text
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Redis(socketserver.ThreadingTCPServer):
+    """As much of one as INFO behind a password needs."""
+
+    def __init__(self):
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                asked = b""
+                while b"INFO" not in asked:
+                    asked += self.request.recv(4096)
+                if b"hunter2" not in asked:
+                    self.wfile.write(b"-NOAUTH Authentication required.\r\n")
+                    return
+                text = b"used_memory:1024\r\nconnected_clients:3\r\nkeyspace_hits:7\r\n"
+                self.wfile.write(b"+OK\r\n$%d\r\n%s\r\n" % (len(text), text))
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def panels(loadline) -> dict[str, list]:
+    looks = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
+    named: dict[str, list] = {}
+    for look in map(json.loads, looks):
+        for key, value in look.get("metrics", {}).items():
+            named.setdefault(f"{look['source']}.{key}", []).append(value)
+    return named
+
+
+def test_endpoints_say_what_they_are_and_criteria_ask_for_them(loadline, start_lab):
+    lab = start_lab("sum")
+    with Metrics() as metrics:
+        run = loadline(
+            *("run", f"{lab.url}/api/sum", "--rate", "20/s", "--duration", "3s"),
+            *(
+                "--server",
+                f"app={metrics.url}/metrics",
+                "--server",
+                f"puma={metrics.url}/stats",
+                "--server",
+                f"web={metrics.url}/status",
+            ),
+            *("--check", "server.app.queue_length <= 7", "--check", "server.app.http_requests_total > 10/s"),
+            *("--check", 'server.puma.worker_status.backlog of "1" < 4', "--check", "server.web.waiting max < 3"),
+        )
+    assert exits(run, 1), run.stderr
+    judged = {one["text"]: one["judgement"] for one in loadline.summary()["criteria"]}
+    assert [judgement for judgement in judged.values()] == ["PASS", "PASS", "FAIL", "PASS"]
+    known = panels(loadline)
+    assert "app.wait_count" in known
+    assert not any("bucket" in name for name in known)
+    assert len(known["puma.worker_status.running{0}"]) >= 3
+
+
+def test_processes_by_their_ports_and_commands(loadline, start_lab):
+    lab = start_lab("sum")
+    port = lab.url.rsplit(":", 1)[1]
+    run = loadline(
+        *("run", f"{lab.url}/api/sum", "--duration", "3s", "--server", f"lab=port:{port}", "--server", "gc=command:echo heap 42"),
+        *("--check", "server.lab.memory > 100000", "--check", "server.lab.processes <= 1", "--check", "server.gc.heap >= 42"),
+    )
+    assert exits(run, 0), run.stderr
+    assert panels(loadline)["lab.threads"][0] >= 1
+
+
+def test_a_password_never_reaches_the_record(loadline, start_lab):
+    lab = start_lab("sum")
+    with Redis() as redis:
+        address = f"127.0.0.1:{redis.server_address[1]}"
+        run = loadline("run", f"{lab.url}/api/sum", "--duration", "2s", "--server", f"cache=redis://:hunter2@{address}")
+        assert exits(run, 0), run.stderr
+        assert panels(loadline)["cache.connected_clients"][0] == 3
+        folder = loadline.folder / ".loadline/runs/last"
+        for path in folder.rglob("*"):
+            assert path.is_dir() or b"hunter2" not in path.read_bytes(), path
+        wrong = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"cache=redis://{address}")
+        redis.shutdown()
+    assert "nothing can be measured of cache yet: it says: NOAUTH Authentication required." in wrong.stderr
+
+
+def test_a_source_that_is_down_is_a_gap_and_no_failure(loadline, start_lab):
+    lab = start_lab("sum")
+    where = "http://127.0.0.1:1/metrics"
+    run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"app={where}", "--check", "server.app.x < 1")
+    assert exits(run, 5), run.stderr
+    assert "nothing can be measured of app yet: GET 127.0.0.1:1/metrics: connection refused" in run.stderr
+    notes = " ".join(loadline.summary()["notes"])
+    assert "nothing could be measured of app from" in notes
+
+
+def test_plans_and_other_doors_name_sources_too(loadline, start_lab):
+    lab = start_lab("sum")
+    with Metrics() as metrics:
+        loadline.write(
+            "plan.yml",
+            f"""loadline: 1
+target: {lab.url}
+load: {{ rate: 10/s, duration: 2s }}
+server:
+  puma: {{ from: "{metrics.url}/stats", only: [worker_status.*], counters: worker_status.running }}
+steps:
+  - get: /api/sum
+""",
+        )
+        run = loadline("run", "plan.yml", "--check", "server.puma.workers < 9")
+        assert exits(run, 5), run.stderr
+        assert "there is no server.puma.workers" in run.stdout
+        assert set(panels(loadline)) >= {"puma.worker_status.backlog{1}"}
+        loadline("wrk", "-t1", "-c1", "-d2s", f"{lab.url}/api/sum", env={"LOADLINE_SERVER": f"web={metrics.url}/status"})
+        assert "web.requests" in panels(loadline)
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ("  app: nowhere", "plan.yml:5:8: `nowhere` is no place to look at"),
+        ("  host: pid:1", "plan.yml:5:9: `host` is the machine that generates the load"),
+        ("  app: { form: 'pid:1' }", "plan.yml:5:10: unknown key `form`: did you mean `from`?"),
+        ("  - pid:1", "plan.yml:5:3: `server` is a mapping of names to places"),
+        ("  app: https:///metrics", "`` is no host"),
+    ],
+)
+def test_what_is_wrong_with_a_source_is_told_with_its_place(loadline, server, said):
+    loadline.write(
+        "plan.yml",
+        f"loadline: 1\ntarget: http://127.0.0.1:1\nload: {{ rate: 1/s, duration: 1s }}\nserver:\n{server}\nsteps:\n  - get: /\n",
+    )
+    run = loadline("run", "plan.yml")
+    assert run.returncode == 2
+    assert said in run.stderr
