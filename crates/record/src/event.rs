@@ -65,6 +65,8 @@ pub enum EventKind {
     Stop,
     /// A signal ended the run.
     Interrupt,
+    /// What a front door has found behind the load.
+    Finding,
     /// Who made requests that are not in the record.
     Unmeasured,
     /// Anything else.

@@ -38,6 +38,11 @@ struct Sheet {
     file: Option<File>,
 }
 
+/// Appends events to a record that is closed already.
+pub(super) fn append_events(dir: &Path, events: &[Event]) -> io::Result<()> {
+    Sheet::new(dir, "events.jsonl")?.append(&json_lines(events))
+}
+
 impl Sheet {
     fn unopened(dir: &Path, name: &str) -> Sheet {
         Sheet {

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -15,11 +16,13 @@ use measure::{
     summary::Times,
 };
 use plan::Share;
+use serde_json::Value;
 
 use super::{
-    Cut, End, Event, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError, State,
+    Cut, End, Event, EventKind, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError,
+    State,
     door::DoorLine,
-    manifest,
+    files, manifest,
     parts::{self, Parts},
     place,
     read::{things, unreadable_things},
@@ -282,6 +285,22 @@ impl Run {
     /// As [`super::find`] and [`Run::open`].
     pub fn find(runs: &Path, wanted: &str) -> Result<Run, RecordError> {
         Run::open(&place::find(runs, wanted)?)
+    }
+
+    /// Keeps what a front door has found behind the load: sentences that every rendering has, and a document of the door's own.
+    ///
+    /// # Errors
+    /// When it cannot be written; it is known all the same.
+    pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
+        let at_ns = self.totals.last_end_ns();
+        let events: Vec<Event> = sentences
+            .iter()
+            .map(|text| Event::new(at_ns, EventKind::Finding, text.clone()))
+            .collect();
+        self.events.extend(events.iter().cloned());
+        let Some(dir) = &self.dir else { return Ok(()) };
+        files::append_events(dir, &events)?;
+        fs::write(dir.join("found.json"), format!("{document:#}\n"))
     }
 
     /// The label of a number.

@@ -267,7 +267,12 @@ pub fn cut_text(cut: Cut) -> String {
 }
 
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
-    let mut notes = run.manifest.notes.clone();
+    let found = run
+        .events
+        .iter()
+        .filter(|event| event.event == EventKind::Finding);
+    let mut notes: Vec<String> = found.map(|event| event.text.clone()).collect();
+    notes.extend(run.manifest.notes.iter().cloned());
     let warnings = run
         .events
         .iter()

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod pepeunit;
 mod print;
 mod read;
 mod run;

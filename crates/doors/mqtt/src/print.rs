@@ -7,7 +7,7 @@ use record::{Run, units::count};
 use session::Outcome;
 
 /// What the driver has told, of a whole run.
-fn told(run: &Run) -> Tally {
+pub(crate) fn told(run: &Run) -> Tally {
     let mut all = Tally::default();
     for (_, part) in run.door_parts() {
         all.merge(part);

@@ -178,7 +178,7 @@ pub struct Sub {
 /// How long clients stay when nobody says.
 const DURATION_NS: u64 = 60 * SECOND;
 /// Behind the last connect, before the first message: subscriptions take their time too.
-const SETTLE_NS: u64 = SECOND;
+pub(crate) const SETTLE_NS: u64 = SECOND;
 
 impl What {
     /// What all three take.
@@ -426,20 +426,20 @@ fn phase(text: &str) -> Result<Phase, String> {
     Ok(named(rates, duration_ns, shape))
 }
 
-fn named(name: &str, duration_ns: u64, shape: Shape) -> Phase {
+pub(crate) fn named(name: &str, duration_ns: u64, shape: Shape) -> Phase {
     let mut phase = Phase::new(duration_ns, shape);
     phase.name = Some(name.to_owned());
     phase
 }
 
-fn open(phases: Vec<Phase>) -> Load {
+pub(crate) fn open(phases: Vec<Phase>) -> Load {
     Load::Open {
         phases,
         first: FirstArrival::AtStart,
     }
 }
 
-fn plan(load: Load, work: Mqtt) -> Plan {
+pub(crate) fn plan(load: Load, work: Mqtt) -> Plan {
     let target = work.target();
     Plan::new(
         target.clone(),

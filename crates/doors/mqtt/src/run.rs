@@ -14,32 +14,29 @@ use record::{Run, units};
 use report::console;
 use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
 
-use crate::{print, read::Command, told::Told};
+use crate::{pepeunit, print, read::Command, told::Told};
 
 /// Messages per second that one worker is trusted with.
 const PER_WORKER: f64 = 150_000.0;
 
 /// Runs the command line, without the program's name.
 pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
+    // Pepeunit's load test has no word of its own to begin with.
+    let (first, rest) = arguments
+        .split_first()
+        .map_or(("", arguments), |(first, rest)| (first.as_str(), rest));
+    match first {
+        "pepeunit" => return pepeunit::command(rest, voice),
+        "" => return pepeunit::command(arguments, voice),
+        flag if flag.starts_with("--") && flag != "--help" => {
+            return pepeunit::command(arguments, voice);
+        }
+        _ => {}
+    }
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let command = match Command::try_parse_from(line) {
         Ok(command) => command,
-        Err(error) if error.use_stderr() => {
-            // One line, and where to find the others.
-            let text = error.to_string();
-            let first = text.lines().take_while(|line| !line.is_empty());
-            let first: Vec<&str> = first.map(str::trim).collect();
-            let first = first.join(" ");
-            let first = first.strip_prefix("error: ").unwrap_or(&first);
-            voice.error(&format_args!(
-                "{first}; loadline mqtt pub --help lists the options"
-            ));
-            return exit::BAD_INPUT;
-        }
-        Err(help) => {
-            voice.out(&help.to_string());
-            return exit::PASS;
-        }
+        Err(error) => return not_a_command(&error, "loadline mqtt pub --help", voice),
     };
     match job(&command) {
         Ok(job) => conduct(job, command.what.common().json.as_deref(), voice),
@@ -48,6 +45,21 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
             exit::BAD_INPUT
         }
     }
+}
+
+/// A command line that is none, or asks for help: one line, and where to find the others.
+pub(crate) fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8 {
+    if !error.use_stderr() {
+        voice.out(&error.to_string());
+        return exit::PASS;
+    }
+    let text = error.to_string();
+    let first = text.lines().take_while(|line| !line.is_empty());
+    let first: Vec<&str> = first.map(str::trim).collect();
+    let first = first.join(" ");
+    let first = first.strip_prefix("error: ").unwrap_or(&first);
+    voice.error(&format_args!("{first}; {help} lists the options"));
+    exit::BAD_INPUT
 }
 
 fn job(command: &Command) -> Result<Job, String> {
@@ -98,38 +110,61 @@ fn workers(asked: Option<usize>, plan: &Plan, work: &plan::mqtt::Mqtt) -> usize 
 }
 
 fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
+    let mut door = Behind::new(json.map(Path::to_owned), voice);
+    match ready(job, voice) {
+        Ok(ready) => ready.conduct(&mut door),
+        Err(why) => door.not_run(&why),
+    }
+}
+
+/// A run that can begin; what is to be said before is said.
+pub(crate) fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, NotRun> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
         _ => 0,
     };
-    let mut door = Behind {
-        json: json.map(Path::to_owned),
-        shows: Shows {
-            voice: voice.clone(),
-            messages: 0,
-            deliveries: 0,
-        },
-    };
     let ready = session::descriptors_for(clients)
         .map_err(|problem: Problem| session::Refused::from(vec![problem]))
-        .and_then(|()| session::prepare(job, voice));
-    match ready {
-        Ok(ready) => {
-            if let Some(line) = hosts::first_line(ready.plan()) {
-                voice.say(&format_args!("loadline: {line}"));
-            }
-            for note in &ready.plan().notes {
-                voice.warning(&note.text);
-            }
-            ready.conduct(&mut door)
-        }
-        Err(refused) => door.not_run(&NotRun::Refused(refused)),
+        .and_then(|()| session::prepare(job, voice))?;
+    if let Some(line) = hosts::first_line(ready.plan()) {
+        voice.say(&format_args!("loadline: {line}"));
     }
+    for note in &ready.plan().notes {
+        voice.warning(&note.text);
+    }
+    Ok(ready)
 }
 
-struct Behind {
+/// What the driver has told of a run.
+pub(crate) fn told_of(run: &Run) -> measure::accumulator::Tally {
+    print::told(run)
+}
+
+/// Shows a run and gives it its code.
+pub(crate) struct Behind {
     json: Option<PathBuf>,
     shows: Shows,
+    /// What else was found behind the load, and whether it is a failure.
+    found: (String, bool),
+}
+
+impl Behind {
+    pub fn new(json: Option<PathBuf>, voice: &SharedVoice) -> Behind {
+        Behind {
+            json,
+            shows: Shows {
+                voice: voice.clone(),
+                messages: 0,
+                deliveries: 0,
+            },
+            found: (String::new(), false),
+        }
+    }
+
+    /// More is known than the run itself has shown.
+    pub fn judge(&mut self, lines: String, is_failure: bool) {
+        self.found = (lines, is_failure);
+    }
 }
 
 impl Door for Behind {
@@ -163,6 +198,7 @@ impl Door for Behind {
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
         let voice = &self.shows.voice;
         voice.out(&print::ledger(outcome.run));
+        voice.out(&self.found.0);
         if let Some(error) = outcome.error {
             voice.error(error);
         }
@@ -176,6 +212,7 @@ impl Door for Behind {
                 voice.error(&"the server accepted no connection: nothing was measured");
                 exit::COULD_NOT_RUN
             }
+            exit::PASS | exit::INCONCLUSIVE if self.found.1 => exit::FAIL,
             code => code,
         }
     }

@@ -1,4 +1,4 @@
-//! What the broker tells over HTTP: a login, and the list of subscriptions, from which whoever watches learns that the consumer lives.
+//! What the broker tells over HTTP: a login, what it has dropped, and the list of subscriptions, from which whoever watches learns that the consumer lives.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,9 +12,15 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::platform::Platform;
+use crate::mqtt;
 
-pub(super) fn routes(platform: &Arc<Platform>) -> Router {
+pub(super) fn routes(platform: &Arc<Platform>, broker: mqtt::Told) -> Router {
+    let own = Arc::clone(platform);
     Router::new()
+        .route(
+            "/api/v5/metrics",
+            get(async move |headers: HeaderMap| metrics(&own, &broker, &headers)),
+        )
         .route("/api/v5/login", post(login))
         .route("/api/v5/subscriptions", get(subscriptions))
         .with_state(Arc::clone(platform))
@@ -30,20 +36,41 @@ async fn login(State(platform): State<Arc<Platform>>, Json(body): Json<Value>) -
     Json(json!({ "token": token, "version": "lab", "role": "administrator" })).into_response()
 }
 
-async fn subscriptions(
-    State(platform): State<Arc<Platform>>,
-    headers: HeaderMap,
-    Query(asked): Query<HashMap<String, String>>,
-) -> Response {
+/// What the broker has received and dropped, in its own words.
+fn metrics(platform: &Platform, broker: &mqtt::Told, headers: &HeaderMap) -> Response {
+    if let Some(refusal) = refused(platform, headers) {
+        return refusal;
+    }
+    let told = broker.now();
+    let overrun = platform.inside().counts.overrun;
+    Json(json!({
+        "messages.received": told["received"], "messages.dropped": told["dropped"], "delivery.dropped": overrun,
+    }))
+    .into_response()
+}
+
+/// Whoever shows no valid token.
+fn refused(platform: &Platform, headers: &HeaderMap) -> Option<Response> {
     let bearer = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
     let token = bearer.and_then(|value| value.strip_prefix("Bearer "));
     let now_s = crate::clock::wall_s();
     let known = token.map(|token| crate::jwt::check(&platform.given.secret, token, now_s));
-    if known != Some(Ok(())) {
-        let why = json!({ "code": "BAD_API_KEY_OR_SECRET", "message": "no valid token" });
-        return (StatusCode::UNAUTHORIZED, Json(why)).into_response();
+    if known == Some(Ok(())) {
+        return None;
+    }
+    let why = json!({ "code": "BAD_API_KEY_OR_SECRET", "message": "no valid token" });
+    Some((StatusCode::UNAUTHORIZED, Json(why)).into_response())
+}
+
+async fn subscriptions(
+    State(platform): State<Arc<Platform>>,
+    headers: HeaderMap,
+    Query(asked): Query<HashMap<String, String>>,
+) -> Response {
+    if let Some(refusal) = refused(&platform, &headers) {
+        return refusal;
     }
     let domain = &platform.given.domain;
     let all = [

@@ -75,6 +75,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     let platform = Arc::new(Platform::new(given(options)?));
     let broker = broker(options, &platform)?;
     platform.listens_at(broker.address.port());
+    let stats = mqtt::Told::of(&broker);
     let routes = Router::new()
         .route("/pepeunit", get(async || Html(PAGE)))
         .route("/pepeunit/api/v1/metrics/", get(async || Json(metrics())))
@@ -83,7 +84,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     let routes = workers::attach(routes, number(options, "workers", 10_000)?);
     let latency = Latency::of(NAME, options, "latency")?;
     let router = latency
-        .attach(routes.merge(broker_api::routes(&platform)))
+        .attach(routes.merge(broker_api::routes(&platform, stats.clone())))
         .fallback(async || {
             let text = "there is nothing here; try /pepeunit";
             (StatusCode::NOT_FOUND, Json(json!({ "detail": text })))
@@ -95,7 +96,6 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
                 Json(json!({ "detail": text })),
             )
         });
-    let stats = mqtt::Told::of(&broker);
     Ok(Routes {
         router,
         stats: Some(Box::new(move || {

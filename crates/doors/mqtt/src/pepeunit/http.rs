@@ -1,0 +1,248 @@
+//! A blocking HTTP/1.1 client for what is asked beside the load: a connection per request, a whole answer or one line of why not. The load
+//! itself never comes this way.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpStream, ToSocketAddrs},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
+
+/// Nothing takes longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The largest answer that is taken.
+const MOST: usize = 256 << 20;
+
+/// A server.
+#[derive(Clone)]
+pub(super) struct Base {
+    tls: Option<Arc<ClientConfig>>,
+    /// As it stands in a URL.
+    pub authority: String,
+    host: String,
+    port: u16,
+}
+
+/// What is asked.
+pub(super) struct Request<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub headers: &'a [(&'a str, &'a str)],
+    pub body: Option<(&'a str, &'a [u8])>,
+}
+
+pub(super) struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Base {
+    /// A server at `host` or `host:port`.
+    pub fn new(is_secure: bool, authority: &str) -> Result<Base, String> {
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => {
+                let port = port
+                    .parse()
+                    .map_err(|_| format!("`{authority}`: its port is no number"))?;
+                (host, port)
+            }
+            _ => (authority, if is_secure { 443 } else { 80 }),
+        };
+        if host.is_empty() || host.contains('/') {
+            return Err(format!(
+                "`{authority}` is no host: write it as example.com or example.com:8080"
+            ));
+        }
+        let tls = is_secure.then(|| engine::net::tls::config(&plan::Http::default()));
+        Ok(Base {
+            tls: tls.transpose()?,
+            authority: authority.to_owned(),
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port,
+        })
+    }
+
+    /// Asks, and waits for the whole answer.
+    pub fn ask(&self, request: &Request<'_>) -> Result<Answer, String> {
+        let whole = self.carry(request);
+        whole.map_err(|why| {
+            let path = request.path.split('?').next().unwrap_or_default();
+            format!("{} {}{path}: {why}", request.method, self.authority)
+        })
+    }
+
+    fn carry(&self, request: &Request<'_>) -> Result<Answer, String> {
+        let stream = self.connect()?;
+        let Some(config) = &self.tls else {
+            return exchange(stream, &self.head(request), request);
+        };
+        let name = ServerName::try_from(self.host.clone()).map_err(|e| e.to_string())?;
+        let connection = ClientConnection::new(Arc::clone(config), name);
+        let connection = connection.map_err(|e| e.to_string())?;
+        exchange(
+            StreamOwned::new(connection, stream),
+            &self.head(request),
+            request,
+        )
+    }
+
+    fn connect(&self) -> Result<TcpStream, String> {
+        let addresses = (self.host.as_str(), self.port).to_socket_addrs();
+        let addresses = addresses.map_err(|_| "the name is not known".to_owned())?;
+        let mut why = "the name has no address".to_owned();
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, PATIENCE) {
+                Ok(stream) => {
+                    let set = stream.set_read_timeout(Some(PATIENCE));
+                    set.and_then(|()| stream.set_write_timeout(Some(PATIENCE)))
+                        .and_then(|()| stream.set_nodelay(true))
+                        .map_err(|e| said(&e))?;
+                    return Ok(stream);
+                }
+                Err(error) => why = said(&error),
+            }
+        }
+        Err(why)
+    }
+
+    fn head(&self, request: &Request<'_>) -> String {
+        let Request { method, path, .. } = request;
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nconnection: close\r\n",
+            self.authority
+        );
+        for (name, value) in request.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        let (kind, length) = request
+            .body
+            .map_or(("", 0), |(kind, body)| (kind, body.len()));
+        if !kind.is_empty() {
+            head += &format!("content-type: {kind}\r\n");
+        }
+        head + &format!("content-length: {length}\r\n\r\n")
+    }
+}
+
+/// What went wrong, without the system's number.
+fn said(error: &std::io::Error) -> String {
+    use std::io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::ConnectionRefused => "connection refused".to_owned(),
+        Kind::WouldBlock | Kind::TimedOut => format!("no answer within {}s", PATIENCE.as_secs()),
+        _ => error.to_string(),
+    }
+}
+
+fn exchange(
+    mut stream: impl Read + Write,
+    head: &str,
+    request: &Request<'_>,
+) -> Result<Answer, String> {
+    let mut out = head.as_bytes().to_vec();
+    out.extend_from_slice(request.body.map_or(&[][..], |(_, body)| body));
+    stream
+        .write_all(&out)
+        .and_then(|()| stream.flush())
+        .map_err(|e| said(&e))?;
+    let (mut came, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        let n = match stream.read(&mut piece) {
+            Ok(n) => n,
+            // Some end TLS without a word.
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => 0,
+            Err(error) => return Err(said(&error)),
+        };
+        came.extend_from_slice(&piece[..n]);
+        if let Some(answer) = answer(&came, n == 0)? {
+            return Ok(answer);
+        }
+        if n == 0 {
+            return Err("the connection ended within the answer".to_owned());
+        }
+        if came.len() > MOST {
+            return Err("the answer is too large".to_owned());
+        }
+    }
+}
+
+/// The answer, if it is whole.
+fn answer(bytes: &[u8], is_over: bool) -> Result<Option<Answer>, String> {
+    let Some(head_end) = bytes.windows(4).position(|at| at == b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let head = String::from_utf8_lossy(&bytes[..head_end]);
+    let body = &bytes[head_end + 4..];
+    let mut lines = head.split("\r\n");
+    let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1."));
+    let status = status.and_then(|line| line.split(' ').nth(1)?.parse().ok());
+    let status = status.ok_or("the answer is no HTTP")?;
+    let header = |wanted: &str| {
+        let mut all = head.split("\r\n").filter_map(|line| line.split_once(':'));
+        all.find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    let whole =
+        if header("transfer-encoding").is_some_and(|how| how.eq_ignore_ascii_case("chunked")) {
+            unchunked(body)?
+        } else if let Some(length) = header("content-length") {
+            let length: usize = length
+                .parse()
+                .map_err(|_| "the answer has a strange length")?;
+            body.get(..length).map(<[u8]>::to_vec)
+        } else if status == 204 {
+            Some(Vec::new())
+        } else {
+            is_over.then(|| body.to_vec())
+        };
+    Ok(whole.map(|body| Answer { status, body }))
+}
+
+fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let mut whole = Vec::new();
+    loop {
+        let Some(end) = rest.windows(2).position(|at| at == b"\r\n") else {
+            return Ok(None);
+        };
+        let size = String::from_utf8_lossy(&rest[..end]);
+        let size = size.split(';').next().unwrap_or_default().trim().to_owned();
+        let size =
+            usize::from_str_radix(&size, 16).map_err(|_| "the answer has a strange chunk")?;
+        let Some(chunk) = rest.get(end + 2..end + 2 + size) else {
+            return Ok(None);
+        };
+        if size == 0 {
+            return Ok(Some(whole));
+        }
+        whole.extend_from_slice(chunk);
+        rest = rest.get(end + 4 + size..).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(text: &str, is_over: bool) -> Option<String> {
+        let answer = answer(text.as_bytes(), is_over).unwrap();
+        answer.map(|answer| String::from_utf8(answer.body).unwrap())
+    }
+
+    #[test]
+    fn answers_are_whole_or_none() {
+        let counted = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab";
+        assert_eq!(body(counted, false), None);
+        assert_eq!(body(&format!("{counted}c"), false).unwrap(), "abc");
+        let chunked =
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n";
+        assert_eq!(body(chunked, false), None);
+        assert_eq!(body(&format!("{chunked}0\r\n\r\n"), false).unwrap(), "abc");
+        let to_the_end = "HTTP/1.0 200 OK\r\n\r\nabc";
+        assert_eq!(body(to_the_end, false), None);
+        assert_eq!(body(to_the_end, true).unwrap(), "abc");
+        assert_eq!(body("HTTP/1.1 204 No Content\r\n\r\n", false).unwrap(), "");
+        assert!(answer(b"220 smtp\r\n\r\n", true).is_err());
+    }
+}

@@ -1,0 +1,254 @@
+"""`loadline mqtt` as Pepeunit's load test: against the lab, whose pipes can be told to do wrong, and, publishing only, against mosquitto."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import conftest
+import needs
+import ports
+import pytest
+
+#: Of those below: four units for a second.
+MESSAGES = 4 * 50
+
+
+class Rig:
+    """Pepeunit's variables set for a lab, and a load of a second."""
+
+    def __init__(self, loadline, lab) -> None:
+        self.loadline = loadline
+        self.env = {
+            "PU_DOMAIN": lab.url.removeprefix("http://") if lab else "",
+            "PU_SECURE": "False",
+            "PU_MQTT_USERNAME": "admin",
+            "PU_MQTT_PASSWORD": "public",
+            "PU_TEST_LOAD_MQTT_DURATION": "1",
+            "PU_TEST_LOAD_MQTT_UNIT_COUNT": "4",
+            "PU_TEST_LOAD_MQTT_RPS": "50",
+        }
+
+    def run(self, *more, policy="TimeWindow", value="Text", settle="60s", **variables):
+        env = {f"PU_TEST_LOAD_MQTT_{name}": str(text) for name, text in variables.items()}
+        chosen = {"PU_TEST_LOAD_MQTT_POLICY_TYPE": policy, "PU_TEST_LOAD_MQTT_VALUE_TYPE": value}
+        flags = ["--connect-rate", 200, "--settle", settle, *more]
+        self.ran = self.loadline("mqtt", *flags, timeout=110, env={**self.env, **chosen, **env})
+        return self.ran
+
+    def found(self) -> dict:
+        return json.loads((self.loadline.folder / ".loadline/runs/last/found.json").read_text())
+
+    def words(self) -> str:
+        return "\n".join(self.found()["found"])
+
+
+@pytest.fixture
+def rig(loadline, start_lab):
+    def start(*options) -> Rig:
+        started = start_lab("pepeunit", "flush=100ms", *options)
+        rig = Rig(loadline, started)
+        rig.lab = started
+        return rig
+
+    return start
+
+
+def passed(ran) -> None:
+    """That the machine was late is said by 4, and changes no count."""
+    assert ran.returncode in (0, 4), ran.stderr
+
+
+def failed(ran) -> None:
+    assert ran.returncode in (1, 4), ran.stderr + ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "filtered"),
+    [
+        ("TimeWindow", "Text", 0),
+        # The numbers of the first ten groups are held back.
+        ("TimeWindow", "Number", MESSAGES),
+        ("LastValue", "Text", 0),
+        ("LastValue", "Number", 0),
+        ("NRecords", "Number", 4 * 20),
+        # What is no number is no record.
+        ("NRecords", "Text", MESSAGES),
+        ("Aggregation", "Number", 0),
+        ("Aggregation", "Text", MESSAGES),
+    ],
+)
+def test_what_is_kept_is_what_follows_from_what_was_sent(rig, policy, value, filtered):
+    rig = rig("hurry=60")
+    ran = rig.run(policy=policy, value=value, DUPLICATE_COUNT=2 if policy == "NRecords" else 10)
+    passed(ran)
+    found = rig.found()
+    kept = found["kept"]["all"]
+    assert (found["due"], found["sent"], kept["sent"], kept["filtered"]) == (MESSAGES,) * 3 + (filtered,)
+    assert (kept["right"], kept["units"], kept["lost"], kept["wrong"]) == (4, 4, 0, {})
+    told = rig.lab.stats()["pepeunit"]
+    assert told["consumed"] == told["piped"] == told["broker"]["received"] >= MESSAGES
+    if policy == "TimeWindow":
+        assert kept["kept"] + filtered == MESSAGES
+    # A machine that is late enough sends late: what the server had not read soon behind the load is told of.
+    assert f"{MESSAGES} messages arrived in 1s" in ran.stdout or ran.returncode == 4, ran.stdout
+    assert rig.words().splitlines()[-1] in " ".join(rig.loadline.summary()["notes"])
+    assert rig.words().splitlines()[-1] in (rig.loadline.folder / ".loadline/runs/last/report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("rule", "policy", "value", "why"),
+    [
+        ("last-value-newest", "LastValue", "Text", "value is not the newest"),
+        ("n-records-trim", "NRecords", "Number", "more records than are to be kept"),
+        ("n-records-newest", "NRecords", "Number", "older records where the newest should be"),
+        ("n-records-count", "NRecords", "Number", "another number than is configured"),
+        ("transform-ratio", "NRecords", "Number", "never sent, or should have been filtered or turned"),
+        ("time-window-every", "TimeWindow", "Text", "180, of 20 groups: 0 in the broker"),
+        ("time-window-once", "TimeWindow", "Text", "200 more rows than messages"),
+        ("time-window-expiration", "TimeWindow", "Text", "do not expire when they should"),
+        ("filter-list", "TimeWindow", "Number", "200 rows of what was never sent, or should have been filtered"),
+        ("aggregation-every", "Aggregation", "Number", "sum is less than what was sent"),
+        ("aggregation-function", "Aggregation", "Number", "another function or length"),
+        ("aggregation-align", "Aggregation", "Number", "do not begin and end where they should"),
+    ],
+)
+def test_a_rule_that_is_broken_is_found(rig, rule, policy, value, why):
+    rig = rig("hurry=60", f"break={rule}")
+    # 120 records of a unit and more, so that there are some to forget.
+    many = {"RPS": 150, "DUPLICATE_COUNT": 1} if policy == "NRecords" else {}
+    failed(rig.run(policy=policy, value=value, settle="2s", **many))
+    found = rig.found()
+    assert not found["is_good"]
+    assert why in rig.words(), rig.words()
+
+
+def test_what_the_broker_drops_is_its_loss(rig):
+    rig = rig("drop=10")
+    failed(rig.run(settle="2s"))
+    kept, told = rig.found()["kept"], rig.lab.stats()["pepeunit"]["broker"]
+    # Probes are dropped as well, where it is their turn.
+    assert 0 <= told["dropped"] - kept["all"]["lost"] <= 1
+    assert kept["all"]["lost"] == kept["dropped_by_broker"] >= MESSAGES // 10 - 1
+    assert f"{kept['all']['lost']} in the broker, by its own count, 0 in DataPipe" in rig.words()
+    assert "did not sustain" in rig.ran.stdout
+
+
+def test_a_slow_consumer_loses_what_its_queue_does_not_hold(rig):
+    rig = rig("capacity=20/s", "queue=5")
+    failed(rig.run(settle="5s"))
+    kept, told = rig.found()["kept"]["all"], rig.lab.stats()["pepeunit"]
+    assert kept["lost"] == told["overrun"] > 0
+    assert "did not sustain" in rig.ran.stdout
+
+
+def test_a_throttled_load_is_not_called_sustained(rig):
+    rig = rig("throttle=30")
+    ran = rig.run("--drain", "1500ms", settle="1s", RPS=400, UNIT_COUNT=2)
+    failed(ran)
+    assert "Backend sustained" not in ran.stdout
+    assert "throttled by the target" in ran.stdout
+    kept = rig.found()["kept"]["all"]
+    assert kept["lost"] == 0
+    assert kept["unread"] > 400
+
+
+def test_the_test_ends_when_nobody_receives_any_more(rig):
+    rig = rig("crash-at=500ms")
+    ran = rig.run("--duration", 60, settle="1s")
+    failed(ran)
+    assert "pepeunit.subscriptions < 1" in ran.stdout
+    assert "Backend sustained" not in ran.stdout
+    summary = rig.loadline.summary()
+    assert 0 < summary["arrivals"]["started"] < 60 * MESSAGES
+    assert rig.found()["sent"] > 0
+
+
+def test_messages_of_the_system_reach_the_platform(rig):
+    rig = rig()
+    ran = rig.run("--topics", "system")
+    passed(ran)
+    told = rig.lab.stats()["pepeunit"]
+    assert told["system"] == MESSAGES + 1, "and a probe"
+    assert told["denied"] == 0
+    assert "nothing is read back" in " ".join(rig.loadline.summary()["notes"])
+
+
+def test_variables_come_from_a_file_and_a_second_run_makes_its_units_anew(rig, loadline):
+    rig = rig()
+    lines = [f"{name}={text}" for name, text in rig.env.items()]
+    loadline.write(".env", "\n".join(lines))
+    for _ in range(2):
+        passed(loadline("mqtt", "pepeunit", "--connect-rate", 200, "--rps", 10, timeout=100))
+        assert rig.found()["due"] == 40
+    assert rig.lab.stats()["pepeunit"]["units"] == 4
+
+
+def test_units_of_a_file_publish_only(rig, loadline):
+    rig = rig("throttle=1000000")
+    passed(rig.run(UNIT_COUNT=1))
+    units = loadline.write("units.csv", "id,token,topic\nx,not-a-token,localhost/x/pepeunit\n")
+    port = _broker_port(rig)
+    ran = rig.run("--units", units, "--host", "127.0.0.1", "--port", port, "--drain", "100ms")
+    assert ran.returncode == 3, ran.stderr
+    assert "the server refused a connection: Bad User Name or Password" in ran.stdout
+    assert "Nothing was sent" in ran.stdout
+
+
+def _broker_port(rig) -> int:
+    plan = json.loads((rig.loadline.folder / ".loadline/runs/last/plan.json").read_text())
+    return int(plan["target"].rsplit(":", 1)[1])
+
+
+def test_mosquitto_confirms_every_message(loadline, tmp_path):
+    port = ports.free()
+    config = loadline.write("mosquitto.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\nsys_interval 1\npersistence false\n")
+    broker = subprocess.Popen([needs.need("mosquitto"), "-c", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        conftest.until(lambda: _received(port) is not None, "mosquitto")
+        rig = Rig(loadline, None)
+        ran = rig.run("--no-setup", "--host", "127.0.0.1", "--port", port)
+        passed(ran)
+        assert f"{MESSAGES} messages arrived" in ran.stdout
+        conftest.until(lambda: (_received(port) or 0) >= MESSAGES, "its own count")
+        assert _received(port) == MESSAGES
+    finally:
+        broker.terminate()
+        broker.wait(timeout=20)
+
+
+def _received(port) -> int | None:
+    asked = ["mosquitto_sub", "-p", port, "-t", "$SYS/broker/publish/messages/received", "-C", 1, "-W", 3]
+    told = subprocess.run(list(map(str, asked)), capture_output=True, text=True, check=False)
+    return int(told.stdout) if told.stdout.strip() else None
+
+
+@pytest.mark.parametrize(
+    ("variables", "flags", "code", "words"),
+    [
+        ({"PU_MQTT_PASSWORD": "wrong"}, [], 3, "does not know PU_MQTT_USERNAME=admin with this password"),
+        ({"PU_DOMAIN": ""}, [], 2, "PU_DOMAIN is missing"),
+        ({}, ["--policy-type", "Newest"], 2, "--policy-type=Newest: it is LastValue, NRecords"),
+        ({}, ["--message-size", 5000], 3, "hung up on a message of 5000 bytes"),
+        ({}, ["--port", "1"], 3, "connection refused"),
+        ({}, ["--no-such-flag"], 2, "--no-such-flag"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(rig, variables, flags, code, words):
+    rig = rig("max-payload=1000")
+    rig.env.update(variables)
+    ran = rig.run(*flags)
+    assert ran.returncode == code, ran.stderr
+    progress = ("loadline: making", "loadline: waiting")
+    told = [line for line in ran.stderr.splitlines() if not line.startswith(progress)]
+    assert len(told) == 1, ran.stderr
+    assert words in told[0], ran.stderr
+
+
+def test_a_platform_that_is_not_there(loadline):
+    rig = Rig(loadline, None)
+    rig.env["PU_DOMAIN"] = f"127.0.0.1:{ports.free()}"
+    ran = rig.run()
+    assert ran.returncode == 3
+    assert "set-up: POST 127.0.0.1" in ran.stderr
+    assert "connection refused" in ran.stderr
