@@ -1,4 +1,5 @@
-//! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas. [`read`] makes a
+//! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas, and
+//! `loadline mqtt` alone, which is Pepeunit's load test ([`pepeunit`]). [`read`] makes a
 //! plan of a command line, [`Told`] keeps what the driver has counted, [`print`] says what that means.
 //!
 //! What clients do is the driver's, what packets mean the crate `mqtt`'s.
@@ -26,7 +27,7 @@ impl FrontDoor for Mqtt {
     fn card(&self) -> Card {
         Card {
             name: "mqtt",
-            about: "Load an MQTT server: connections, publishers, subscribers",
+            about: "Load an MQTT server: connections, publishers, subscribers; alone, Pepeunit's load test",
             usage: "conn|pub|sub> <OPTIONS",
             takes: "The options of emqtt-bench for the same ideas; see docs/mqtt.md",
             explains_itself: true,

@@ -14,7 +14,7 @@ use plan::{
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline mqtt",
-    about = "Load an MQTT server",
+    about = "Load an MQTT server; without a command: Pepeunit's load test (loadline mqtt pepeunit --help)",
     disable_help_flag = true
 )]
 pub struct Command {

@@ -267,7 +267,7 @@ mod tests {
         );
         assert!(
             !lossy.is_good()
-                && lossy.lines().contains(
+                && lossy.findings().join(" ").contains(
                     "lost: 7, of 1 groups: 5 in the broker, by its own count, 2 in DataPipe"
                 )
         );
