@@ -90,8 +90,8 @@ def test_what_is_kept_is_what_follows_from_what_was_sent(rig, policy, value, fil
     assert told["consumed"] == told["piped"] == told["broker"]["received"] >= MESSAGES
     if policy == "TimeWindow":
         assert kept["kept"] + filtered == MESSAGES
-    # A machine that is late enough sends late: what the server had not read soon behind the load is told of.
-    assert f"{MESSAGES} messages arrived in 1s" in ran.stdout or ran.returncode == 4, ran.stdout
+    # A machine that is slow enough reads late, and is told so: all the same everything arrives.
+    assert f"{MESSAGES} messages arrived in" in ran.stdout, ran.stdout
     assert rig.words().splitlines()[-1] in " ".join(rig.loadline.summary()["notes"])
     assert rig.words().splitlines()[-1] in (rig.loadline.folder / ".loadline/runs/last/report.md").read_text()
 
