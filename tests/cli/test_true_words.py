@@ -76,7 +76,9 @@ def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
     assert all(look["source"] == "host" and "gap" not in look for look in looks)
     assert len(looks) >= 4
     assert [look["t"] for look in looks] == sorted(look["t"] for look in looks)
-    panels = {panel["name"]: panel for panel in json.loads((record / "series.json").read_text())["server"]}
+    panels = {
+        f"{panel['name']} {panel['of'] or ''}".strip(): panel for panel in json.loads((record / "series.json").read_text())["server"]
+    }
     assert panels["host.memory"]["limit"] == 100
     known = [value for value in panels["host.network-out lo"]["values"] if value is not None]
     # Every request and answer passes through the loopback: more than a hundred bytes each.

@@ -296,6 +296,15 @@ export interface Times {
   max: Column;
 }
 
+/** One metric of something beside the load; of several of a kind, one. */
+export interface Panel {
+  name: string;
+  of?: string | null;
+  unit: string;
+  limit: number | null;
+  values: Column;
+}
+
 /**
  * The run over time: at most 720 points of `width_ns` each. All columns are as long as `from_ns`. Points are cut at whole seconds of
  * the wall clock, so that the first and the last are shorter; rates are the count by the point's own length.
@@ -384,7 +393,7 @@ export interface Series {
   /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
   criteria_timeline: (boolean | null)[][];
   /** Present where something was measured beside the load: a column per series, in the order of points. */
-  server?: { name: string; unit: string; limit: number | null; values: Column }[];
+  server?: Panel[];
 }
 
 export interface Manifest {

@@ -75,7 +75,17 @@ describe("drawings", () => {
     const run = page("empty");
     for (const draw of Object.values(DRAWINGS)) expect(draw(run)).toBeNull();
     for (const draw of [density, curve, offered, saturation]) expect(draw(run)).toBeNull();
-    expect(serverPanel(run, 0)).toBeNull();
+    expect(serverPanel(run, "host.cpu")).toBeNull();
+  });
+
+  test("several of one metric are lines of one panel, with a bound that one of them has", () => {
+    const run = page("healthy");
+    const values = run.series.points.from_ns.map((_, i) => i);
+    const panel = (of: string, limit: number | null) => ({ name: "puma.backlog", of, unit: "", limit, values });
+    run.series.server = [panel("0", null), panel("1", 50), { ...panel("2", null), values: values.map(() => null) }];
+    const drawing = serverPanel(run, "puma.backlog");
+    expect(drawing?.lines.map((line) => line.name)).toEqual(["0", "1"]);
+    expect(drawing?.level?.value).toBe(50);
   });
 
   test("the headline is solid, service time beside it dotted", () => {

@@ -83,26 +83,27 @@ function perWorker(name: string, columns: Column[], style: "line" | "dotted"): L
   ];
 }
 
-/** One of the things measured beside the load. Where nothing was known there is a gap. */
-export function serverPanel(page: Page, index: number): Drawing | null {
-  const panel = page.series.server?.[index];
-  if (!panel || !some(panel.values)) return null;
-  const line: Line = {
-    name: panel.name,
-    colour: "blue",
-    column: panel.values,
-    style: "line",
-    say: (i) => {
-      const value = panel.values[i] ?? null;
-      return value === null ? "" : `${decimal(value)} ${panel.unit}`.trim();
-    },
-  };
+const PANEL_COLOURS: Colour[] = ["blue", "orange", "green", "purple", "sky", "red"];
+
+/** One of the metrics measured beside the load, each of several a line. Where nothing was known there is a gap. */
+export function serverPanel(page: Page, name: string): Drawing | null {
+  const panels = (page.series.server ?? []).filter((panel) => panel.name === name && some(panel.values));
+  const [first] = panels;
+  if (!first) return null;
+  const limit = panels.map((panel) => panel.limit).find((value) => value !== null) ?? null;
   return {
     unit: "number",
-    lines: [line],
-    ...(panel.limit === null
-      ? {}
-      : { level: { name: `limit ${decimal(panel.limit)} ${panel.unit}`.trim(), value: panel.limit } }),
+    lines: panels.map((panel, i) => ({
+      name: panel.of ?? panel.name,
+      colour: PANEL_COLOURS[i] ?? "grey",
+      column: panel.values,
+      style: "line",
+      say: (at) => {
+        const value = panel.values[at] ?? null;
+        return value === null ? "" : `${decimal(value)} ${panel.unit}`.trim();
+      },
+    })),
+    ...(limit === null ? {} : { level: { name: `limit ${decimal(limit)} ${first.unit}`.trim(), value: limit } }),
   };
 }
 

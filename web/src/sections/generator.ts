@@ -41,10 +41,14 @@ function health(page: Page): Child {
 /** The machine that generates the load, as samplers call it. */
 const OWN = "host.";
 
+function firstOwn(place: HTMLElement): Element | null {
+  return place.querySelector("[data-source=host]");
+}
+
 /** Panels come and go with the record: as many as it has. */
 export function machines(env: Env): Section {
   const place = h("div", { class: "panels" });
-  const charts: TimeChart[] = [];
+  const charts = new Map<string, TimeChart>();
   const own = muted("“host” is the machine that generated the load.");
   const heading = h("h2", { id: "server-title" }, "Machines");
   const el = h("section", { id: "server", "aria-labelledby": "server-title", hidden: true }, heading, own, place);
@@ -53,14 +57,19 @@ export function machines(env: Env): Section {
     title: "Machines",
     el,
     update(page) {
-      page.series.server?.forEach((panel, i) => {
-        const title = panel.unit ? `${panel.name}, ${panel.unit}` : panel.name;
-        const draw = (page: Page) => serverPanel(page, i);
-        charts[i] ??= new TimeChart(env, { id: `server-${i}`, title, draw, height: 180 });
-        place.append(charts[i].el);
-      });
+      for (const { name, unit } of page.series.server ?? []) {
+        if (charts.has(name)) continue;
+        const title = unit ? `${name}, ${unit}` : name;
+        const draw = (page: Page) => serverPanel(page, name);
+        const chart = new TimeChart(env, { id: `server-${charts.size}`, title, draw, height: 180 });
+        charts.set(name, chart);
+        // What was looked at on purpose stands before the machine that is always looked at.
+        if (name.startsWith(OWN)) place.append(chart.el);
+        else place.insertBefore(chart.el, firstOwn(place));
+        chart.el.dataset.source = name.startsWith(OWN) ? "host" : "";
+      }
       own.hidden = !page.series.server?.some((panel) => panel.name.startsWith(OWN));
-      el.hidden = !charts.map((chart) => chart.update(page)).includes(true);
+      el.hidden = ![...charts.values()].map((chart) => chart.update(page)).includes(true);
     },
   };
 }

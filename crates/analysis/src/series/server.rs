@@ -14,8 +14,10 @@ const KNOWN: f64 = 0.5;
 /// A chart of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Panel {
-    /// Source, metric, and which of several.
+    /// Source and metric.
     pub name: String,
+    /// Which of several: each is a line of one chart.
+    pub of: Option<String>,
     /// Of its values.
     pub unit: String,
     /// Where a criterion sets a bound, in that unit.
@@ -27,18 +29,12 @@ pub struct Panel {
 /// The panels of a run. One that holds nothing yet keeps its place: who has seen them knows them by it.
 pub fn of(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
     let all = run.server.series.iter();
-    all.map(|series| {
-        let of = series.of.instance.as_deref();
-        Panel {
-            name: [Some(series.name().as_str()), of]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" "),
-            unit: series.unit(),
-            limit: limit(run, series),
-            values: moments.iter().map(|moment| value(series, moment)).collect(),
-        }
+    all.map(|series| Panel {
+        name: series.name(),
+        of: series.of.instance.clone(),
+        unit: series.unit(),
+        limit: limit(run, series),
+        values: moments.iter().map(|moment| value(series, moment)).collect(),
     })
     .collect()
 }

@@ -96,8 +96,8 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
     let (cpu, read) = (&panels[0], &panels[1]);
     assert_eq!((cpu.name.as_str(), cpu.unit.as_str()), ("host.cpu", "%"));
     assert_eq!(
-        (cpu.limit, read.name.as_str()),
-        (Some(60.0), "host.read sda")
+        (cpu.limit, read.name.as_str(), read.of.as_deref()),
+        (Some(60.0), "host.read", Some("sda"))
     );
     assert_eq!(&cpu.values[..3], [Some(90.0), None, Some(20.0)]);
     // Over a gap nobody knows how fast a counter grew.

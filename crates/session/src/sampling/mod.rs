@@ -93,7 +93,7 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
         Place::Process(_) | Place::Pid(_) | Place::Port(_) => {
             return Ok(Box::new(Processes::new(source)));
         }
-        Place::Cgroup(folder) => return Ok(Box::new(Cgroup { source, folder })),
+        Place::Cgroup(folder) => return Ok(Box::new(Cgroup::new(source, folder))),
         Place::Url(url) => Endpoint::url(source, &url)?,
         Place::Redis(url) => Endpoint::redis(source, &url),
         Place::Command(line) => Endpoint::command(source, &line),

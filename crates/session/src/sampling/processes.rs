@@ -12,14 +12,34 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// The kernel's pages where nobody says otherwise.
 const PAGE: f64 = 4096.0;
 
+/// Seconds of CPU that have grown since the look before, by the time between: cores.
+#[derive(Debug, Default)]
+struct Cores {
+    before: Option<(f64, u64)>,
+}
+
+impl Cores {
+    /// None at first, and where there is less than before: somebody has ended.
+    fn of(&mut self, seconds: f64) -> f64 {
+        let now = engine::clock::monotonic_ns();
+        let before = self.before.replace((seconds, now));
+        let grown = before.map(|(before, at)| (seconds - before) * 1e9 / (now - at).max(1) as f64);
+        grown.filter(|cores| *cores >= 0.0).unwrap_or(f64::NAN)
+    }
+}
+
 /// Looks at processes: by name all that have it, together.
 pub(super) struct Processes {
     source: Source,
+    cores: Cores,
 }
 
 impl Processes {
     pub fn new(source: Source) -> Processes {
-        Processes { source }
+        Processes {
+            source,
+            cores: Cores::default(),
+        }
     }
 
     /// Which they are now: a process that is started anew has another number.
@@ -66,6 +86,9 @@ impl Sampler for Processes {
         if !is_there {
             return Err("there is no such process".to_owned());
         }
+        if let Some(cpu) = sums.get_mut("cpu") {
+            *cpu = self.cores.of(*cpu);
+        }
         let reading = |of: Descriptor| {
             let value = sums.get(of.metric.as_str()).copied().unwrap_or(f64::NAN);
             Reading { of, value }
@@ -77,7 +100,7 @@ impl Sampler for Processes {
 /// CPU is in cores: 1 is one core, always busy.
 fn descriptors() -> Vec<Descriptor> {
     vec![
-        Descriptor::counter("cpu", ""),
+        Descriptor::gauge("cpu", ""),
         Descriptor::gauge("memory", "B"),
         Descriptor::gauge("threads", ""),
         Descriptor::gauge("descriptors", ""),
@@ -169,8 +192,21 @@ fn listener(line: &str, port: u16) -> Option<u64> {
 
 /// Looks at a control group of version 2.
 pub(super) struct Cgroup {
-    pub source: Source,
-    pub folder: String,
+    source: Source,
+    folder: String,
+    cores: Cores,
+    throttled: Cores,
+}
+
+impl Cgroup {
+    pub fn new(source: Source, folder: String) -> Cgroup {
+        Cgroup {
+            source,
+            folder,
+            cores: Cores::default(),
+            throttled: Cores::default(),
+        }
+    }
 }
 
 impl Sampler for Cgroup {
@@ -200,8 +236,8 @@ impl Sampler for Cgroup {
                 .unwrap_or(f64::NAN)
         };
         let values = [
-            of_cpu("usage_usec") / 1e6,
-            of_cpu("throttled_usec") / 1e6,
+            self.cores.of(of_cpu("usage_usec") / 1e6),
+            self.throttled.of(of_cpu("throttled_usec") / 1e6),
             level("memory.current"),
             level("pids.current"),
         ];
@@ -212,8 +248,8 @@ impl Sampler for Cgroup {
 
 fn cgroup_descriptors() -> Vec<Descriptor> {
     vec![
-        Descriptor::counter("cpu", ""),
-        Descriptor::counter("throttled", ""),
+        Descriptor::gauge("cpu", ""),
+        Descriptor::gauge("throttled", ""),
         Descriptor::gauge("memory", "B"),
         Descriptor::gauge("threads", ""),
     ]
