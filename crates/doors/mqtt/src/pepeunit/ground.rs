@@ -7,13 +7,13 @@ use engine::clock;
 use session::SharedVoice;
 
 use super::{
-    http::Base,
     pipes::{MAX_SIZE, Pipe, Policy, same},
     probe::{self, Way},
     rest::{self, Rest, Unit},
     settings::{Settings, Topics},
     watch::Broker,
 };
+use session::asking::Base;
 
 /// What a test stands on.
 pub(super) struct Ground {

@@ -2,7 +2,6 @@
 //! conducts; what stands before the load is `ground`'s, what was kept is judged in `verify`, what is said of it in `verdict`.
 
 mod ground;
-mod http;
 mod md5;
 mod pipes;
 mod probe;

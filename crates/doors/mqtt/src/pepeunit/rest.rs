@@ -8,11 +8,8 @@ use std::sync::{
 
 use serde_json::{Value, json};
 
-use super::{
-    http::{Answer, Base, Request},
-    md5,
-    pipes::Pipe,
-};
+use super::{md5, pipes::Pipe};
+use session::asking::{Answer, Base, Request};
 
 const API: &str = "/pepeunit/api/v1";
 /// The repository that units are made of.

@@ -6,7 +6,7 @@ use record::server::{Descriptor, Reading};
 use serde_json::{Value, json};
 use session::Sampler;
 
-use super::http::{Base, Request};
+use session::asking::{Base, Request};
 
 /// The rule by which a run ends, as it is told.
 pub(super) const RULE: &str = "pepeunit.subscriptions < 1";
