@@ -18,7 +18,7 @@ help:
 	@echo 'make bench-tls  a saturated server, over TLS and in clear, beside wrk (needs nginx, wrk, taskset, openssl)'
 	@echo 'make bench-artillery  the same beside artillery (needs nginx, npm, taskset)'
 	@echo 'make bench-locust  the same beside Locust (needs nginx, taskset)'
-	@echo 'make bench-mqtt  messages per CPU-second, to a sink that checks every one'
+	@echo 'make bench-mqtt  MQTT: to a sink that checks every message, and to mosquitto beside paho (needs mosquitto)'
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
 
@@ -112,7 +112,9 @@ bench-wrk: web/dist/report.html
 
 bench-mqtt: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
-	python3 bench/mqtt.py
+	test -x target/paho/bin/python || python3 -m venv target/paho
+	target/paho/bin/pip install --quiet --disable-pip-version-check 'paho-mqtt<2'
+	python3 bench/mqtt.py --paho target/paho/bin/python
 
 bench-tls: web/dist/report.html
 	cargo build --profile dist --locked -p loadline

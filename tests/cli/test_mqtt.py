@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import time
@@ -147,11 +148,63 @@ def test_bad_input_is_one_line(start_lab, publish, loadline):
         (["pub", "-t", "a", "--phase", "x:5s"], "--phase 'x:5s'"),
         (["pub", "-t", "a", "-I", "0", "-L", "5"], "-L with -I 0"),
         (["pub", "-t", "a", "-x", "5", "-V", "4"], "-x"),
+        (["pub", "-t", "a", "--ws"], "--ws of emqtt-bench is not supported"),
+        (["pub", "-t", "a", "--content-type", "text", "-V", "4"], "MQTT 3.1.1 have no properties"),
+        (["pub", "-t", "a", "--user-property", "x"], "write NAME=VALUE"),
+        (["conn", "--credentials", "none.csv"], "--credentials none.csv"),
+        (["conn", "--will-topic", "a", "--will-delay", "1", "-V", "4"], "--will-delay"),
     ]:
         ran = loadline("mqtt", *arguments)
         assert ran.returncode == 2, arguments
         assert line in ran.stderr
         assert len(ran.stderr.splitlines()) == 1, ran.stderr
+
+
+def test_who_clients_are_may_stand_in_a_file(start_lab, publish, loadline):
+    lab = start_lab("mqtt", "user=me:pa,ss word")
+    rows = loadline.folder / "who.csv"
+    rows.write_text("password,username,client_id\n" + "".join(f'"pa,ss word",me,unit-{n}\n' for n in range(5)))
+    ran, out = publish(port_of(lab), "--credentials", "who.csv", "--subscribers", 1)
+    carried_out(ran)
+    assert (out["mqtt"]["confirmed"], out["mqtt"]["received"]) == (500, 500)
+    record = [path.read_bytes() for path in (loadline.folder / ".loadline").rglob("*.json*")]
+    assert not any(b"pa,ss word" in text for text in record)
+    rows.write_text("username,colour\nme,red\n")
+    assert "`colour` is no column" in loadline("mqtt", "conn", "--credentials", "who.csv").stderr
+    rows.write_text("username\nme\n")
+    assert "1 rows for 2 clients" in loadline("mqtt", "conn", "-c", 2, "--credentials", "who.csv").stderr
+
+
+def test_refusals_are_counted_by_name(start_lab, publish):
+    lab = start_lab("mqtt", "user=me:secret")
+    ran, out = publish(port_of(lab), "--drain", "100ms")
+    assert ran.returncode == 3
+    assert {error["reason"] for error in out["errors"]} >= {"refused: Bad User Name or Password"}
+
+
+def test_tls_is_checked(tmp_path, loadline, certificates):
+    """Against mosquitto with a certificate of the house's own authority."""
+    binary = needs.need("mosquitto")
+    port = ports.free()
+    config = tmp_path / "tls.conf"
+    own = [f"cafile {certificates}/authority.pem", f"certfile {certificates}/chain.pem", f"keyfile {certificates}/chain.key"]
+    config.write_text("\n".join([f"listener {port} 127.0.0.1", "user root", "allow_anonymous true", "require_certificate true", *own]))
+    process = subprocess.Popen([binary, "-c", config], stderr=subprocess.DEVNULL, cwd=certificates)
+    try:
+        reached(port)
+        common = ["-h", "127.0.0.1", "-p", port, "-c", 3, "-R", 1000, "-t", "a/%i", "-L", 30, "-I", 10, "-q", 1, "-S"]
+        client = ["--certfile", certificates / "client.pem", "--keyfile", certificates / "client.key"]
+        trusting = ["--cacertfile", certificates / "authority.pem"]
+        ran = loadline("mqtt", "pub", *common, *client, *trusting, "--subscribers", 1, "--json", "out.json")
+        carried_out(ran)
+        told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+        assert (told["confirmed"], told["received"]) == (30, 30)
+        ran = loadline("mqtt", "pub", *common, *client, "--drain", "100ms")
+        assert ran.returncode == 3
+        assert "TLS: " in ran.stdout
+    finally:
+        process.kill()
+        process.wait(timeout=10)
 
 
 def test_a_criterion_on_deliveries(start_lab, publish):
@@ -162,6 +215,17 @@ def test_a_criterion_on_deliveries(start_lab, publish):
     ran, _ = publish(port_of(lab), "--subscribers", 1, "--check", 'p50 of "DELIVERY" < 20s')
     assert ran.returncode in (0, 4), ran.stdout
     assert "FAIL" not in ran.stdout, ran.stdout
+
+
+def reached(port: int) -> None:
+    """Waits until somebody listens there."""
+    end = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            assert time.monotonic() < end, "mosquitto does not listen"
 
 
 @pytest.fixture
@@ -176,13 +240,8 @@ def mosquitto_at(tmp_path):
     def start() -> subprocess.Popen:
         process = subprocess.Popen([binary, "-c", config], stderr=subprocess.DEVNULL)
         running.append(process)
-        end = time.monotonic() + 20
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                return process
-            except OSError:
-                assert time.monotonic() < end, "mosquitto does not listen"
+        reached(port)
+        return process
 
     yield port, start
     for process in running:
@@ -231,3 +290,101 @@ def test_a_server_that_is_killed_is_found_again(tmp_path, loadline, mosquitto_at
     assert told["confirmed"] > 0
     second.terminate()
     second.wait(timeout=10)
+
+
+def listening(port: int, *filters: str, count: int) -> subprocess.Popen:
+    """Somebody else's subscriber, which prints what comes."""
+    client = needs.need("mosquitto_sub")
+    topics = [word for filter in filters for word in ("-t", filter)]
+    shown = "%t %q %r %C %E %P %p"
+    # What it prints waits in its buffer otherwise.
+    command = [
+        "stdbuf",
+        "-oL",
+        client,
+        "-h",
+        "127.0.0.1",
+        "-p",
+        port,
+        "-V",
+        "5",
+        "-q",
+        "2",
+        "-d",
+        "-C",
+        count,
+        "-W",
+        30,
+        "-F",
+        shown,
+        *topics,
+    ]
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if "Subscribed" in line:
+            break
+    return process
+
+
+def heard(process: subprocess.Popen) -> list[str]:
+    # Not communicate(): lines that came with the one that was waited for are in the stream's own buffer.
+    out = process.stdout.read()
+    process.wait(timeout=60)
+    noise = ("Client ", "Subscribed")
+    return [line for line in out.splitlines() if line and not line.startswith(noise)]
+
+
+def test_what_is_said_beside_the_payload_arrives(mosquitto, loadline):
+    """Properties, a payload of one's own and the retained flag, as another client sees them."""
+    listener = listening(mosquitto, "load/+", count=2)
+    (loadline.folder / "says.txt").write_text("I am %i")
+    common = ["-h", "127.0.0.1", "-p", mosquitto, "-c", 2, "-R", 1000, "-t", "load/%i", "-L", 2, "-I", 10, "-q", 1, "-r"]
+    more = ["--content-type", "text/plain", "--user-property", "unit=7", "--message-expiry", 600]
+    carried_out(loadline("mqtt", "pub", *common, *more, "-m", "template://says.txt"))
+    assert sorted(heard(listener)) == [f"load/{n} 1 0 text/plain 600 unit:7 I am {n}" for n in (0, 1)]
+    # Whoever comes later gets what was retained.
+    (later,) = heard(listening(mosquitto, "load/0", count=1))
+    assert later.startswith("load/0 1 1 text/plain ")
+
+
+def test_wills_are_published_when_clients_are_gone(mosquitto, loadline):
+    listener = listening(mosquitto, "gone/+", count=3)
+    common = ["-h", "127.0.0.1", "-p", mosquitto, "-c", 3, "-R", 1000, "--duration", "60s"]
+    will = ["--will-topic", "gone/%i", "--will-payload", "bye", "--will-qos", 1, "--will-retain"]
+    run = loadline.start("mqtt", "conn", *common, *will)
+    for line in run.stdout:
+        if "connections=3" in line:
+            break
+    run.kill()
+    run.communicate(timeout=20)
+    assert sorted(line.split(" ")[0] for line in heard(listener)) == ["gone/0", "gone/1", "gone/2"]
+    later = heard(listening(mosquitto, "gone/+", count=3))
+    assert [line.split(" ")[1:3] for line in later] == [["1", "1"]] * 3
+
+
+def test_mosquitto_shares_a_subscription(mosquitto, publish):
+    ran, out = publish(mosquitto, "-q", 1, "-F", 20, "--subscribers", 3, "--filter", "$share/g/load/+")
+    carried_out(ran)
+    told = out["mqtt"]
+    assert (told["confirmed"], told["expected"], told["received"], told["again"]) == (500, 500, 500, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_a_server_that_stands_still_loses_nothing(loadline, mosquitto_at, qos):
+    """Stopped for three seconds, in which everything waits; nothing is lost, nothing comes twice."""
+    port, start = mosquitto_at
+    server = start()
+    common = ["-h", "127.0.0.1", "-p", port, "-R", 1000, "--drain", "20s", "--subscribers", 2]
+    load = ["-c", 4, "-I", 10, "-s", 64, "-t", "load/%i", "-q", qos, "-F", 10, "--duration", "6s"]
+    run = loadline.start("mqtt", "pub", *common, *load, "--json", "out.json")
+    for line in run.stdout:
+        if "PUBLISH" in line:
+            break
+    server.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    server.send_signal(signal.SIGCONT)
+    run.communicate(timeout=60)
+    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    assert (told["due"], told["sent"], told["confirmed"], told["unknown"]) == (2400, 2400, 2400, 0)
+    assert (told["expected"], told["received"], told["again"], told["late"]) == (4800, 4800, 0, 0)

@@ -372,6 +372,8 @@ pub enum Failure {
     Encoding,
     /// It redirects once more than is followed.
     RedirectLimit,
+    /// A server said no, and why, by the name that its protocol has for it.
+    Refusal(&'static str),
 }
 
 impl std::fmt::Display for Failure {
@@ -382,6 +384,7 @@ impl std::fmt::Display for Failure {
             Failure::Capture => f.write_str("capture or match"),
             Failure::Encoding => f.write_str("content encoding"),
             Failure::RedirectLimit => f.write_str("redirect limit"),
+            Failure::Refusal(why) => write!(f, "refused: {why}"),
         }
     }
 }

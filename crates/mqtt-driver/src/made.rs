@@ -1,7 +1,7 @@
 //! The clients of a plan, made ready before the run: who each is, its CONNECT, its subscriptions, the template of its messages.
 
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
-use plan::mqtt::{Clients, Facts, Groups, Mqtt, Own, Payload, fill};
+use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
 
 /// What a client needs to be one.
 pub(crate) struct Made {
@@ -89,13 +89,21 @@ fn own(group: &Clients, nth: u64) -> Option<&Own> {
     group.each.get(usize::try_from(nth).ok()?)
 }
 
+/// Who a client is, where a file says so.
+fn credential(group: &Clients, nth: u64) -> Option<&Credential> {
+    group.credentials.get(usize::try_from(nth).ok()?)
+}
+
 /// The client identifier and the user name.
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
     let nobody = facts(group, seed, nth, ("", ""));
-    let id = fill(&group.client_id, nobody);
+    let known = credential(group, nth);
+    let id = known.and_then(|known| known.client_id.clone());
+    let id = id.unwrap_or_else(|| fill(&group.client_id, nobody));
     let with_id = facts(group, seed, nth, (&id, ""));
     let username = group.username.as_deref().unwrap_or_default();
-    let username = match own(group, nth).and_then(|own| own.username.as_ref()) {
+    let own = own(group, nth).and_then(|own| own.username.as_ref());
+    let username = match own.or(known.and_then(|known| known.username.as_ref())) {
         Some(own) => own.clone(),
         None => fill(username, with_id),
     };
@@ -111,9 +119,13 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
     if group.session_expiry_s > 0 {
         properties.push(Property::number(Id::SessionExpiry, group.session_expiry_s));
     }
-    let password = group.password.as_ref().map(|text| fill(text, facts));
+    let password = credential(group, nth).and_then(|known| known.password.clone());
+    let password = password.or_else(|| group.password.as_ref().map(|text| fill(text, facts)));
     let topic_of_will = group.will.as_ref().map(|will| fill(&will.topic, facts));
     let will = group.will.as_ref().zip(topic_of_will.as_deref());
+    let delay = group.will.as_ref().map(|will| will.delay_s);
+    let delay = delay.filter(|seconds| *seconds > 0);
+    let delay = delay.map(|seconds| Property::number(Id::WillDelay, seconds));
     let connect = Connect {
         client_id: &client_id,
         clean: group.clean,
@@ -125,7 +137,7 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
             payload: will.payload.as_bytes(),
             qos: qos(will.qos),
             retain: will.retain,
-            properties: &[],
+            properties: delay.as_slice(),
         }),
         properties: &properties,
     };
@@ -147,6 +159,19 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
     })
 }
 
+/// What messages carry beside their payload.
+fn beside(properties: &Properties) -> Vec<Property<'_>> {
+    let user = properties.user.iter();
+    let mut all: Vec<_> = user
+        .map(|(name, value)| Property::user(name, value))
+        .collect();
+    let content_type = properties.content_type.as_deref();
+    all.extend(content_type.map(|text| Property::text(Id::ContentType, text)));
+    let expiry = properties.expiry_s;
+    all.extend(expiry.map(|seconds| Property::number(Id::MessageExpiry, seconds)));
+    all
+}
+
 fn outgoing(
     version: Version,
     group: &Clients,
@@ -161,7 +186,7 @@ fn outgoing(
         topic: &topic,
         qos: qos(publishing.qos),
         retain: publishing.retain,
-        properties: &[],
+        properties: &beside(&publishing.properties),
     };
     let template = Template::new(version, &publish).map_err(|e| format!("the topic: {e}"))?;
     let mut groups = None;
@@ -170,7 +195,7 @@ fn outgoing(
             groups = Some(*of);
             (vec![b'.'; of.letters as usize], false)
         }
-        Payload::Text(text) => (text.clone().into_bytes(), false),
+        Payload::Text(text) => (fill(text, facts).into_bytes(), false),
         Payload::Stamped(bytes) => (vec![b'.'; *bytes as usize], *bytes as usize >= stamp::BYTES),
     };
     if !template.fits(payload.len()) {

@@ -75,6 +75,20 @@ pub struct Clients {
     /// What each has of its own, in order, instead of what the templates say; empty: nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<Own>,
+    /// Who each of them is, in order, where a file says so. Never written down.
+    #[serde(skip)]
+    pub credentials: Vec<Credential>,
+}
+
+/// Who a client is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Credential {
+    /// Its client identifier, where it is not the group's.
+    pub client_id: Option<String>,
+    /// Its user name.
+    pub username: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
 }
 
 /// What one client has of its own.
@@ -98,6 +112,27 @@ pub struct Will {
     pub qos: u8,
     /// Whether it is retained.
     pub retain: bool,
+    /// Seconds behind the end of the connection (MQTT 5).
+    pub delay_s: u32,
+}
+
+/// What messages carry beside their payload (MQTT 5).
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Properties {
+    /// Names and values of the user's.
+    pub user: Vec<(String, String)>,
+    /// What the payload is.
+    pub content_type: Option<String>,
+    /// Seconds until nobody wants the message any more.
+    pub expiry_s: Option<u32>,
+}
+
+impl Properties {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Properties::default()
+    }
 }
 
 /// What clients publish.
@@ -113,6 +148,9 @@ pub struct Publishing {
     pub payload: Payload,
     /// So many messages of a client may wait for their acknowledgement.
     pub inflight: u16,
+    /// What they carry beside.
+    #[serde(skip_serializing_if = "Properties::is_empty")]
+    pub properties: Properties,
 }
 
 /// What messages say.
@@ -121,7 +159,7 @@ pub struct Publishing {
 pub enum Payload {
     /// So many bytes, with a stamp at their beginning where it fits.
     Stamped(u32),
-    /// A text.
+    /// A text; a template.
     Text(String),
     /// Groups of equal messages.
     Groups(Groups),

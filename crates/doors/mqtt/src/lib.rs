@@ -6,11 +6,13 @@
 
 #![forbid(unsafe_code)]
 
+mod files;
 mod pepeunit;
 mod print;
 mod read;
 mod run;
 mod told;
+mod unsupported;
 
 use formats::{Inputs, LoadErrors, Reader};
 use plan::Plan;

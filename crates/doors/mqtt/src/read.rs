@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand};
 use mqtt::topic;
 use plan::{
     FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, Work, criteria,
-    mqtt::{Arrival, Clients, Mqtt, Payload, Publishing, Subscribing, Version, Will},
+    mqtt::{Arrival, Clients, Mqtt, Payload, Properties, Publishing, Subscribing, Version, Will},
     units::{self, MILLISECOND, SECOND},
 };
+
+use crate::files;
 
 /// `loadline mqtt`.
 #[derive(Debug, Parser)]
@@ -70,6 +72,9 @@ pub struct Common {
     /// Password
     #[arg(short = 'P', long)]
     password: Option<String>,
+    /// A CSV file that says who each client is: columns username, password, client_id, whichever it has
+    #[arg(long, conflicts_with_all = ["username", "password"])]
+    credentials: Option<PathBuf>,
     /// Keep-alive in seconds
     #[arg(short = 'k', long, default_value_t = 300)]
     keepalive: u16,
@@ -85,12 +90,35 @@ pub struct Common {
     /// Do not check certificates
     #[arg(long)]
     insecure: bool,
+    /// Trust these authorities instead of the machine's (PEM)
+    #[arg(
+        long,
+        visible_alias = "cacert",
+        requires = "ssl",
+        conflicts_with = "insecure"
+    )]
+    cacertfile: Option<PathBuf>,
+    /// The client's certificate (PEM)
+    #[arg(long, visible_alias = "cert", requires_all = ["ssl", "keyfile"])]
+    certfile: Option<PathBuf>,
+    /// Its key (PEM)
+    #[arg(long, visible_alias = "key", requires = "certfile")]
+    keyfile: Option<PathBuf>,
     /// Topic of a will
     #[arg(long)]
     will_topic: Option<String>,
     /// What the will says
     #[arg(long, default_value = "", requires = "will_topic")]
     will_payload: String,
+    /// Its quality of service
+    #[arg(long, default_value_t = 0, requires = "will_topic", value_parser = clap::value_parser!(u8).range(0..=2))]
+    will_qos: u8,
+    /// Have it retained
+    #[arg(long, requires = "will_topic")]
+    will_retain: bool,
+    /// Seconds from the end of a connection to its will (MQTT 5)
+    #[arg(long, default_value_t = 0, requires = "will_topic")]
+    will_delay: u32,
     /// How long, behind the connects
     #[arg(long)]
     duration: Option<String>,
@@ -132,7 +160,7 @@ pub struct Pub {
     /// Bytes of a payload; from 28 on it carries a stamp, by which receivers count
     #[arg(short = 's', long, default_value_t = 256)]
     size: u32,
-    /// Payload, instead of --size
+    /// Payload, instead of --size; %i, %c, %u and %rand_N are filled in; template://FILE is read from a file
     #[arg(short = 'm', long, conflicts_with = "size")]
     message: Option<String>,
     /// Quality of service
@@ -147,6 +175,15 @@ pub struct Pub {
     /// Messages of a client that may wait for their acknowledgement; 0: as many as there are identifiers
     #[arg(short = 'F', long, default_value_t = 1)]
     inflight: u16,
+    /// A property of the user's, as NAME=VALUE; may be repeated (MQTT 5)
+    #[arg(long)]
+    user_property: Vec<String>,
+    /// What the payload is (MQTT 5)
+    #[arg(long)]
+    content_type: Option<String>,
+    /// Seconds until nobody wants a message any more (MQTT 5)
+    #[arg(long)]
+    message_expiry: Option<u32>,
     /// Instead of -I: messages per second of all clients, as 500/s:10s or, rising, 100/s..500/s:10s; one after the other
     #[arg(long, conflicts_with_all = ["every_ms", "limit", "duration"])]
     phase: Vec<String>,
@@ -204,7 +241,19 @@ impl What {
         };
         plan.http.verify_tls = !common.insecure;
         plan.http.tls.no_alpn = true;
+        if let Some(path) = &common.cacertfile {
+            plan.http.tls.authorities = Some(files::text("--cacertfile", path)?);
+        }
+        if let Some((certificate, key)) = common.certfile.as_ref().zip(common.keyfile.as_ref()) {
+            let certificate = files::text("--certfile", certificate)?;
+            plan.http.tls.identity = Some((certificate, files::text("--keyfile", key)?));
+        }
         plan.secrets.extend(common.password.clone());
+        if let Work::Mqtt(work) = &plan.work {
+            let known = work.groups.iter().flat_map(|group| &group.credentials);
+            let passwords = known.filter_map(|known| known.password.clone());
+            plan.secrets.extend(passwords.collect::<Vec<_>>());
+        }
         for text in &common.check {
             let criterion = criteria::parse_criterion(text);
             plan.criteria
@@ -253,9 +302,17 @@ impl Common {
         let will = self.will_topic.as_ref().map(|topic| Will {
             topic: topic.clone(),
             payload: self.will_payload.clone(),
-            qos: 0,
-            retain: false,
+            qos: self.will_qos,
+            retain: self.will_retain,
+            delay_s: self.will_delay,
         });
+        if self.will_delay > 0 && self.version == "4" {
+            return Err("--will-delay: MQTT 3.1.1 has no such thing: use -V 5".into());
+        }
+        let credentials = match &self.credentials {
+            Some(path) => files::credentials(path, count)?,
+            None => Vec::new(),
+        };
         Ok(Clients {
             count,
             first: self.startnumber,
@@ -269,6 +326,7 @@ impl Common {
             publish: None,
             subscribe: Vec::new(),
             each: Vec::new(),
+            credentials,
         })
     }
 
@@ -330,13 +388,14 @@ impl Pub {
             qos: self.qos,
             retain: self.retain,
             payload: match &self.message {
-                Some(text) => Payload::Text(text.clone()),
+                Some(text) => Payload::Text(files::payload(text)?),
                 None => Payload::Stamped(self.size),
             },
             inflight: match self.inflight {
                 0 => u16::MAX,
                 n => n,
             },
+            properties: self.properties()?,
         });
         // Who receives connects first.
         let mut groups = Vec::new();
@@ -354,6 +413,28 @@ impl Pub {
         Ok(plan)
     }
 
+    fn properties(&self) -> Result<Properties, String> {
+        let pair = |text: &String| {
+            let (name, value) = text
+                .split_once('=')
+                .ok_or_else(|| format!("--user-property '{text}': write NAME=VALUE"))?;
+            Ok((name.to_owned(), value.to_owned()))
+        };
+        let user = self.user_property.iter().map(pair);
+        let properties = Properties {
+            user: user.collect::<Result<_, String>>()?,
+            content_type: self.content_type.clone(),
+            expiry_s: self.message_expiry,
+        };
+        if !properties.is_empty() && self.common.version == "4" {
+            let what = "--user-property, --content-type and --message-expiry";
+            return Err(format!(
+                "{what}: messages of MQTT 3.1.1 have no properties: use -V 5"
+            ));
+        }
+        Ok(properties)
+    }
+
     fn receivers(&self) -> Result<Clients, String> {
         let mut receivers = self.common.clients("sub", self.subscribers)?;
         let filter = self.filter.clone().unwrap_or_else(|| loosened(&self.topic));
@@ -365,6 +446,10 @@ impl Pub {
             qos: self.subscribe_qos.unwrap_or(self.qos),
         }];
         receivers.will = None;
+        // Two clients of one identifier throw each other out.
+        for credential in &mut receivers.credentials {
+            credential.client_id = None;
+        }
         Ok(receivers)
     }
 

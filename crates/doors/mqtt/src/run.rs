@@ -14,7 +14,7 @@ use record::{Run, units};
 use report::console;
 use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
 
-use crate::{pepeunit, print, read::Command, told::Told};
+use crate::{pepeunit, print, read::Command, told::Told, unsupported};
 
 /// Messages per second that one worker is trusted with.
 const PER_WORKER: f64 = 150_000.0;
@@ -32,6 +32,10 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
             return pepeunit::command(arguments, voice);
         }
         _ => {}
+    }
+    if let Some(line) = unsupported::first(arguments) {
+        voice.error(&line);
+        return exit::BAD_INPUT;
     }
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let command = match Command::try_parse_from(line) {

@@ -167,8 +167,7 @@ impl Client {
         };
         let reason = connack.reason;
         if reason.is_refusal() {
-            let status = u16::from(reason.0);
-            let ended = Ended::Failed(Failure::Status(status));
+            let ended = turned_down(reason);
             finish(shared, &greeting, now, ended, || reason.to_string());
             if let Some(intended) = state.arrival.take() {
                 shared.arrived(now, intended, ended);
@@ -231,8 +230,7 @@ impl Client {
         let mut ended = (Ended::Ok, Reason::SUCCESS);
         for reason in refused {
             add(&shared.counts.filters_refused, 1);
-            let status = u16::from(reason.0);
-            ended = (Ended::Failed(Failure::Status(status)), reason);
+            ended = (turned_down(reason), reason);
         }
         let (how, reason) = ended;
         if reason.is_refusal() {
@@ -256,7 +254,13 @@ fn acknowledged(shared: &Shared, sent: &Sent, reason: Reason, now: u64) {
     if !reason.is_refusal() {
         return finish(shared, sent, now, Ended::Ok, String::new);
     }
-    let status = u16::from(reason.0);
-    let ended = Ended::Failed(Failure::Status(status));
-    finish(shared, sent, now, ended, || reason.to_string());
+    finish(shared, sent, now, turned_down(reason), || {
+        reason.to_string()
+    });
+}
+
+/// A refusal by the name of its reason.
+fn turned_down(reason: Reason) -> Ended {
+    let name = reason.name().unwrap_or("unknown reason");
+    Ended::Failed(Failure::Refusal(name))
 }

@@ -18,7 +18,7 @@ use measure::{
 use mqtt_driver::{Settings, maker};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Shape, Work,
-    mqtt::{Arrival, Clients, Mqtt, Payload, Publishing, Subscribing, Version},
+    mqtt::{Arrival, Clients, Mqtt, Payload, Properties, Publishing, Subscribing, Version},
     units::{MILLISECOND, SECOND},
 };
 
@@ -110,6 +110,7 @@ fn client() -> Clients {
         publish: None,
         subscribe: Vec::new(),
         each: Vec::new(),
+        credentials: Vec::new(),
     }
 }
 
@@ -128,6 +129,7 @@ fn publisher(qos: u8, inflight: u16) -> Clients {
             retain: false,
             payload: Payload::Text("m".into()),
             inflight,
+            properties: Properties::default(),
         }),
         ..client()
     }

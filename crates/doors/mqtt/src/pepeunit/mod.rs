@@ -135,6 +135,7 @@ fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<P
     };
     let count = ground.units.len() as u32;
     let clients = Clients {
+        credentials: Vec::new(),
         count,
         first: 0,
         client_id: format!("loadline-{}-unit-%i", std::process::id()),
@@ -154,6 +155,7 @@ fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<P
             retain: false,
             payload: Payload::Groups(groups(settings)),
             inflight: 1,
+            properties: plan::mqtt::Properties::default(),
         }),
         subscribe: Vec::new(),
         each: ground.units.iter().map(own).collect(),
