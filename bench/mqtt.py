@@ -66,9 +66,11 @@ def mosquitto(folder: str):
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), 1).close()
             break
-    yield port
-    process.terminate()
-    process.wait()
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def stolen() -> float:
@@ -148,6 +150,8 @@ def main() -> None:
     parser.add_argument("--paho", default=sys.executable, help="a Python that has paho-mqtt")
     parser.add_argument("--only", choices=["sink", "paho", "lateness", "idle"], action="append")
     asked = parser.parse_args()
+    # Commands run in a folder of their own.
+    asked.loadline = str(Path(asked.loadline).resolve())
     wanted = asked.only or ["sink", "paho", "lateness", "idle"]
     with tempfile.TemporaryDirectory() as folder:
         if "sink" in wanted:
