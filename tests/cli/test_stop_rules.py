@@ -87,9 +87,11 @@ def test_other_doors_take_rules_from_the_environment(loadline, start_lab, tmp_pa
 scenarios:
   - flow: [{{ get: {{ url: / }} }}]
 """)
-    loadline("artillery", "run", script, env=env)
+    run = loadline("artillery", "run", script, env=env)
+    assert run.returncode == 1
+    assert "stopped by `service p90 > 100ms for 3 s`: " in run.stdout + run.stderr
     assert manifest(loadline)["end"]["cause"] == "rule fail"
-    loadline("wrk", "-t1", "-c9", "-d60s", lab.url, env=env)
+    assert loadline("wrk", "-t1", "-c9", "-d60s", lab.url, env=env).returncode == 1
     assert manifest(loadline)["end"]["cause"] == "rule fail"
     wrong = loadline("wrk", "-t1", "-c4", "-d1s", lab.url, env={"LOADLINE_STOP": "p95 > 2s"})
     assert wrong.returncode != 0

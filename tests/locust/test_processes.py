@@ -51,6 +51,14 @@ def _until(condition, what: str) -> None:
         time.sleep(0.02)
 
 
+def _all_spawned(master) -> None:
+    """Waits until Locust says so: in other words where a worker's report has taken longer than it waits for."""
+    while line := master.stderr.readline():
+        if "All users spawned" in line or "Spawning is complete" in line:
+            return
+    raise AssertionError("the master ended")
+
+
 def _cancelled(summary: dict) -> int:
     return sum(row["count"] for row in summary["errors"] if row["reason"] == "cancelled when its user was stopped")
 
@@ -137,8 +145,7 @@ def test_a_worker_without_loadline_and_one_that_comes_late(locust):
             assert first.stdout.readline().startswith("begun")
             assert stock.stdout.readline().startswith("begun")
             # Before that Locust gives no users to whoever comes.
-            while "All users spawned" not in master.stderr.readline():
-                assert master.poll() is None
+            _all_spawned(master)
             late = locust.start(*ours, *worker)
             with locust.ending(late):
                 assert late.stdout.readline().startswith("begun")

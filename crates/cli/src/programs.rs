@@ -1,5 +1,6 @@
 //! `loadline run` of a program, which its own tool runs: our flags as that tool's door understands them. Those that no door takes are named.
 
+use plan::criteria;
 use session::{Asked, Programs, exit};
 
 use crate::{args, log};
@@ -10,6 +11,10 @@ pub fn run(programs: &'static dyn Programs, args: &args::Run, asked: Asked<'_>) 
         unfit: unfit(args),
         ..asked
     };
+    if let Some(line) = wrong(args) {
+        log::error(line);
+        return exit::BAD_INPUT;
+    }
     match programs.run(&asked, &variables(args)) {
         Ok(code) => code,
         Err(line) => {
@@ -17,6 +22,17 @@ pub fn run(programs: &'static dyn Programs, args: &args::Run, asked: Asked<'_>) 
             exit::BAD_INPUT
         }
     }
+}
+
+/// What of the flags cannot be read: a program would tell of a variable that nobody has set.
+fn wrong(args: &args::Run) -> Option<String> {
+    let check = |text: &String| Some(criteria::parse_criterion(text).err()?.told("--check", text));
+    let stop = |text: &String| Some(criteria::parse_stop(text).err()?.told("--stop", text));
+    let server = |text: &String| Some(format!("--server: {}", plan::server::parse(text).err()?));
+    let mut all = args.check.iter().filter_map(check);
+    all.next()
+        .or_else(|| args.stop.iter().find_map(stop))
+        .or_else(|| args.server.iter().find_map(server))
 }
 
 /// A flag that no program can be given.

@@ -49,6 +49,12 @@ pub fn of(outcome: &Outcome<'_>) -> u8 {
     with_cause(outcome.summary.exit_code, outcome.cause)
 }
 
+/// Whether a stop rule ended the run and says that it has not passed: behind another tool's door, whose own codes know no rules.
+#[must_use]
+pub fn is_failed_by_rule(outcome: &Outcome<'_>) -> bool {
+    with_cause(PASS, outcome.cause) != PASS
+}
+
 /// A rule's verdict beside that of the criteria: what could not be measured stands, and of the others the worse.
 fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
     let Some(Cause::Rule { verdict, .. }) = cause else {

@@ -230,7 +230,8 @@ impl Door for Behind<'_> {
         let failed = matches!(
             outcome.summary.exit_code,
             exit::FAIL | exit::INCONCLUSIVE | exit::INVALID
-        ) && !outcome.summary.criteria.is_empty();
+        ) && !outcome.summary.criteria.is_empty()
+            || exit::is_failed_by_rule(outcome);
         self.tell(|told| {
             told.failed |= failed;
             told.record.clone_from(&outcome.summary.record);

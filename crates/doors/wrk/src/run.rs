@@ -155,6 +155,7 @@ impl Door for Wrk<'_> {
             return last_line(&trouble, self.voice);
         }
         match outcome.error {
+            None if exit::is_failed_by_rule(outcome) => exit::FAIL,
             None => exit::PASS,
             Some(error) => {
                 self.voice.error(error);

@@ -97,7 +97,11 @@ impl Door for Behind {
     /// What Artillery does not say, on standard error, and the code.
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
         let voice = self.screen.voice.clone();
-        if !outcome.files_written && self.code == exit::PASS {
+        if let Some(stopped) = &outcome.summary.run.stopped {
+            voice.say(&format_args!("loadline: stopped by {}", stopped.text));
+        }
+        let is_failed = !outcome.files_written || exit::is_failed_by_rule(outcome);
+        if is_failed && self.code == exit::PASS {
             self.code = FAILED;
         }
         if let Some(measurement) = &outcome.summary.measurement {

@@ -115,7 +115,7 @@ impl Verdict {
         let (due, arrived_text) = (count(self.due), count(arrived));
         if let Some(ended) = &self.ended {
             return format!(
-                "Test ended early by {ended}: {arrived_text} of {due} messages arrived; the backend sustained nothing"
+                "Test ended early by {ended}: {arrived_text} of {due} messages arrived; what it would have sustained is not known"
             );
         }
         if self.connected == 0 {
