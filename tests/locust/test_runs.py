@@ -3,6 +3,7 @@ are cut short, of users that are killed, of answers that nobody speaks of."""
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -158,13 +159,34 @@ class Other(User):
 
 
 def test_a_record_of_requests_by_both_ways_contradicts_itself_in_nothing(locust):
-    locust.write(ONE_GET.format(user="HttpUser") + '        self.client.get("/", stream=True, name="by itself").content\n')
+    by_itself = '        self.client.get("/", stream=True, name="by itself").content\n'
+    locust.write(ONE_GET.format(user="HttpUser") + by_itself * 3 + "        self.environment.runner.quit()\n")
     with Server() as server:
-        run = locust.ours("--headless", "-t", 1, "-H", server.url, "--only-summary")
+        run = locust.ours("--headless", "-t", 60, "-H", server.url, "--only-summary")
     summary = locust.loadline.summary()
     groups = {row["text"]: row["group"] for row in summary["labels"]}
     assert groups == {"GET /": "request", "GET by itself": "script"}, run.stderr
     assert not [note for note in summary["notes"] if note.startswith("contradiction")]
+
+
+def test_a_long_import_takes_nothing_off_the_run_time(locust):
+    slow = "import time\n\nbegun = time.perf_counter()\nwhile time.perf_counter() < begun + 1.5:\n    pass\n"
+    locust.write(slow + ONE_GET.format(user="FastHttpUser"))
+    with Server() as server:
+        run = locust.ours("--headless", "-t", 1, "-H", server.url, "--only-summary")
+    moments = re.findall(r":(\d\d,\d\d\d)\] .*(?:Run time limit set|run-time limit reached)", run.stderr)
+    begun, ended = (float(moment.replace(",", ".")) for moment in moments)
+    assert (ended - begun) % 60 >= 0.99, run.stderr
+
+
+@pytest.mark.parametrize("users", [1, 3])
+def test_a_user_may_end_the_test_from_its_own_task(locust, users):
+    locust.write(ONE_GET.format(user="HttpUser") + "        self.environment.runner.quit()\n")
+    with Server() as server:
+        run = locust.ours("--headless", "-t", 300, "-u", users, "-r", 10, "-H", server.url, "--only-summary")
+    assert run.returncode == 0, run.stderr
+    assert "--run-time limit reached" not in run.stderr
+    assert "loadline: record " in run.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

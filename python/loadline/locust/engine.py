@@ -8,7 +8,7 @@ import os
 import sys
 
 import gevent
-from gevent import get_hub, getcurrent
+from gevent import GreenletExit, get_hub, getcurrent
 
 from loadline import _native
 from loadline.locust.arrivals import desk
@@ -53,7 +53,7 @@ class Engine:
         waiting, self._waiting = self._waiting, {}
         for greenlet in waiting.values():
             get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test is over"))
-        told = get_hub().threadpool.apply(run.end)
+        told = _waited_for(get_hub().threadpool.spawn(run.end))
         self._ending = None
         return told
 
@@ -135,6 +135,21 @@ class Engine:
                 self._hub.handle_error(greenlet, *sys.exc_info())
         if desk.is_open:
             desk.came(run.arrivals())
+
+
+def _waited_for(result):
+    """A user that ends the test from its own task is killed while it does so. Locust's way on to the end has no wait that a kill could
+    cut short; ours must not be one: the kill is taken up again behind it."""
+    killed = False
+    while True:
+        try:
+            told = result.get()
+            break
+        except GreenletExit:
+            killed = True
+    if killed:
+        getcurrent().kill(block=False)
+    return told
 
 
 engine = Engine()
