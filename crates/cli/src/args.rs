@@ -62,6 +62,9 @@ pub struct Run {
     /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the run
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
+    /// One stage of a campaign, alone
+    #[arg(long, value_name = "NAME")]
+    pub stage: Option<String>,
     /// Arrivals, for example 200/s or 90/m
     #[arg(long)]
     pub rate: Option<String>,

@@ -1,24 +1,14 @@
 //! `loadline demo`: the embedded FHIR target, the create → read → search test against it, and the report. Offline, in under a
 //! minute.
 
-use std::{
-    os::unix::process::CommandExt,
-    process::{Child, Command, ExitStatus},
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::process::Command;
 
-use engine::{StopHandle, Urgency};
-use rustix::process::{Pid, Signal, kill_process};
-use session::{Mute, SharedVoice, exit, inputs, signals};
+use session::{LabProcess, child, exit, inputs};
 
-use crate::{args, labs::LabProcess, log};
+use crate::{args, log};
 
 /// The test that the demo runs, as a user would have it on disk.
 const SCRIPT: &str = include_str!("../../../examples/medplum/demo.yml");
-
-/// How often is looked for signals.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs `loadline demo`.
 pub fn command(args: &args::Demo) -> u8 {
@@ -39,13 +29,13 @@ pub fn command(args: &args::Demo) -> u8 {
     }
     log::say(format_args!(
         "$ loadline lab fhir                       # {}",
-        lab.url
+        lab.url()
     ));
     log::say(format_args!(
         "$ loadline run examples/medplum/demo.yml --target {} --check 'service p99 < 250ms'",
-        lab.url
+        lab.url()
     ));
-    let code = test(&script, &lab.url, &token, args);
+    let code = test(&script, lab.url(), &token, args);
     let _ = std::fs::remove_dir_all(&folder);
     if code == exit::INVALID {
         log::say(
@@ -72,48 +62,11 @@ fn test(script: &std::path::Path, url: &str, token: &str, args: &args::Demo) -> 
     if let Some(runs) = &args.runs {
         command.arg("--runs").arg(runs);
     }
-    // A signal from the terminal reaches it through us, once.
-    command.process_group(0);
-    match command.spawn().and_then(ended) {
-        Ok(status) => status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(exit::COULD_NOT_RUN),
+    match child::run(&mut command) {
+        Ok(ended) => ended.code,
         Err(error) => {
             log::error(format_args!("cannot start the test: {error}"));
             exit::COULD_NOT_RUN
-        }
-    }
-}
-
-/// Passes signals on; what they are answered with, and how the test ends, is the test's.
-fn ended(mut test: Child) -> std::io::Result<ExitStatus> {
-    let pid = i32::try_from(test.id()).ok().and_then(Pid::from_raw);
-    let stop = StopHandle::default();
-    let mute: SharedVoice = Arc::new(Mute);
-    let _heard = signals::hear(&stop, String::new(), &mute)?;
-    let (sender, over) = mpsc::channel();
-    std::thread::spawn(move || sender.send(test.wait()));
-    let mut told = Urgency::None;
-    loop {
-        match over.recv_timeout(LOOK) {
-            Ok(status) => return status,
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
-                return Err(std::io::Error::other("nobody waits for the test"));
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-        }
-        if stop.urgency() > told {
-            told = stop.urgency();
-            let signal = match stop.signal() {
-                Some(15) => Signal::TERM,
-                Some(1) => Signal::HUP,
-                _ => Signal::INT,
-            };
-            if let Some(pid) = pid {
-                // It may be over already.
-                let _ = kill_process(pid, signal);
-            }
         }
     }
 }

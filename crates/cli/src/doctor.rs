@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use record::Host;
 
-use session::exit;
+use session::{LabProcess, exit};
 
-use crate::{labs::LabProcess, log};
+use crate::log;
 
 /// Runs `loadline doctor`.
 pub fn command() -> u8 {
@@ -133,7 +133,7 @@ fn throughput() -> Result<(&'static str, String), String> {
     command
         .args([
             "run",
-            &lab.url,
+            lab.url(),
             "--connections",
             "32",
             "--duration",

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         log::error(format_args!("no such mutant: {name}"));
         return ExitCode::from(exit::BAD_INPUT);
     }
+    session::child::end_with_parent();
     // Front doors have grammars of their own, and what is called may be a link to us.
     let mut called = Called::of(std::env::args_os());
     let card = called.as_ref().map(Called::card).unwrap_or_default();

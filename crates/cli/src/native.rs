@@ -18,19 +18,15 @@ use plan::{
 use record::Run;
 use report::console;
 use session::{
-    Asked, Door, Ended, Hosts, Job, NotRun, Observer, Outcome, Programs, Scripted, SharedVoice,
-    exit,
+    Asked, Door, Ended, Hosts, Job, LabProcess, NotRun, Observer, Outcome, Programs, Scripted,
+    SharedVoice, exit,
     exports::{self, Exports},
-    hosts, inputs, live, memory, trust,
+    hosts, inputs,
+    lab_process::{self, NotStarted},
+    live, memory, trust,
 };
 
-use crate::{
-    args, doors, headers,
-    labs::{LabProcess, NotStarted},
-    log, programs, rerender,
-    terminal::Progress,
-    travel,
-};
+use crate::{args, doors, headers, log, programs, rerender, terminal::Progress, travel};
 
 /// Runs `loadline run`.
 pub fn run(args: args::Run) -> u8 {
@@ -58,7 +54,7 @@ struct Wanted {
     /// Who is asked about its requests and answers.
     hooks: Option<Arc<dyn Hooks>>,
     /// The embedded target, if the run has one: it ends with this.
-    lab: Option<LabProcess>,
+    lab: Option<Embedded>,
     seed: u64,
     drain_ns: u64,
     /// What may be spent on what others decide the size of, in bytes.
@@ -133,18 +129,11 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     if let Some(json) = &args.json {
         exports::can_be_written(json).map_err(Stop::could_not_run)?;
     }
-    let named = args
-        .target
-        .as_deref()
-        .or(Some(args.what.as_str()))
-        .filter(|what| what.starts_with("lab:"));
-    let lab = match named.and_then(|what| what.strip_prefix("lab:")) {
-        Some(name) => Some(LabProcess::start(name).map_err(Stop::from)?),
-        None => None,
-    };
+    let named = args.target.as_deref().or(Some(args.what.as_str()));
+    let mut lab = Embedded::of(named.unwrap_or_default())?;
     let target = lab
         .as_ref()
-        .map(|lab| lab.url.clone())
+        .map(|lab| lab.url().to_owned())
         .or_else(|| args.target.clone());
     contradictions(args, &flags)?;
     let (mut plan, script) = match doors::scripts(&args.what) {
@@ -153,8 +142,20 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
             let (plan, script) = scripts.read(&asked).map_err(Stop::bad_input)?;
             (plan, Some(script))
         }
-        None => (load(args, &flags, target.as_deref())?, None),
+        None => {
+            let mut plan = load(args, &flags, target.as_deref())?;
+            if lab.is_none() {
+                // Whatever is wrong with the plan was told before anything is started.
+                lab = Embedded::of(&plan.target)?;
+                if let Some(lab) = &lab {
+                    plan = load(args, &flags, Some(lab.url()))?;
+                }
+            }
+            (plan, None)
+        }
     };
+    let listeners = lab.as_ref().map_or(&[][..], Embedded::listeners);
+    lab_process::resolve(&mut plan, listeners)?;
     travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
     for text in &args.check {
         plan.criteria
@@ -199,13 +200,47 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     })
 }
 
+/// An embedded target: one that was started for this run, or one that is lent to it.
+enum Embedded {
+    Own(LabProcess),
+    Lent(Vec<String>),
+}
+
+impl Embedded {
+    /// The target of the form `lab:NAME?…`, running; none where it is somewhere else.
+    fn of(target: &str) -> Result<Option<Embedded>, Stop> {
+        let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
+            return Ok(None);
+        };
+        Ok(Some(match lab_process::lent() {
+            Some(listeners) => Embedded::Lent(listeners),
+            None => Embedded::Own(LabProcess::start(name)?),
+        }))
+    }
+
+    fn listeners(&self) -> &[String] {
+        match self {
+            Embedded::Own(lab) => lab.listeners(),
+            Embedded::Lent(listeners) => listeners,
+        }
+    }
+
+    fn url(&self) -> &str {
+        self.listeners().first().map_or("", String::as_str)
+    }
+}
+
 /// What the command line asks of a script.
 fn asked<'a>(
     args: &'a args::Run,
     flags: &Flags,
     target: Option<&'a str>,
 ) -> Result<Asked<'a>, String> {
-    let unfit = [(args.once, "--once"), (args.trace, "--trace")];
+    let unfit = [
+        (args.once, "--once"),
+        (args.trace, "--trace"),
+        (args.stage.is_some(), "--stage"),
+    ];
     let headers = args.header.iter().map(|text| headers::read(text));
     Ok(Asked {
         what: &args.what,
@@ -260,6 +295,13 @@ fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
     if args.what.contains("://") && args.target.is_some() {
         return Err(Stop::bad_input(
             "--target beside a URL: the URL is the target, leave one of them out",
+        ));
+    }
+    if args.stage.is_some()
+        && (args.what.contains("://") || args.what.starts_with(lab_process::SCHEME))
+    {
+        return Err(Stop::bad_input(
+            "--stage is for plans with stages: a URL has none",
         ));
     }
     if args.once && flags.shape_the_load(args) {
@@ -354,6 +396,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         insecure: args.insecure,
         process_env: inputs::environment(),
         test_id: String::new(),
+        stage: args.stage.clone(),
         native: true,
         memory: Some(flags.memory),
         secrets: args.secret.clone(),

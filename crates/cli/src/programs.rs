@@ -44,6 +44,7 @@ fn unfit(args: &args::Run) -> Option<&'static str> {
     let given = [
         (is_lab, "--target lab:NAME"),
         (!args.header.is_empty(), "--header"),
+        (args.stage.is_some(), "--stage"),
         (args.arrivals.is_some(), "--arrivals"),
         (args.workers.is_some(), "--workers"),
         (args.drain != args::DRAIN, "--drain"),

@@ -33,6 +33,11 @@ pub trait Reader: Sync {
     /// Every problem, each with its place.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors>;
 
+    /// Whether a file of this kind may have stages, of which one can be wanted.
+    fn has_stages(&self) -> bool {
+        false
+    }
+
     /// What requests say of their client where a test file of this kind does not set it.
     fn user_agents(&self) -> &'static [&'static str] {
         &[]
@@ -128,6 +133,13 @@ pub fn load(inputs: &Inputs, readers: &[&dyn Reader]) -> Result<Plan, LoadErrors
     let text = files::text(bytes)
         .map_err(|why| LoadErrors::from(why.problem(path.display().to_string())))?;
     let reader = detect(path, &text, readers).map_err(LoadErrors::refused)?;
+    if let Some(stage) = inputs.stage.as_ref().filter(|_| !reader.has_stages()) {
+        let why = "is no native plan, and nothing else has stages";
+        return Err(LoadErrors::refused(format!(
+            "--stage {stage}: {} {why}",
+            path.display()
+        )));
+    }
     reader.load(inputs)
 }
 

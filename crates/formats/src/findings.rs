@@ -96,6 +96,23 @@ impl Findings {
         !self.problems.is_empty()
     }
 
+    /// The notes, and what is wrong, each problem once: of what is read several times.
+    #[must_use]
+    pub fn told(self) -> (Vec<Note>, Option<LoadErrors>) {
+        let mut problems: Vec<Problem> = Vec::new();
+        for problem in self.problems {
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+        let errors = (!problems.is_empty()).then(|| LoadErrors {
+            original: self.original,
+            problems,
+            notes: self.notes.clone(),
+        });
+        (self.notes, errors)
+    }
+
     /// The plan with its notes, if nothing is wrong with it.
     ///
     /// # Errors

@@ -48,6 +48,8 @@ pub struct Inputs {
     pub solo: bool,
     /// The one scenario that is wanted.
     pub scenario_name: Option<String>,
+    /// The one stage of a campaign that is wanted.
+    pub stage: Option<String>,
     /// The environment variables that scripts may refer to.
     pub process_env: Vec<(String, String)>,
     /// Names whose values are secret, beside the house list.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::At;
 
 /// The places in one line, for messages and help.
-pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, process:NAME, pid:N, port:N, cgroup:PATH or command:LINE";
+pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// Something that is looked at once a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,6 +43,13 @@ pub enum Place {
     Cgroup(String),
     /// What a command writes: a line `NAME VALUE` for each metric.
     Command(String),
+    /// What the embedded target answers, as a URL: its addresses are known when it runs.
+    Lab {
+        /// Which of the places at which it listens, the first is 0.
+        listener: usize,
+        /// From the slash on.
+        path: String,
+    },
 }
 
 /// Reads `NAME=PLACE`.
@@ -101,6 +108,19 @@ fn place_of(text: &str) -> Result<Place, String> {
                 .map_err(|_| format!("`{rest}` is no port"))
         }
         Some(("cgroup", rest)) => filled(rest, "folder").map(Place::Cgroup),
+        Some(("lab", rest)) => {
+            let (listener, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+            let listener = if listener.is_empty() {
+                0
+            } else {
+                number(listener)? as usize
+            };
+            let path = if path.is_empty() { "/" } else { path };
+            Ok(Place::Lab {
+                listener,
+                path: path.to_owned(),
+            })
+        }
         Some(("command", rest)) => filled(rest, "command").map(Place::Command),
         _ => Err(format!("`{text}` is no place to look at: write {PLACES}")),
     }

@@ -9,6 +9,7 @@
 
 pub mod asking;
 mod before_after;
+pub mod child;
 mod divide;
 pub mod door;
 mod ended;
@@ -19,6 +20,7 @@ mod front;
 pub mod hosts;
 pub mod inputs;
 pub mod keep;
+pub mod lab_process;
 pub mod live;
 pub mod memory;
 mod part;
@@ -40,6 +42,7 @@ pub use door::{Door, Observer, Outcome};
 pub use ended::{Ended, NotRun};
 pub use front::{Asked, Card, FrontDoor, Programs, Scripted, Scripts};
 pub use hosts::Hosts;
+pub use lab_process::LabProcess;
 pub use part::Part;
 pub use prepare::{Job, Ready, Refused, descriptors_for, prepare};
 pub use sampling::Sampler;

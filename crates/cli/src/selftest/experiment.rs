@@ -14,7 +14,7 @@ use super::{
     machine::{OnCore, Seen, Witness},
     truth::Truth,
 };
-use crate::labs::LabProcess;
+use session::LabProcess;
 
 /// The seed of all experiments: a battery that differs from run to run proves nothing by passing once.
 const SEED: u64 = 20_260;
@@ -131,7 +131,7 @@ impl Experiment {
             let _core = OnCore::number(0);
             LabProcess::start(&format!("truth?{}&log={}", self.server, log.display()))?
         };
-        fs::write(folder.at("plan.yml"), self.plan(&lab.url)).map_err(|e| e.to_string())?;
+        fs::write(folder.at("plan.yml"), self.plan(lab.url())).map_err(|e| e.to_string())?;
         let generator = {
             let _core = OnCore::number(1);
             generator(&folder.0, self.drain)?

@@ -1,6 +1,7 @@
 //! Native plans: `loadline: 1` and a strict grammar. Nothing is guessed and nothing ignored: an unknown key is a problem, a
 //! duration without a unit is a problem, a variable that nobody sets is a problem.
 
+pub mod campaign;
 pub mod model;
 mod read;
 mod translate;
@@ -9,7 +10,7 @@ use plan::Plan;
 
 use crate::{
     Inputs, LoadErrors, Reader, Sample,
-    document::{Dialect, Mark},
+    document::{Dialect, Mark, Node},
     files::{ReadFile, from_disk, from_text},
     findings::Findings,
     open,
@@ -32,6 +33,10 @@ impl Reader for Plans {
 
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
         load(inputs)
+    }
+
+    fn has_stages(&self) -> bool {
+        true
     }
 
     fn user_agents(&self) -> &'static [&'static str] {
@@ -69,6 +74,13 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
 }
 
 fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<Plan> {
+    let root = open_plan(inputs, read, findings)?;
+    let root = campaign::plan_of(&root, inputs, findings)?;
+    translate::translate(&root, inputs, read, findings)
+}
+
+/// The tree of the one file.
+fn open_plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<Node> {
     let path = match inputs.files.as_slice() {
         [path] => path,
         [] => return None,
@@ -78,10 +90,9 @@ fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<
         }
     };
     let (file, document) = open::document(path, Dialect::Core, read, findings)?;
-    let Some(root) = document.root else {
+    if document.root.is_none() {
         let text = "the file is empty: a plan begins with `loadline: 1`";
         findings.problem(Mark::start_of(file), text);
-        return None;
-    };
-    translate::translate(&root, inputs, read, findings)
+    }
+    document.root
 }

@@ -16,7 +16,17 @@ pub const PLAN: &[&str] = &[
     "stop",
     "server",
     "secrets",
+    "stages",
+    "cool-down",
+    "assumptions",
+    "recommendations",
 ];
+/// Keys of a plan that are a campaign's alone.
+pub const CAMPAIGN: &[&str] = &["stages", "cool-down", "assumptions", "recommendations"];
+/// An item of `stages`.
+pub const STAGE: &[&str] = &["name", "load", "run", "criteria", "stop", "on-fail"];
+/// `cool-down`, where it is more than a time.
+pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
 /// `load`, or an item of it.
 pub const PHASE: &[&str] = &[
     "rate",

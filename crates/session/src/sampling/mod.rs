@@ -97,6 +97,10 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
         Place::Url(url) => Endpoint::url(source, &url)?,
         Place::Redis(url) => Endpoint::redis(source, &url),
         Place::Command(line) => Endpoint::command(source, &line),
+        Place::Lab { .. } => {
+            let why = "the target is no embedded one (lab:NAME): write where it is";
+            return Err(format!("{}: {why}", source.name));
+        }
     };
     match endpoint.probe() {
         Ok(0) => {}

@@ -149,6 +149,7 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
             insecure: args.insecure,
             solo: args.solo,
             scenario_name: args.scenario_name.clone(),
+            stage: None,
             process_env: environment,
             secrets: Vec::new(),
             test_id: test_id.to_owned(),

@@ -26,6 +26,8 @@ impl Translator<'_> {
             return None;
         };
         match self.constant(node)? {
+            // Where an embedded target listens is known when it runs.
+            Value::String(text) if text.starts_with("lab:") => Some(text),
             Value::String(text) => {
                 self.check_url(&text, node.mark, "target");
                 Some(text)

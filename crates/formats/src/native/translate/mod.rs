@@ -68,6 +68,42 @@ pub(super) fn translate(
     t.plan(root)
 }
 
+/// The texts of criteria (or of stop rules), each of which can be read.
+pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings) -> Vec<String> {
+    let Some(node) = node else { return Vec::new() };
+    let mut texts = Vec::new();
+    for item in list(node, key, findings) {
+        let item = rule(item);
+        let Some(text) = read::text(&item, key, findings) else {
+            continue;
+        };
+        let error = match key {
+            "stop" => criteria::parse_stop(&text).err(),
+            _ => criteria::parse_criterion(&text).err(),
+        };
+        match error {
+            Some(error) => findings.problem(item.mark_at(error.offset), error.message),
+            None => texts.push(text),
+        }
+    }
+    texts
+}
+
+/// A stop rule holds `: `, and so looks like a mapping to YAML unless it is quoted.
+fn rule(item: &Node) -> Node {
+    match &item.data {
+        Data::Map(pairs) if pairs.len() == 1 => {
+            let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
+            Node {
+                mark: pairs[0].key_mark,
+                inset: Some(0),
+                data: Data::Scalar(text.into()),
+            }
+        }
+        _ => item.clone(),
+    }
+}
+
 impl Translator<'_> {
     fn plan(&mut self, root: &Node) -> Option<Plan> {
         if !root.is_map() {
@@ -240,22 +276,11 @@ impl Translator<'_> {
         parsed.collect()
     }
 
-    /// A stop rule holds `: `, and so looks like a mapping to YAML unless it is quoted.
     fn stop_rules(&mut self, node: Option<&Node>) -> Vec<StopRule> {
         let Some(node) = node else { return Vec::new() };
         let items = list(node, "stop", self.findings);
         let parsed = items.iter().filter_map(|item| {
-            let rule = match &item.data {
-                Data::Map(pairs) if pairs.len() == 1 => {
-                    let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
-                    Node {
-                        mark: pairs[0].key_mark,
-                        inset: Some(0),
-                        data: Data::Scalar(text.into()),
-                    }
-                }
-                _ => item.clone(),
-            };
+            let rule = rule(item);
             let text = read::text(&rule, "stop", self.findings)?;
             let mut read = read::grammar(&rule, criteria::parse_stop(&text), self.findings)?;
             read.when.at = Some(self.findings.at(rule.mark));

@@ -1,0 +1,520 @@
+//! Campaigns: a native plan whose load is a list of stages. Each stage is a plan of its own - the campaign's, with the stage's load,
+//! and with the stage's criteria and stop rules behind those of all - or another tool's command line. Who runs them one after the
+//! other is not decided here.
+
+use std::path::Path;
+
+use plan::{Plan, Rate, units};
+
+use super::{
+    KEY, model, open_plan,
+    read::{self, entries, list},
+    translate,
+};
+use crate::{
+    Inputs, LoadErrors,
+    document::{Data, Entry, Mark, Node},
+    files::{ReadFile, from_disk, from_text},
+    findings::Findings,
+    nearest::nearest,
+};
+
+/// Stages, to be run one after the other.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    /// Its title.
+    pub name: String,
+    /// The base URL, or the embedded target (`lab:NAME`); none where every stage is another tool's.
+    pub target: Option<String>,
+    /// In their order.
+    pub stages: Vec<Stage>,
+    /// What is waited for between stages and behind the last; none: nothing.
+    pub cool_down: Option<CoolDown>,
+    /// What the report takes for granted, in the user's own words.
+    pub assumptions: Vec<String>,
+    /// What the report recommends, in the user's own words.
+    pub recommendations: Vec<String>,
+}
+
+/// A stage.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub work: Work,
+    /// What becomes of those behind it when it fails.
+    pub on_fail: OnFail,
+}
+
+/// What a stage does.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// The campaign's own scenarios, with a load.
+    Load(Box<Plan>),
+    /// Another tool's command line, without `loadline`.
+    Command(Command),
+}
+
+/// Another tool's command line. What it is asked beside that goes in as text, as it does behind every door.
+#[derive(Debug, Clone, Default)]
+pub struct Command {
+    /// Word by word.
+    pub words: Vec<String>,
+    /// The criteria.
+    pub criteria: Vec<String>,
+    /// The stop rules.
+    pub stop: Vec<String>,
+    /// What is measured beside the load: `NAME=PLACE`.
+    pub server: Vec<String>,
+}
+
+/// What becomes of the stages behind one that has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFail {
+    /// They are not run.
+    Stop,
+    /// They are run all the same.
+    Continue,
+}
+
+/// Waiting until the service is as it was before the load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoolDown {
+    /// For so long at most.
+    pub at_most_ns: u64,
+    /// So many iterations look at it.
+    pub rate: Rate,
+    /// For so long it must be as it was.
+    pub settled_ns: u64,
+    /// The stage that tells how it was, by its number.
+    pub baseline: usize,
+}
+
+/// Reads a campaign, with every stage's plan.
+///
+/// # Errors
+/// Every problem of the file, each with its place.
+pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
+    load_with(inputs, &from_disk)
+}
+
+/// Reads a campaign's text without touching any file: for tests and fuzzing.
+///
+/// # Errors
+/// As [`load`].
+pub fn translate_text(name: &str, text: &str) -> Result<Campaign, LoadErrors> {
+    let inputs = Inputs {
+        files: vec![name.into()],
+        ..Inputs::default()
+    };
+    load_with(&inputs, &from_text(name, text))
+}
+
+fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors> {
+    let mut findings = Findings::default();
+    let root = open_plan(inputs, read, &mut findings);
+    let campaign = root.and_then(|root| {
+        Reader {
+            inputs,
+            read,
+            findings: &mut findings,
+        }
+        .campaign(&root)
+    });
+    let (notes, errors) = findings.told();
+    match (campaign, errors) {
+        (Some(mut campaign), None) => {
+            let plans = campaign
+                .stages
+                .iter_mut()
+                .filter_map(|stage| match &mut stage.work {
+                    Work::Load(plan) => Some(plan),
+                    Work::Command(_) => None,
+                });
+            plans.for_each(|plan| plan.notes.extend(notes.iter().cloned()));
+            Ok(campaign)
+        }
+        (_, Some(errors)) => Err(errors),
+        (None, None) => Err(LoadErrors::refused("this is no campaign")),
+    }
+}
+
+/// The plan of one stage, by its name, for a run of it alone; the plan itself where it has no stages and none is asked for.
+pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> Option<Node> {
+    let stages = root.entry("stages");
+    match (&inputs.stage, stages) {
+        (None, None) => Some(root.clone()),
+        (None, Some(stages)) => {
+            let name = first_name(&stages.value).unwrap_or("NAME");
+            findings.problem(
+                stages.key_mark,
+                format!("this plan has stages: `loadline campaign` runs them one after the other, `--stage '{name}'` that one alone"),
+            );
+            None
+        }
+        (Some(wanted), None) => {
+            findings.problem(
+                root.mark,
+                format!("`--stage {wanted}`: this plan has no `stages`"),
+            );
+            None
+        }
+        (Some(wanted), Some(stages)) => {
+            let items = list(&stages.value, "stages", findings);
+            let named = |item: &&Node| item.get("name").is_some_and(|name| name.text() == *wanted);
+            let Some(item) = items.iter().find(named) else {
+                let known: Vec<String> = items
+                    .iter()
+                    .filter_map(|item| Some(item.get("name")?.text()))
+                    .collect();
+                let help = match nearest(wanted, known.iter().map(String::as_str)) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!("there are {}", known.join(", ")),
+                };
+                findings.problem(
+                    stages.key_mark,
+                    format!("there is no stage `{wanted}`: {help}"),
+                );
+                return None;
+            };
+            if let Some(run) = item.entry("run") {
+                findings.problem(
+                    run.key_mark,
+                    format!("the stage `{wanted}` is another tool's command line: run that"),
+                );
+                return None;
+            }
+            Some(of_stage(root, item))
+        }
+    }
+}
+
+fn first_name(stages: &Node) -> Option<&str> {
+    stages
+        .as_list()?
+        .iter()
+        .find_map(|item| item.get("name")?.as_str())
+}
+
+/// The campaign's plan with a stage's load, and its criteria and stop rules behind those of all.
+fn of_stage(root: &Node, stage: &Node) -> Node {
+    let mut plan = root.clone();
+    let name = stage.get("name").map(Node::text).unwrap_or_default();
+    if let Data::Map(entries) = &mut plan.data {
+        entries
+            .retain(|entry| !model::CAMPAIGN.contains(&entry.key.as_str()) && entry.key != "load");
+    }
+    if let Some(load) = stage.get("load") {
+        plan.set("load", load.clone());
+    }
+    for key in ["criteria", "stop"] {
+        if let Some(own) = stage.get(key) {
+            let joined = joined(root.get(key), own);
+            plan.set(key, joined);
+        }
+    }
+    let title = plan.get("name").map(Node::text);
+    if let Some(title) = title.filter(|title| !title.is_empty()) {
+        let mark = plan.get("name").map_or(root.mark, |node| node.mark);
+        plan.set("name", Node::scalar(mark, format!("{title} · {name}")));
+    } else {
+        plan.set("name", Node::scalar(root.mark, name));
+    }
+    plan
+}
+
+/// Two lists in one. What is no list stays as it is, and is told of where it is read.
+fn joined(common: Option<&Node>, own: &Node) -> Node {
+    match (common.and_then(Node::as_list), own.as_list()) {
+        (Some(common), Some(own_items)) => Node {
+            mark: own.mark,
+            inset: None,
+            data: Data::List(common.iter().chain(own_items).cloned().collect()),
+        },
+        (None, Some(_)) if common.is_some() => common.cloned().unwrap_or_else(|| own.clone()),
+        _ => own.clone(),
+    }
+}
+
+struct Reader<'a> {
+    inputs: &'a Inputs,
+    read: ReadFile<'a>,
+    findings: &'a mut Findings,
+}
+
+impl Reader<'_> {
+    fn campaign(&mut self, root: &Node) -> Option<Campaign> {
+        let Some(stages) = root.entry("stages") else {
+            let text = "this plan has no `stages`: `loadline run` runs it";
+            self.findings.problem(root.mark, text);
+            return None;
+        };
+        if let Some(load) = root.entry("load") {
+            let text = "a campaign's load is that of its stages: move this into one of them";
+            self.findings.problem(load.key_mark, text);
+        }
+        let has_scenarios = ["steps", "scenarios"]
+            .iter()
+            .any(|key| root.get(key).is_some());
+        let items = list(&stages.value, "stages", self.findings);
+        if items.is_empty() {
+            self.findings.problem(stages.value.mark, "`stages` has none: write for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
+        }
+        if !items.iter().any(|item| item.get("load").is_some()) {
+            // Nothing else reads the campaign's own keys where no stage is a load.
+            entries(root, "plan", model::PLAN, self.findings);
+            let version = root.get(KEY).map(|node| (node.mark, node.to_value()));
+            if let Some((mark, version)) = version.filter(|(_, version)| *version != 1) {
+                self.findings.problem(mark, format!("`loadline: {version}` is a version that this program does not know: write `loadline: 1`"));
+            }
+        }
+        let mut names: Vec<(String, Mark)> = Vec::new();
+        let stages: Vec<Stage> = items
+            .iter()
+            .filter_map(|item| self.stage(root, item, &mut names))
+            .collect();
+        let cool_down = self.cool_down(root.entry("cool-down"), &names, has_scenarios);
+        let path = self.inputs.files.first().cloned().unwrap_or_default();
+        let name = root
+            .get("name")
+            .map(Node::text)
+            .unwrap_or_else(|| file_name(&path));
+        let target = self.inputs.target.clone();
+        let target = target.or_else(|| Some(root.get("target")?.text()));
+        Some(Campaign {
+            name,
+            target,
+            cool_down: cool_down.filter(|_| stages.len() == names.len()),
+            stages,
+            assumptions: self.texts(root.get("assumptions"), "assumptions"),
+            recommendations: self.texts(root.get("recommendations"), "recommendations"),
+        })
+    }
+
+    fn stage(
+        &mut self,
+        root: &Node,
+        node: &Node,
+        names: &mut Vec<(String, Mark)>,
+    ) -> Option<Stage> {
+        if entries(node, "stage", model::STAGE, self.findings).is_empty() {
+            return None;
+        }
+        let Some(name) = node.entry("name") else {
+            read::missing(node, model::STAGE, "a stage has a `name`", self.findings);
+            return None;
+        };
+        let text = read::scalar(&name.value, "name", self.findings)?;
+        if names.iter().any(|(known, _)| *known == text) {
+            self.findings.problem(
+                name.value.mark,
+                format!("there is another stage `{text}`: give this one a name of its own"),
+            );
+        }
+        names.push((text.clone(), name.value.mark));
+        let on_fail = match node.get("on-fail").map(|node| (node, node.as_str())) {
+            None | Some((_, Some("stop"))) => OnFail::Stop,
+            Some((_, Some("continue"))) => OnFail::Continue,
+            Some((node, _)) => {
+                self.findings.problem(
+                    node.mark,
+                    format!(
+                        "`on-fail: {}` is not known: use stop or continue",
+                        node.text()
+                    ),
+                );
+                OnFail::Stop
+            }
+        };
+        let work = match (node.get("load"), node.entry("run")) {
+            (Some(_), None) => {
+                let plan = of_stage(root, node);
+                Work::Load(Box::new(translate::translate(
+                    &plan,
+                    self.inputs,
+                    self.read,
+                    self.findings,
+                )?))
+            }
+            (None, Some(run)) => Work::Command(self.command(root, node, &run.value)?),
+            (Some(_), Some(run)) => {
+                self.findings
+                    .problem(run.key_mark, "a stage has a `load` or a `run`, not both");
+                return None;
+            }
+            (None, None) => {
+                read::missing(
+                    node,
+                    model::STAGE,
+                    "a stage has a `load`, or another tool's command line in `run`",
+                    self.findings,
+                );
+                return None;
+            }
+        };
+        Some(Stage {
+            name: text,
+            work,
+            on_fail,
+        })
+    }
+
+    /// A list of words, or a text without quotes.
+    fn command(&mut self, root: &Node, stage: &Node, run: &Node) -> Option<Command> {
+        let words = match run.as_list() {
+            Some(items) => items
+                .iter()
+                .filter_map(|item| read::scalar(item, "run", self.findings))
+                .collect(),
+            None => {
+                let text = read::text(run, "run", self.findings)?;
+                if let Some(at) = text.find(['"', '\'', '\\', '$', '|', '>', '<', ';', '&', '`']) {
+                    self.findings.problem(run.mark_at(at), "no shell reads this: write words with blanks or quotes as a list, run: [locust, -f, 'my test.py']");
+                    return None;
+                }
+                text.split_whitespace()
+                    .map(ToOwned::to_owned)
+                    .collect::<Vec<_>>()
+            }
+        };
+        let words: Vec<String> = words
+            .into_iter()
+            .skip_while(|word: &String| word == KEY)
+            .collect();
+        if words.is_empty() {
+            self.findings.problem(run.mark, "`run` is empty: write another tool's command line, for example `locust -f locustfile.py --headless -t 30s`");
+            return None;
+        }
+        // Read for their problems alone: another tool's door is given the texts.
+        let mut texts = |key: &str| -> Vec<String> {
+            let own = stage.get(key);
+            let all = match own {
+                Some(own) => Some(joined(root.get(key), own)),
+                None => root.get(key).cloned(),
+            };
+            translate::rule_texts(all.as_ref(), key, self.findings)
+        };
+        let (criteria, stop) = (texts("criteria"), texts("stop"));
+        Some(Command {
+            words,
+            criteria,
+            stop,
+            server: self.sources(root.get("server")),
+        })
+    }
+
+    /// `NAME=PLACE` for each. What says more of a source has no words behind another tool's door.
+    fn sources(&mut self, node: Option<&Node>) -> Vec<String> {
+        let mut sources = Vec::new();
+        for Entry { key, value, .. } in node.map(Node::entries).unwrap_or_default() {
+            let place = value.get("from").unwrap_or(value);
+            for more in ["only", "counters"] {
+                if let Some(node) = value.get(more) {
+                    self.findings.note(node.mark, format!("`{more}` does not hold in stages that another tool's door runs: all of `{key}` is measured there as it comes"));
+                }
+            }
+            if let Err(why) = plan::server::named(key, &place.text()) {
+                self.findings.problem(place.mark, why);
+            }
+            sources.push(format!("{key}={}", place.text()));
+        }
+        sources
+    }
+
+    fn cool_down(
+        &mut self,
+        entry: Option<&Entry>,
+        names: &[(String, Mark)],
+        has_scenarios: bool,
+    ) -> Option<CoolDown> {
+        let mut cool_down = CoolDown {
+            at_most_ns: 60 * units::SECOND,
+            rate: Rate {
+                count: 2,
+                per_ns: units::SECOND,
+            },
+            settled_ns: 10 * units::SECOND,
+            baseline: 0,
+        };
+        let Some(Entry {
+            value: node,
+            key_mark,
+            ..
+        }) = entry
+        else {
+            return has_scenarios.then_some(cool_down);
+        };
+        if node.as_bool() == Some(false) {
+            return None;
+        }
+        if !has_scenarios {
+            self.findings.problem(*key_mark, "a cool-down looks at the service with the plan's own `steps` or `scenarios`, and there are none: write `cool-down: false`");
+            return None;
+        }
+        if !node.is_map() {
+            cool_down.at_most_ns = read::duration(node, "cool-down", self.findings)?;
+            return self.long_enough(node, cool_down);
+        }
+        entries(node, "cool-down", model::COOL_DOWN, self.findings);
+        if let Some(most) = node.get("at-most") {
+            cool_down.at_most_ns = read::duration(most, "at-most", self.findings)?;
+        }
+        if let Some(rate) = node.get("rate") {
+            cool_down.rate = read::rate(rate, "rate", self.findings)?;
+        }
+        if let Some(settled) = node.get("for") {
+            cool_down.settled_ns = read::duration(settled, "for", self.findings)?;
+        }
+        if let Some(baseline) = node.get("baseline") {
+            let wanted = baseline.text();
+            match names.iter().position(|(name, _)| *name == wanted) {
+                Some(number) => cool_down.baseline = number,
+                None => self
+                    .findings
+                    .problem(baseline.mark, format!("there is no stage `{wanted}`")),
+            }
+        }
+        self.long_enough(node, cool_down)
+    }
+
+    /// Whether so little time and so few requests can tell anything.
+    fn long_enough(&mut self, node: &Node, cool_down: CoolDown) -> Option<CoolDown> {
+        if cool_down.at_most_ns <= cool_down.settled_ns {
+            self.findings.problem(node.mark, format!(
+                "a cool-down that may last {} cannot see the service settled for {}: give it more time, or write `for: 5s`",
+                units_text(cool_down.at_most_ns),
+                units_text(cool_down.settled_ns)
+            ));
+            return None;
+        }
+        let looks = u128::from(cool_down.rate.count) * u128::from(cool_down.settled_ns)
+            / u128::from(cool_down.rate.per_ns.max(1));
+        if looks < 20 {
+            self.findings.problem(node.mark, format!(
+                "{looks} iterations in {} tell too little: 20 at least, so raise `rate` or `for`",
+                units_text(cool_down.settled_ns)
+            ));
+            return None;
+        }
+        Some(cool_down)
+    }
+
+    fn texts(&mut self, node: Option<&Node>, what: &str) -> Vec<String> {
+        let Some(node) = node else { return Vec::new() };
+        let items = node.as_list().unwrap_or(std::slice::from_ref(node));
+        items
+            .iter()
+            .filter_map(|item| read::text(item, what, self.findings))
+            .collect()
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn units_text(ns: u64) -> String {
+    format!("{} s", ns as f64 / units::SECOND as f64)
+}
