@@ -135,6 +135,7 @@ fn plan(load: Load, pool: Pool) -> Plan {
     let scenario = Scenario {
         name: None,
         weight: 1,
+        volume: None,
         steps: vec![Step::Request(Box::new(request))],
     };
     let target = "http://127.0.0.1:1".to_owned();

@@ -59,6 +59,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let scenario = Scenario {
         name: None,
         weight: 1,
+        volume: None,
         steps: vec![Step::Request(Box::new(request))],
     };
     let mut plan = Plan::new(

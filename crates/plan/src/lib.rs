@@ -22,6 +22,7 @@ mod share;
 pub mod template;
 pub mod units;
 mod validate;
+pub mod volume;
 pub mod work;
 
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub use share::Share;
 pub use template::Template;
 pub use units::Rate;
 pub use validate::Problem;
+pub use volume::{Level, Volume};
 pub use work::Work;
 
 /// Everything a run needs to know, whatever file, URL or command line it was read from.

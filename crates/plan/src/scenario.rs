@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{At, Extension, template::Template};
+use crate::{At, Extension, Volume, template::Template};
 use query::filtrex::Expression;
 
 /// A named, weighted list of steps.
@@ -13,6 +13,9 @@ pub struct Scenario {
     pub name: Option<String>,
     /// The share of arrivals, in proportion to the sum of all weights. Zero: never.
     pub weight: u32,
+    /// How often it is begun at 1x, where that is how the plan says its load: the weights then follow from the volumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Volume>,
     /// In order.
     pub steps: Vec<Step>,
 }

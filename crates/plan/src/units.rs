@@ -56,6 +56,52 @@ impl Rate {
         )
     }
 
+    /// So many events in so many nanoseconds, whatever the size of the two: reduced, and where they still do not fit, rounded to
+    /// what 62 bits hold. None where that leaves no rate.
+    #[must_use]
+    pub fn ratio(count: u128, per_ns: u128) -> Option<Rate> {
+        let divisor = wide_gcd(count, per_ns).max(1);
+        let (mut count, mut per_ns) = (count / divisor, per_ns / divisor);
+        // Products with another rate, or with a duration, must stay in 128 bits.
+        let mut excess = 0;
+        while count.max(per_ns) >> excess >= 1 << 62 {
+            excess += 1;
+        }
+        if excess > 0 {
+            // The smaller one loses its last digits, the larger one follows it: so the ratio keeps its own.
+            let ratio = count as f64 / per_ns as f64;
+            if count < per_ns {
+                count = (count >> excess).max(u128::from(count > 0));
+                per_ns = (count as f64 / ratio) as u128;
+            } else {
+                per_ns = (per_ns >> excess).max(1);
+                count = (per_ns as f64 * ratio) as u128;
+            }
+        }
+        let rate = Rate {
+            count: u64::try_from(count).ok()?,
+            per_ns: u64::try_from(per_ns).ok()?,
+        };
+        (rate.per_ns > 0 && rate.as_f64() <= 1e9).then_some(rate)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Rate) -> Option<Rate> {
+        let [a, b] = [self, other].map(|rate| (u128::from(rate.count), u128::from(rate.per_ns)));
+        Rate::ratio(a.0 * b.1 + b.0 * a.1, a.1 * b.1)
+    }
+
+    /// So many times this rate: the multiple as a fraction.
+    #[must_use]
+    pub fn times(self, numerator: u64, denominator: u64) -> Option<Rate> {
+        let scaled = |part: u64, by: u64| u128::from(part) * u128::from(by);
+        Rate::ratio(
+            scaled(self.count, numerator),
+            scaled(self.per_ns, denominator),
+        )
+    }
+
     /// Events per second, for showing.
     #[must_use]
     pub fn as_f64(self) -> f64 {
@@ -90,6 +136,13 @@ impl Serialize for Rate {
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn wide_gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -242,14 +295,10 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
     {
         Some(rate) => {
             let scaled = u128::from(rate.per_ns) * u128::from(per_ns / SECOND);
-            match u64::try_from(scaled) {
-                Ok(per_ns) => Ok(Rate {
-                    count: rate.count,
-                    per_ns,
-                }
-                .reduced()),
-                Err(_) => refused(format!("`{trimmed}` has more digits than a rate can hold")),
-            }
+            Rate::ratio(u128::from(rate.count), scaled).ok_or_else(|| GrammarError {
+                offset: 0,
+                message: format!("`{trimmed}` has more digits than a rate can hold"),
+            })
         }
         None => refused(format!(
             "`{trimmed}` is not a rate: write for example 200/s, 90/m or 3000/h"
@@ -317,6 +366,25 @@ mod tests {
         assert_eq!(parse_rate("0.5").map(|r| r.events_in(10 * SECOND)), Ok(5));
         assert!(parse_rate("-3/s").is_err_and(|e| e.message.contains("negative")));
         assert!(parse_rate("3/x").is_err());
+    }
+
+    #[test]
+    fn rates_add_up_and_multiply_exactly() {
+        let [a, b] = ["35260/h", "145000/h"].map(|text| parse_rate(text).expect("a rate"));
+        let both = a.plus(b).expect("a rate");
+        assert_eq!(both.events_in(HOUR), 180_260);
+        let half = both.times(1, 2).expect("a rate");
+        assert_eq!(half.events_in(HOUR), 90_130);
+        // What no fraction of 62 bits holds is rounded, and stays within its last digits.
+        let odd = parse_rate("0.333333/d").expect("a rate");
+        let sum = (0..20).try_fold(odd, |sum, n| sum.plus(odd.times(1_000_003, 999_983 + n)?));
+        let expected = odd.as_f64()
+            * (1.0
+                + (0..20)
+                    .map(|n| 1_000_003.0 / f64::from(999_983 + n))
+                    .sum::<f64>());
+        assert!(sum.is_some_and(|sum| (sum.as_f64() / expected - 1.0).abs() < 1e-9));
+        assert_eq!(Rate::ratio(u128::MAX, 1), None);
     }
 
     #[test]

@@ -288,6 +288,7 @@ mod tests {
         let scenario = Scenario {
             name: None,
             weight: 1,
+            volume: None,
             steps: urls.iter().map(step).collect(),
         };
         let target = "http://Target.test:8080/base".to_owned();

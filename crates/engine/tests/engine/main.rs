@@ -32,6 +32,7 @@ fn plan(target: &str, load: Load, steps: Vec<Step>) -> Plan {
     let scenario = Scenario {
         name: Some("s".into()),
         weight: 1,
+        volume: None,
         steps,
     };
     Plan::new(

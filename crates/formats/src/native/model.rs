@@ -39,6 +39,13 @@ pub const PHASE: &[&str] = &[
     "name",
     "arrivals",
     "max-users",
+    "level",
+    "steps",
+    "base",
+    "peak",
+    "hold",
+    "ramp",
+    "at",
 ];
 /// An item of `server`.
 pub const SOURCE: &[&str] = &["from", "only", "counters"];
@@ -67,7 +74,9 @@ pub const CSV: &[&str] = &[
     "as",
 ];
 /// An item of `scenarios`.
-pub const SCENARIO: &[&str] = &["name", "weight", "steps"];
+pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
+/// `volume`, where it is more than a number with its unit.
+pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are no requests; every other step is named by its method.
 pub const STEPS: &[&str] = &["think", "loop", "log"];
 /// A request.

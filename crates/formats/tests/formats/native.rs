@@ -112,6 +112,260 @@ fn loads() {
     );
 }
 
+/// A plan of two scenarios with these volumes, and this load.
+fn business(volumes: [&str; 2], load: &str) -> String {
+    let [a, b] = volumes;
+    format!(
+        "loadline: 1\ntarget: http://x\nload: {load}\nscenarios:\n  - {{ name: a, {a}, steps: [ {{ get: / }} ] }}\n  - {{ name: b, {b}, steps: [ {{ get: / }} ] }}\n"
+    )
+}
+
+#[test]
+fn volumes_make_weights_and_levels_make_rates() {
+    let text = business(
+        ["volume: 35260/h", "volume: 145000/h"],
+        "[ { name: base, level: 0.5x, duration: 10s }, { level: 150%, duration: 1m }, { from: 0.5x, to: 1x, duration: 30s } ]",
+    );
+    let plan = plan(&text);
+    let weights: Vec<u32> = plan.scenarios().iter().map(|s| s.weight).collect();
+    assert_eq!(weights, [1763, 7250]);
+    let hour = |shape: Shape| match shape {
+        Shape::Rate(rate) => rate.events_in(3600 * SECOND),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(hour(phases(&plan)[0].shape), 90_130);
+    assert_eq!(hour(phases(&plan)[1].shape), 270_390);
+    let Shape::Staircase { from, to } = phases(&plan)[2].shape else {
+        panic!("{:?}", phases(&plan)[2]);
+    };
+    assert_eq!(
+        [from, to].map(|rate| rate.events_in(3600 * SECOND)),
+        [90_130, 180_260]
+    );
+    assert_eq!(plan.scenarios()[0].volume.as_ref().unwrap().text, "35260/h");
+}
+
+#[test]
+fn a_volume_of_some_hours() {
+    let text = business(
+        [
+            "volume: { volume: 500000, hours: 12, clustering: 1.5 }",
+            "volume: 500/s",
+        ],
+        "{ level: 1x, duration: 10s }",
+    );
+    let rates = |text: &str| -> Vec<f64> {
+        let plan = plan(text);
+        let volumes = plan.scenarios().iter().map(|s| s.volume.as_ref());
+        volumes
+            .map(|volume| volume.unwrap().rate.as_f64())
+            .collect()
+    };
+    let found = rates(&text);
+    assert!((found[0] - 17.3611).abs() < 1e-4 && (found[1] - 500.0).abs() < 1e-9);
+    let text = business(
+        [
+            "volume: { volume: 28800/d, hours: 8, growth: 20% }",
+            "volume: 1/s",
+        ],
+        "{ rate: 1/s, duration: 10s }",
+    );
+    let grown = rates(&text)[0];
+    assert!((grown - 1.2).abs() < 1e-9, "{grown}");
+}
+
+#[test]
+fn stairs_and_spikes_are_phases_with_names_of_their_own() {
+    let shown = |text: &str| -> Vec<(String, u64, String)> {
+        let plan = plan(&business(["volume: 4/s", "volume: 6/s"], text));
+        phases(&plan)
+            .iter()
+            .map(|phase| {
+                let shape = match phase.shape {
+                    Shape::Rate(rate) => format!("{}", rate.as_f64()),
+                    Shape::Staircase { from, to } => format!("{}..{}", from.as_f64(), to.as_f64()),
+                    other => format!("{other:?}"),
+                };
+                (
+                    phase.name.clone().unwrap(),
+                    phase.duration_ns / MILLISECOND,
+                    shape,
+                )
+            })
+            .collect()
+    };
+    let row = |name: &str, ms: u64, shape: &str| (name.to_owned(), ms, shape.to_owned());
+    assert_eq!(
+        shown("{ name: stairs, from: 0.5x, to: 1.5x, steps: 3, duration: 10s }"),
+        [
+            row("stairs 0.5x", 3333, "5"),
+            row("stairs 1x", 3333, "10"),
+            row("stairs 1.5x", 3333, "15"),
+        ]
+    );
+    assert_eq!(
+        shown("{ from: 0/s, to: 30/s, steps: 2, duration: 10s }"),
+        [row("0/s", 5000, "Pause"), row("30/s", 5000, "30")]
+    );
+    assert_eq!(
+        shown("{ name: s, base: 1x, peak: 5x, hold: 5s, ramp: 1s, duration: 60s }"),
+        [
+            row("s before", 26_500, "10"),
+            row("s rise", 1000, "10..50"),
+            row("s peak", 5000, "50"),
+            row("s fall", 1000, "50..10"),
+            row("s after", 26_500, "10"),
+        ]
+    );
+    assert_eq!(
+        shown("{ base: 10/s, peak: 5x, at: 2s, hold: 8s, duration: 10s }"),
+        [
+            row("spike before", 2000, "10"),
+            row("spike peak", 8000, "50")
+        ]
+    );
+}
+
+proptest! {
+    /// However many stairs: they fill the phase to the nanosecond, and rise evenly from the first rate to the last.
+    #[test]
+    fn stairs_fill_their_phase(steps in 2u64..40, ms in 1000u64..1_000_000, from in 1u64..500, to in 1u64..500) {
+        let text = with(&format!("load: {{ from: {from}/s, to: {to}/s, steps: {steps}, duration: {ms}ms }}"));
+        let plan = plan(&text);
+        let stairs = phases(&plan);
+        prop_assert_eq!(stairs.iter().map(|stair| stair.duration_ns).sum::<u64>(), ms * MILLISECOND);
+        let rates: Vec<f64> = stairs.iter().map(|stair| match stair.shape {
+            Shape::Rate(rate) => rate.as_f64(),
+            _ => f64::NAN,
+        }).collect();
+        prop_assert_eq!(rates.len() as u64, steps);
+        for (i, rate) in rates.iter().enumerate() {
+            let line = from as f64 + (to as f64 - from as f64) * i as f64 / (steps - 1) as f64;
+            prop_assert!((rate - line).abs() < 1e-9, "{i} {rate} {line}");
+        }
+    }
+}
+
+#[test]
+fn volumes_that_are_none() {
+    let level = "{ level: 1x, duration: 1s }";
+    for (volumes, expected) in [
+        (
+            ["volume: 500000", "volume: 1/h"],
+            "5:24: `500000` says no time: write for example 500000/h, or { volume: 500000, hours: 12 }",
+        ),
+        (
+            ["volume: 1/h, weight: 2", "volume: 1/h"],
+            "5:29: `weight` beside `volume`",
+        ),
+        (
+            ["volume: 1/h", "weight: 1"],
+            "6:5: this scenario has no `volume`, and others have",
+        ),
+        (
+            ["volume: { volume: 5, hour: 2 }", "volume: 1/h"],
+            "5:37: unknown key `hour`: did you mean `hours`?",
+        ),
+        (
+            ["volume: { hours: 2 }", "volume: 1/h"],
+            "5:24: say how many: for example",
+        ),
+        (
+            ["volume: { volume: 5, hours: 25 }", "volume: 1/h"],
+            "5:44: `25`: `hours` are those of a day",
+        ),
+        (
+            ["volume: { volume: 5/h, hours: 2 }", "volume: 1/h"],
+            "5:34: `5/h` says its time itself",
+        ),
+        (
+            ["volume: { volume: 5/h, clustering: 0.5 }", "volume: 1/h"],
+            "5:51: `0.5`: `clustering` is the peak over the mean",
+        ),
+        (
+            ["volume: { volume: 5/h, growth: 20 }", "volume: 1/h"],
+            "5:47: `growth: 20` is no share: write for example 20%",
+        ),
+        (
+            ["volume: 0/h", "volume: 1/h"],
+            "5:24: a volume of `0/h` never comes: leave the scenario out",
+        ),
+        (
+            ["volume: 5/w", "volume: 1/h"],
+            "5:24: `/w` is not a unit of rate: use /s /m /h /d",
+        ),
+        (
+            ["volume: [1]", "volume: 1/h"],
+            "5:24: `volume` is text, not a list",
+        ),
+    ] {
+        let found = refused(&business(volumes, level));
+        assert!(
+            found.len() == 1 && found[0].starts_with(&format!("plan.yml:{expected}")),
+            "{volumes:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn levels_stairs_and_spikes_that_are_none() {
+    let volumes = ["volume: 1/s", "volume: 1/s"];
+    for (load, expected) in [
+        (
+            "{ level: 10/s, duration: 1s }",
+            "3:16: `10/s` is no level: write `rate: 10/s`",
+        ),
+        (
+            "{ level: 2, duration: 1s }",
+            "3:16: `2` is no level: write a multiple of the volumes such as 2x",
+        ),
+        (
+            "{ level: 0x, duration: 1s }",
+            "3:7: a rate of 0 is written as `pause: 10s`",
+        ),
+        ("{ level: 1x }", "3:7: no `duration`"),
+        (
+            "{ from: 1x, to: 2x, steps: 1, duration: 1s }",
+            "3:34: `steps: 1` must be a whole number, 2 or more",
+        ),
+        (
+            "{ from: 1x, to: 2x, steps: 2000, duration: 1s }",
+            "3:34: `steps: 2000`: no more than 1000 stairs",
+        ),
+        (
+            "{ base: 1x, peak: 2x, duration: 1s }",
+            "3:7: a spike needs `hold`",
+        ),
+        (
+            "{ peak: 2x, hold: 1s, duration: 2s }",
+            "3:7: a spike needs `base`",
+        ),
+        (
+            "{ base: 1x, peak: 2x, hold: 5s, ramp: 1s, duration: 6s }",
+            "3:7: this spike takes 7s and would end 7s behind the start of a phase of 6s",
+        ),
+        (
+            "{ base: 1x, peak: 2x, hold: 5s, at: 3s, duration: 6s }",
+            "3:7: this spike takes 5s and would end 8s behind the start of a phase of 6s",
+        ),
+        (
+            "{ level: 1x, rate: 1/s, duration: 1s }",
+            "3:9: `level` does not go with `rate`",
+        ),
+    ] {
+        let found = refused(&business(volumes, load));
+        assert!(
+            found.len() == 1 && found[0].starts_with(&format!("plan.yml:{expected}")),
+            "{load}: {found:?}"
+        );
+    }
+    let without = refused(&with("load: { level: 1x, duration: 1s }"));
+    assert!(
+        without[0].starts_with("plan.yml:3:16: `1x` of what? Give each scenario a `volume`"),
+        "{without:?}"
+    );
+}
+
 #[test]
 fn loads_that_are_none() {
     for (text, expected) in [

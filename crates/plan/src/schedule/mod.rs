@@ -307,21 +307,44 @@ pub(crate) fn staircase(
     duration_ns: u64,
 ) -> impl Iterator<Item = u64> + use<> {
     let steps = duration_ns.div_ceil(SECOND).max(1);
-    // Both rates over one common denominator, in events per second: exact, so that halves round the same way everywhere.
-    let denominator = i128::from(from.per_ns) * i128::from(to.per_ns);
-    let a = i128::from(from.count) * i128::from(to.per_ns) * i128::from(SECOND);
-    let b = i128::from(to.count) * i128::from(from.per_ns) * i128::from(SECOND);
-    (0..steps).map(move |i| {
-        let (numerator, denominator) = if steps == 1 {
-            (a + b, denominator * 2)
-        } else {
-            (
-                a * i128::from(steps - 1) + (b - a) * i128::from(i),
-                denominator * i128::from(steps - 1),
-            )
-        };
-        ((2 * numerator + denominator) / (2 * denominator)).max(0) as u64
+    let ends = common(from, to, steps);
+    (0..steps).map(move |i| match ends {
+        Some((a, b, denominator)) => {
+            let (numerator, denominator) = if steps == 1 {
+                (a + b, denominator * 2)
+            } else {
+                (
+                    a * i128::from(steps - 1) + (b - a) * i128::from(i),
+                    denominator * i128::from(steps - 1),
+                )
+            };
+            ((2 * numerator + denominator) / (2 * denominator)).max(0) as u64
+        }
+        None => {
+            let share = if steps == 1 {
+                0.5
+            } else {
+                i as f64 / (steps - 1) as f64
+            };
+            let rate = from.as_f64() + (to.as_f64() - from.as_f64()) * share;
+            (rate + 0.5).floor().max(0.0) as u64
+        }
     })
+}
+
+/// Both rates over one common denominator, in events per second: exact, so that halves round the same way everywhere. None where
+/// so many steps of it do not fit into 128 bits.
+fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
+    let of = |count: u64, other: u64| {
+        let product = i128::from(count).checked_mul(i128::from(other))?;
+        product.checked_mul(i128::from(SECOND))
+    };
+    let (a, b) = (of(from.count, to.per_ns)?, of(to.count, from.per_ns)?);
+    let denominator = i128::from(from.per_ns) * i128::from(to.per_ns);
+    // The largest number that a step makes of them.
+    let most = a.max(b).checked_add(denominator)?;
+    most.checked_mul(8)?.checked_mul(i128::from(steps))?;
+    Some((a, b, denominator))
 }
 
 #[cfg(test)]

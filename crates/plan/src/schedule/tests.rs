@@ -271,3 +271,17 @@ proptest! {
         prop_assert_eq!(dealt, all);
     }
 }
+
+#[test]
+fn a_staircase_between_rates_that_are_no_round_fractions_is_the_same_as_between_their_neighbours() {
+    // 180,260 an hour times 0.333333: its fraction's products do not fit into 128 bits over a long ramp.
+    let odd = Rate::ratio(180_260 * 333_333, 3_600_000_000_000_000_001).unwrap();
+    let near = Rate::from_f64(odd.as_f64()).unwrap();
+    let counts = |rate: Rate| -> Vec<u64> {
+        staircase(rate, rate.times(3, 1).unwrap(), 3_600 * SECOND).collect()
+    };
+    let (odd, near) = (counts(odd), counts(near));
+    let apart = odd.iter().zip(&near).filter(|(a, b)| a != b).count();
+    assert_eq!(odd.len(), 3_600);
+    assert!(apart <= 2 && odd[3_599] > 45, "{apart} {}", odd[3_599]);
+}

@@ -67,6 +67,7 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
     plan.work = plan::Work::Scenarios(vec![Scenario {
         name: Some(format!("checkout with {secret}")),
         weight: 1,
+        volume: None,
         steps,
     }]);
     let values = vec![json!(secret), json!({ "nested": secret })];

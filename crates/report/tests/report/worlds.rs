@@ -109,6 +109,7 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
     let scenario = Scenario {
         name: Some("checkout".into()),
         weight: 3,
+        volume: None,
         steps: Vec::new(),
     };
     let mut plan = Plan::new(

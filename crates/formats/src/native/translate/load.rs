@@ -1,6 +1,6 @@
 //! `load`: one phase or a list of them, or so many users.
 
-use plan::{Arrivals, FirstArrival, Load, Phase, Rate, Shape};
+use plan::{Arrivals, FirstArrival, Load, Phase, Shape};
 
 use super::{Translator, model};
 use crate::{
@@ -15,16 +15,43 @@ const KINDS: &[(&str, &[&str])] = &[
         &["rate", "duration", "name", "arrivals", "max-users"],
     ),
     (
+        "level",
+        &["level", "duration", "name", "arrivals", "max-users"],
+    ),
+    (
         "from",
-        &["from", "to", "duration", "name", "arrivals", "max-users"],
+        &[
+            "from",
+            "to",
+            "steps",
+            "duration",
+            "name",
+            "arrivals",
+            "max-users",
+        ],
+    ),
+    (
+        "peak",
+        &[
+            "base",
+            "peak",
+            "hold",
+            "ramp",
+            "at",
+            "duration",
+            "name",
+            "arrivals",
+            "max-users",
+        ],
     ),
     ("count", &["count", "duration", "name", "max-users"]),
     ("pause", &["pause", "name"]),
     ("users", &["users", "duration"]),
 ];
 
-const KINDS_TEXT: &str = "{ rate: 200/s, duration: 10s }, { from: 10/s, to: 100/s, duration: 5m }, { count: 100, duration: 10s }, { pause: 5s } \
-     or { users: 50, duration: 30s }";
+const KINDS_TEXT: &str = "{ rate: 200/s, duration: 10s }, { level: 1x, duration: 5m }, { from: 10/s, to: 100/s, duration: 5m }, \
+     { from: 10/s, to: 100/s, steps: 10, duration: 5m }, { base: 10/s, peak: 100/s, hold: 5s, duration: 1m }, \
+     { count: 100, duration: 10s }, { pause: 5s } or { users: 50, duration: 30s }";
 
 impl Translator<'_> {
     pub(super) fn load(&mut self, root: &Node) -> Option<Load> {
@@ -37,31 +64,37 @@ impl Translator<'_> {
             }
             return self.inputs.solo.then_some(Load::Once);
         };
+        let load = self.load_of(node)?;
+        Some(if self.inputs.solo { Load::Once } else { load })
+    }
+
+    /// The load that a value says: a phase, a list of them, or so many users.
+    pub(super) fn load_of(&mut self, node: &Node) -> Option<Load> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let closed = items.iter().find(|item| item.get("users").is_some());
-        let load = match closed {
-            Some(item) if items.len() == 1 => self.closed(item)?,
+        match closed {
+            Some(item) if items.len() == 1 => self.closed(item),
             Some(item) => {
                 self.findings.problem(
                     item.mark,
                     "a number of users is a load of its own: it does not mix with phases",
                 );
-                return None;
+                None
             }
             None => {
-                let phases: Vec<Phase> = items.iter().filter_map(|item| self.phase(item)).collect();
+                let read = items.iter().filter_map(|item| self.phase(item));
+                let phases: Vec<Phase> = read.flatten().collect();
                 if phases.iter().all(|phase| phase.shape == Shape::Pause)
                     && !self.findings.has_problems()
                 {
                     self.findings.problem(node.mark, "no phase has arrivals");
                 }
-                Load::Open {
+                Some(Load::Open {
                     phases,
                     first: FirstArrival::AtStart,
-                }
+                })
             }
-        };
-        Some(if self.inputs.solo { Load::Once } else { load })
+        }
     }
 
     fn closed(&mut self, node: &Node) -> Option<Load> {
@@ -74,40 +107,17 @@ impl Translator<'_> {
         })
     }
 
-    fn phase(&mut self, node: &Node) -> Option<Phase> {
+    /// A phase; of stairs and spikes several, one after the other.
+    fn phase(&mut self, node: &Node) -> Option<Vec<Phase>> {
         let kind = self.kind(node)?;
-        let mut rate = |key: &str| read::rate(node.get(key)?, key, self.findings);
-        let shape = match kind {
-            "rate" => rate("rate").map(Shape::Rate),
-            "from" => match (rate("from"), node.get("to")) {
-                (Some(from), Some(_)) => rate("to").map(|to| Shape::Staircase { from, to }),
-                (None, _) => None,
-                (Some(_), None) => {
-                    read::missing(
-                        node,
-                        model::PHASE,
-                        "`from` needs `to`: the rate at the end",
-                        self.findings,
-                    );
-                    None
-                }
-            },
-            "count" => node
-                .get("count")
-                .and_then(|count| read::whole(count, "count", 1, self.findings))
-                .map(Shape::Count),
-            _ => Some(Shape::Pause),
-        };
-        if let Some(Shape::Rate(Rate { count: 0, .. })) = shape {
-            self.findings
-                .problem(node.mark, "a rate of 0 is written as `pause: 10s`");
-        }
-        let duration = if kind == "pause" {
-            node.get("pause").and_then(|pause| {
-                Some((read::duration(pause, "pause", self.findings)?, pause.text()))
-            })
-        } else {
-            self.duration(node)
+        let shapes = match kind {
+            "rate" => self.constant_rate(node),
+            "level" => self.constant_level(node),
+            "from" if node.get("steps").is_some() => self.stairs(node),
+            "from" => self.ramp(node),
+            "peak" => self.spike(node),
+            "count" => self.so_many(node),
+            _ => self.pause(node),
         };
         let name = node
             .get("name")
@@ -116,15 +126,15 @@ impl Translator<'_> {
         let max_users = node
             .get("max-users")
             .and_then(|max| read::whole_u32(max, "max-users", 1, self.findings));
-        let (duration_ns, duration_text) = duration?;
-        Some(Phase {
-            name,
-            duration_ns,
-            duration_text,
-            shape: shape?,
+        let phases = shapes?.into_iter().map(|stretch| Phase {
+            name: stretch.named(name.as_deref()),
+            duration_ns: stretch.duration_ns,
+            duration_text: stretch.duration_text,
+            shape: stretch.shape,
             arrivals,
             max_users,
-        })
+        });
+        Some(phases.collect())
     }
 
     /// Which kind of phase the keys make, and that no others stand beside it.
@@ -161,7 +171,7 @@ impl Translator<'_> {
         Some(kind)
     }
 
-    fn duration(&mut self, node: &Node) -> Option<(u64, String)> {
+    pub(super) fn duration(&mut self, node: &Node) -> Option<(u64, String)> {
         match node.get("duration") {
             Some(duration) => Some((
                 read::duration(duration, "duration", self.findings)?,

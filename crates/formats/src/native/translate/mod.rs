@@ -3,11 +3,13 @@
 mod capture;
 mod http;
 mod load;
+mod phases;
 mod request;
 mod server;
 mod steps;
 mod travel;
 mod variables;
+mod volumes;
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -26,6 +28,7 @@ use crate::{
     secrets,
     templates::Templates,
 };
+use volumes::Volumes;
 
 struct Translator<'a> {
     findings: &'a mut Findings,
@@ -39,6 +42,8 @@ struct Translator<'a> {
     /// What every request sends unless it says otherwise.
     headers: Vec<(String, Template)>,
     follow_redirects: bool,
+    /// What the scenarios say of their volumes.
+    volumes: Volumes,
 }
 
 /// Translates; what is wrong is in the findings afterwards.
@@ -64,6 +69,7 @@ pub(super) fn translate(
         env_used: BTreeSet::new(),
         headers: vec![("user-agent".into(), Template::from(crate::USER_AGENT))],
         follow_redirects: true,
+        volumes: Volumes::default(),
     };
     t.plan(root)
 }
@@ -133,6 +139,7 @@ impl Translator<'_> {
         let target = self.target(root);
         let folder = path.parent().unwrap_or(Path::new(""));
         let http = self.http(root.get("http"), folder);
+        self.volumes = self.volumes(root.get("scenarios"));
         let load = self.load(root);
         let payloads = self.tables(root.get("csv"), folder);
         let constants = self.constants(root.get("variables"));
@@ -185,12 +192,14 @@ impl Translator<'_> {
             (None, Some(steps)) => vec![Scenario {
                 name: None,
                 weight: 1,
+                volume: None,
                 steps: self.steps(&steps.value),
             }],
             (Some(scenarios), None) => {
                 let items = list(&scenarios.value, "scenarios", self.findings);
-                let scenarios: Vec<Scenario> =
+                let mut scenarios: Vec<Scenario> =
                     items.iter().map(|item| self.scenario(item)).collect();
+                self.volumes.give(&mut scenarios);
                 self.choose(root, scenarios)
             }
             (Some(_), Some(steps)) => {
@@ -235,6 +244,7 @@ impl Translator<'_> {
         Scenario {
             name,
             weight: weight.unwrap_or(1),
+            volume: None,
             steps,
         }
     }

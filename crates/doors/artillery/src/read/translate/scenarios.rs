@@ -34,6 +34,7 @@ impl Translator<'_> {
                 Some(chosen) if chosen != i => Scenario {
                     name,
                     weight: 0,
+                    volume: None,
                     steps: Vec::new(),
                 },
                 _ => {
@@ -45,6 +46,7 @@ impl Translator<'_> {
                     Scenario {
                         name,
                         weight,
+                        volume: None,
                         steps: self.scenario(item, config, other.as_deref()),
                     }
                 }
@@ -73,6 +75,7 @@ impl Translator<'_> {
         Some(Scenario {
             name: Some(key.to_owned()),
             weight: 1,
+            volume: None,
             steps: self.scenario(node, config, None),
         })
     }

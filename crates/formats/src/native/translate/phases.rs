@@ -1,0 +1,293 @@
+//! The shapes of phases: constant, ramps, stairs, spikes, in rates or in multiples of the scenarios' volumes. Stairs and spikes
+//! become several phases, each with a name of its own, so that every one of them has its row in the report.
+
+use plan::{Level, Rate, Shape, units};
+
+use super::{Translator, model};
+use crate::{document::Node, native::read};
+
+/// More stairs than this nobody tells apart.
+const MOST_STAIRS: u64 = 1000;
+
+/// A stretch of a phase: all of it, a stair, a part of a spike.
+pub(super) struct Stretch {
+    /// What is added to the phase's name.
+    part: Option<String>,
+    pub(super) duration_ns: u64,
+    pub(super) duration_text: String,
+    pub(super) shape: Shape,
+}
+
+impl Stretch {
+    fn whole((duration_ns, duration_text): (u64, String), shape: Shape) -> Vec<Stretch> {
+        vec![Stretch {
+            part: None,
+            duration_ns,
+            duration_text,
+            shape,
+        }]
+    }
+
+    fn part(part: String, duration_ns: u64, shape: Shape) -> Stretch {
+        Stretch {
+            part: Some(part),
+            duration_ns,
+            duration_text: in_words(duration_ns),
+            shape,
+        }
+    }
+
+    /// What the phase is called, whose name is given.
+    pub(super) fn named(&self, name: Option<&str>) -> Option<String> {
+        match (name, &self.part) {
+            (Some(name), Some(part)) => Some(format!("{name} {part}")),
+            (name, part) => name.map(ToOwned::to_owned).or_else(|| part.clone()),
+        }
+    }
+}
+
+/// A rate, said as such or as a multiple of the volumes.
+#[derive(Clone, Copy)]
+struct Amount {
+    rate: Rate,
+    level: Option<f64>,
+}
+
+impl Amount {
+    fn shape(self) -> Shape {
+        steady(self.rate)
+    }
+}
+
+/// A rate of nothing is a pause.
+fn steady(rate: Rate) -> Shape {
+    if rate.is_zero() {
+        Shape::Pause
+    } else {
+        Shape::Rate(rate)
+    }
+}
+
+impl Translator<'_> {
+    pub(super) fn constant_rate(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let rate = node
+            .get("rate")
+            .and_then(|rate| read::rate(rate, "rate", self.findings));
+        self.steady(node, rate)
+    }
+
+    pub(super) fn constant_level(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let level = node.get("level").and_then(|level| self.level(level));
+        self.steady(node, level.map(|amount| amount.rate))
+    }
+
+    fn steady(&mut self, node: &Node, rate: Option<Rate>) -> Option<Vec<Stretch>> {
+        if rate.is_some_and(Rate::is_zero) {
+            self.findings
+                .problem(node.mark, "a rate of 0 is written as `pause: 10s`");
+        }
+        let duration = self.duration(node);
+        Some(Stretch::whole(duration?, Shape::Rate(rate?)))
+    }
+
+    pub(super) fn ramp(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let ends = self.ends(node);
+        let duration = self.duration(node);
+        let (from, to) = ends?;
+        let shape = Shape::Staircase {
+            from: from.rate,
+            to: to.rate,
+        };
+        Some(Stretch::whole(duration?, shape))
+    }
+
+    /// So many equal stairs, the first at `from` and the last at `to`.
+    pub(super) fn stairs(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let ends = self.ends(node);
+        let steps = node.get("steps")?;
+        let number = read::whole(steps, "steps", 2, self.findings);
+        if number.is_some_and(|number| number > MOST_STAIRS) {
+            let text = format!(
+                "`steps: {}`: no more than {MOST_STAIRS} stairs",
+                steps.text()
+            );
+            self.findings.problem(steps.mark, text);
+            return None;
+        }
+        let duration = self.duration(node);
+        let ((from, to), number, (duration_ns, _)) = (ends?, number?, duration?);
+        let stair = |i: u64| {
+            let begin = duration_ns / number * i + duration_ns % number * i / number;
+            let end = duration_ns / number * (i + 1) + duration_ns % number * (i + 1) / number;
+            let rate = between(from.rate, to.rate, i, number - 1)?;
+            let part = match (from.level, to.level) {
+                (Some(from), Some(to)) => {
+                    let share = i as f64 / (number - 1) as f64;
+                    format!("{}x", rounded(from + (to - from) * share))
+                }
+                _ => format!("{}/s", rounded(rate.as_f64())),
+            };
+            Some(Stretch::part(part, end - begin, steady(rate)))
+        };
+        (0..number).map(stair).collect()
+    }
+
+    /// From the base to the peak and back: at once, or by ramps; in the middle of the phase, or where it is said.
+    pub(super) fn spike(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let base = match node.get("base") {
+            Some(base) => self.amount(base, "base"),
+            None => {
+                let help =
+                    "a spike needs `base`: the rate before and behind it, for example base: 1x";
+                read::missing(node, model::PHASE, help, self.findings);
+                None
+            }
+        };
+        let peak = node.get("peak").and_then(|peak| self.amount(peak, "peak"));
+        let hold = match node.get("hold") {
+            Some(hold) => read::duration(hold, "hold", self.findings),
+            None => {
+                let help = "a spike needs `hold`: how long its peak lasts, for example hold: 5s";
+                read::missing(node, model::PHASE, help, self.findings);
+                None
+            }
+        };
+        let mut optional = |key: &str| match node.get(key) {
+            Some(value) => read::duration(value, key, self.findings).map(Some),
+            None => Some(None),
+        };
+        let (ramp, at) = (optional("ramp"), optional("at"));
+        let duration = self.duration(node);
+        let (ramp_ns, hold_ns, at, (whole_ns, whole)) = (ramp?.unwrap_or(0), hold?, at?, duration?);
+        let spike_ns = 2 * ramp_ns + hold_ns;
+        let before_ns = at.unwrap_or(whole_ns.saturating_sub(spike_ns) / 2);
+        let Some(after_ns) = whole_ns.checked_sub(before_ns + spike_ns) else {
+            let text = format!(
+                "this spike takes {} and would end {} behind the start of a phase of {whole}: make `duration` longer",
+                in_words(spike_ns),
+                in_words(before_ns + spike_ns),
+            );
+            self.findings.problem(node.mark, text);
+            return None;
+        };
+        let (base, peak) = (base?, peak?);
+        let slope = |from: Amount, to: Amount| Shape::Staircase {
+            from: from.rate,
+            to: to.rate,
+        };
+        let parts = [
+            ("before", before_ns, base.shape()),
+            ("rise", ramp_ns, slope(base, peak)),
+            ("peak", hold_ns, peak.shape()),
+            ("fall", ramp_ns, slope(peak, base)),
+            ("after", after_ns, base.shape()),
+        ];
+        let named = node.get("name").is_some();
+        let stretch = |(part, ns, shape): (&str, u64, Shape)| {
+            let part = if named {
+                part.to_owned()
+            } else {
+                format!("spike {part}")
+            };
+            Stretch::part(part, ns, shape)
+        };
+        Some(
+            parts
+                .into_iter()
+                .filter(|(_, ns, _)| *ns > 0)
+                .map(stretch)
+                .collect(),
+        )
+    }
+
+    pub(super) fn so_many(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let count = node
+            .get("count")
+            .and_then(|count| read::whole(count, "count", 1, self.findings));
+        let duration = self.duration(node);
+        Some(Stretch::whole(duration?, Shape::Count(count?)))
+    }
+
+    pub(super) fn pause(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+        let pause = node.get("pause")?;
+        let ns = read::duration(pause, "pause", self.findings)?;
+        Some(Stretch::whole((ns, pause.text()), Shape::Pause))
+    }
+
+    fn ends(&mut self, node: &Node) -> Option<(Amount, Amount)> {
+        let from = node.get("from").and_then(|from| self.amount(from, "from"));
+        let to = match node.get("to") {
+            Some(to) => self.amount(to, "to"),
+            None => {
+                let help = "`from` needs `to`: the rate at the end";
+                read::missing(node, model::PHASE, help, self.findings);
+                None
+            }
+        };
+        Some((from?, to?))
+    }
+
+    /// `10/s` or `0.5x`.
+    fn amount(&mut self, node: &Node, what: &str) -> Option<Amount> {
+        let text = read::scalar(node, what, self.findings)?;
+        if Level::is_meant(&text) {
+            return self.level(node);
+        }
+        let rate = read::rate(node, what, self.findings)?;
+        Some(Amount { rate, level: None })
+    }
+
+    fn level(&mut self, node: &Node) -> Option<Amount> {
+        let text = read::scalar(node, "level", self.findings)?;
+        let level = read::grammar(node, Level::read(&text), self.findings)?;
+        let Some(full) = self.volumes.full() else {
+            // Volumes that are wrong have been told.
+            if !self.volumes.are_said() {
+                let text = format!(
+                    "`{}` of what? Give each scenario a `volume`, for example volume: 35260/h; or write a rate, for example 10/s",
+                    text.trim()
+                );
+                self.findings.problem(node.mark, text);
+            }
+            return None;
+        };
+        let Some(rate) = level.of(full) else {
+            let text = format!("`{}` is more than a rate can hold", text.trim());
+            self.findings.problem(node.mark, text);
+            return None;
+        };
+        Some(Amount {
+            rate,
+            level: Some(level.as_f64()),
+        })
+    }
+}
+
+/// The rate so many steps behind `from`, on the line to `to`.
+fn between(from: Rate, to: Rate, step: u64, steps: u64) -> Option<Rate> {
+    let (rest, gone) = (from.times(steps - step, steps)?, to.times(step, steps)?);
+    rest.plus(gone)
+}
+
+/// To four digits, for names.
+fn rounded(number: f64) -> f64 {
+    (number * 1e4).round() / 1e4
+}
+
+/// A duration as a plan would write it.
+fn in_words(ns: u64) -> String {
+    for (unit, name) in [
+        (units::HOUR, "h"),
+        (units::MINUTE, "m"),
+        (units::SECOND, "s"),
+        (units::MILLISECOND, "ms"),
+    ] {
+        if ns >= unit && ns.is_multiple_of(unit) {
+            return format!("{}{name}", ns / unit);
+        }
+    }
+    if ns >= units::SECOND {
+        return format!("{}s", rounded(ns as f64 / units::SECOND as f64));
+    }
+    format!("{}ms", rounded(ns as f64 / units::MILLISECOND as f64))
+}

@@ -1,0 +1,156 @@
+//! `volume`: how often a scenario is begun at 1x. Either all scenarios say it or none does; their weights follow from it.
+
+use plan::{
+    Rate, Scenario,
+    units::Quantity,
+    volume::{self, Peak, Volume},
+};
+
+use super::{Translator, model};
+use crate::{
+    document::Node,
+    native::read::{self, entries},
+};
+
+/// The scenarios' volumes, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Volumes {
+    each: Vec<Option<Volume>>,
+    /// Whether any scenario says one, rightly or wrongly.
+    said: bool,
+}
+
+impl Volumes {
+    /// All of them together: what 1x is.
+    pub(super) fn full(&self) -> Option<Rate> {
+        let mut rates = self.each.iter().map(|volume| Some(volume.as_ref()?.rate));
+        let first = rates.next()??;
+        rates.try_fold(first, |sum, rate| sum.plus(rate?))
+    }
+
+    /// Whether the scenarios say volumes at all.
+    pub(super) fn are_said(&self) -> bool {
+        self.said
+    }
+
+    /// Gives them to the scenarios, and the weights that follow.
+    pub(super) fn give(&self, scenarios: &mut [Scenario]) {
+        let rates: Option<Vec<Rate>> = self
+            .each
+            .iter()
+            .map(|volume| Some(volume.as_ref()?.rate))
+            .collect();
+        let Some(weights) = rates.map(|rates| volume::weights(&rates)) else {
+            return;
+        };
+        for ((scenario, volume), weight) in scenarios.iter_mut().zip(&self.each).zip(weights) {
+            scenario.volume.clone_from(volume);
+            scenario.weight = weight;
+        }
+    }
+}
+
+impl Translator<'_> {
+    /// Reads them before the load is read, which may be in multiples of them.
+    pub(super) fn volumes(&mut self, scenarios: Option<&Node>) -> Volumes {
+        let items = scenarios.and_then(Node::as_list).unwrap_or_default();
+        let said = items.iter().any(|item| item.get("volume").is_some());
+        if !said {
+            return Volumes::default();
+        }
+        let each = items.iter().map(|item| self.volume_of(item)).collect();
+        Volumes { each, said }
+    }
+
+    fn volume_of(&mut self, scenario: &Node) -> Option<Volume> {
+        let Some(node) = scenario.get("volume") else {
+            let text = "this scenario has no `volume`, and others have: give each of them one, or none and a `weight`";
+            self.findings.problem(scenario.mark, text);
+            return None;
+        };
+        if let Some(weight) = scenario.entry("weight") {
+            let text = "`weight` beside `volume`: how often a scenario is begun follows from its volume, leave `weight` out";
+            self.findings.problem(weight.key_mark, text);
+        }
+        if !node.is_map() {
+            let text = read::scalar(node, "volume", self.findings)?;
+            return read::grammar(node, Volume::read(&text, Peak::default()), self.findings);
+        }
+        let keys = entries(node, "volume", model::VOLUME, self.findings);
+        // What stands under another name might be what is missing.
+        if keys
+            .iter()
+            .any(|entry| !model::VOLUME.contains(&entry.key.as_str()))
+        {
+            return None;
+        }
+        let peak = self.peak_of(node);
+        let Some(number) = node.get("volume") else {
+            let help = "say how many: for example { volume: 500000, hours: 12 }";
+            read::missing(node, model::VOLUME, help, self.findings);
+            return None;
+        };
+        let text = read::scalar(number, "volume", self.findings)?;
+        read::grammar(number, Volume::read(&text, peak?), self.findings)
+    }
+
+    /// What makes a peak of a mean; none where anything of it is wrong.
+    fn peak_of(&mut self, node: &Node) -> Option<Peak> {
+        let hours = node.get("hours").map(|hours| {
+            self.number(
+                hours,
+                |n| n > 0.0 && n <= 24.0,
+                || {
+                    "`hours` are those of a day in which the volume comes: a number up to 24"
+                        .to_owned()
+                },
+            )
+        });
+        let clustering = node.get("clustering").map(|factor| {
+            self.number(
+                factor,
+                |n| (1.0..=1000.0).contains(&n),
+                || {
+                    "`clustering` is the peak over the mean: a number from 1 on, for example 1.5"
+                        .to_owned()
+                },
+            )
+        });
+        let growth = node.get("growth").map(|growth| {
+            match read::quantity(growth, "growth", self.findings)? {
+                Quantity::Share(share) if share <= 100.0 => Some(share),
+                _ => {
+                    let text = format!(
+                        "`growth: {}` is no share: write for example 20%",
+                        growth.text()
+                    );
+                    self.findings.problem(growth.mark, text);
+                    None
+                }
+            }
+        });
+        Some(Peak {
+            hours: match hours {
+                Some(hours) => Some(hours?),
+                None => None,
+            },
+            clustering: clustering.unwrap_or(Some(1.0))?,
+            growth: growth.unwrap_or(Some(0.0))?,
+        })
+    }
+
+    fn number(
+        &mut self,
+        node: &Node,
+        fits: impl Fn(f64) -> bool,
+        help: impl Fn() -> String,
+    ) -> Option<f64> {
+        let number = node.as_scalar().and_then(serde_json::Value::as_f64);
+        let number = number.filter(|number| fits(*number));
+        if number.is_none() {
+            let text = format!("`{}`: {}", node.text(), help());
+            self.findings.problem(node.mark, text);
+        }
+        number
+    }
+}
