@@ -74,7 +74,7 @@ fn steps(all: &mut [Step], headers: &[(String, String)]) {
             Step::Request(request) => set(request, headers),
             Step::Loop(inner) => steps(&mut inner.steps, headers),
             Step::Parallel(inner) => steps(&mut inner.steps, headers),
-            Step::Think(_) | Step::Log(_) => {}
+            Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
         }
     }
 }

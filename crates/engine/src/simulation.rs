@@ -408,6 +408,38 @@ fn a_time_out_ends_requests_and_not_the_pauses_between_them() {
 }
 
 #[test]
+fn those_that_leave_have_completed_and_go_no_further() {
+    let mut plan = plan(open(200, 20), Pool::PerUser);
+    let steps = &mut plan.work.scenarios_mut()[0].steps;
+    let Step::Request(first) = steps[0].clone() else {
+        panic!("{steps:?}");
+    };
+    let named = |label: &str, probability| {
+        Step::Request(Box::new(Request {
+            label: label.into(),
+            probability,
+            ..(*first).clone()
+        }))
+    };
+    steps.extend([
+        Step::Leave(0.25),
+        named("behind", None),
+        named("seldom", Some(10.0)),
+    ]);
+    let counted = || {
+        let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
+        [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok)
+    };
+    let [first, behind, seldom, iterations] = counted();
+    assert_eq!((first, iterations), (4000, 4000));
+    // Five standard deviations of what chance does.
+    assert!(behind.abs_diff(3000) < 137, "{behind}");
+    assert!(seldom.abs_diff(behind / 10) < 83, "{seldom} of {behind}");
+    // Chance is a function of the seed and the arrival.
+    assert_eq!(counted(), [first, behind, seldom, iterations]);
+}
+
+#[test]
 fn requests_under_way_are_what_littles_law_says() {
     let intervals = simulate(
         &plan(open(1000, 30), Pool::PerUser),

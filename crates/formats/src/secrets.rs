@@ -133,7 +133,7 @@ impl Secrets {
                         Body::None | Body::Text(_) => {}
                     }
                 }
-                Step::Think(_) | Step::Log(_) => {}
+                Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
             }
         }
     }

@@ -166,7 +166,7 @@ fn extended(steps: &[Step]) -> bool {
         Step::Request(request) => request.extension.is_some(),
         Step::Loop(inner) => extended(&inner.steps),
         Step::Parallel(inner) => extended(&inner.steps),
-        Step::Think(_) | Step::Log(_) => false,
+        Step::Think(_) | Step::Log(_) | Step::Leave(_) => false,
     })
 }
 

@@ -42,6 +42,8 @@ pub enum Step {
     Think(Think),
     /// Print a line.
     Log(Template),
+    /// This share of those that come here goes no further: their iteration is over, and nothing has failed.
+    Leave(f64),
 }
 
 /// A request step.

@@ -193,7 +193,7 @@ fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
             Step::Request(request) => see(request),
             Step::Loop(inner) => visit(&inner.steps, see),
             Step::Parallel(inner) => visit(&inner.steps, see),
-            Step::Think(_) | Step::Log(_) => {}
+            Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
         }
     }
 }

@@ -83,6 +83,8 @@ pub enum Op {
     Think(ThinkTime, Option<Jitter>),
     /// Print a line.
     Log(Template),
+    /// End the iteration for this share of those that come here.
+    Leave(f64),
     /// Begin a loop; its end is at the given operation.
     Enter(Box<Enter>),
     /// Go round again, to just behind the given [`Op::Enter`], or on.
@@ -217,7 +219,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             Op::Next(_) => {
                 factors.pop();
             }
-            Op::Think(..) | Op::Log(_) | Op::Fork(_) => {}
+            Op::Think(..) | Op::Log(_) | Op::Leave(_) | Op::Fork(_) => {}
         }
     }
     sum
@@ -323,6 +325,7 @@ impl Compiler<'_> {
                 }
                 Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
                 Step::Log(template) => ops.push(Op::Log(template.clone())),
+                Step::Leave(share) => ops.push(Op::Leave(*share)),
                 Step::Loop(inner) => self.repeat(inner, ops),
                 Step::Parallel(inner) => self.fork(inner, ops),
             }

@@ -94,6 +94,8 @@ enum End {
     Unsendable(String, Fault, u32),
     /// An error of the flow itself, by name.
     Named(String, Fault),
+    /// The plan says that some leave here: what they came for is done.
+    Left,
 }
 
 #[derive(Clone)]
@@ -144,7 +146,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     let mut told = None;
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
-        Ok(()) => {
+        Ok(()) | Err(End::Left) => {
             recorder.door(
                 now,
                 &Event::UserCompleted {
@@ -184,6 +186,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
                 End::Named(name, fault) => {
                     (Ended::Unanswered(*fault), Some(Reason::Named(name)), None)
                 }
+                End::Left => (Ended::Ok, None, None),
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
@@ -216,12 +219,17 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
         None => Ok(()),
     };
     ended
+        .or_else(|end| match end {
+            End::Left => Ok(()),
+            other => Err(other),
+        })
         .map(|()| user.vars.into_own())
         .map_err(|end| match end {
             End::Fault(fault, _) | End::Answered(_, fault, _) => fault.text().to_owned(),
             End::Failed(failure) => failure.to_string(),
             End::Capture => "Failed capture or match".to_owned(),
             End::Named(name, _) | End::Unsendable(name, ..) | End::Unexpected(_, name) => name,
+            End::Left => String::new(),
         })
 }
 
@@ -258,6 +266,11 @@ impl<'a> User<'a> {
                 }
                 Op::Think(time, jitter) => self.think(time, *jitter).await?,
                 Op::Log(template) => self.log(template),
+                Op::Leave(share) => {
+                    if self.rng.unit() < *share {
+                        return Err(End::Left);
+                    }
+                }
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
                         at = enter.behind;

@@ -78,7 +78,7 @@ pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 /// `volume`, where it is more than a number with its unit.
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are no requests; every other step is named by its method.
-pub const STEPS: &[&str] = &["think", "loop", "log"];
+pub const STEPS: &[&str] = &["think", "loop", "log", "leave"];
 /// A request.
 pub const REQUEST: &[&str] = &[
     "url",
@@ -94,6 +94,7 @@ pub const REQUEST: &[&str] = &[
     "capture",
     "check",
     "expect",
+    "times",
 ];
 /// `auth`
 pub const AUTH: &[&str] = &["user", "password"];

@@ -510,6 +510,30 @@ fn other_steps() {
 }
 
 #[test]
+fn requests_of_a_journey_that_come_several_times_or_seldom_and_users_that_leave() {
+    let plan = plan(&steps(
+        "- get: { url: /a, times: 3 }\n- get: { url: /b, times: 0.1 }\n- get: { url: /c, times: 2.1 }\n- leave: 12%\n- get: { url: /d, times: 1 }",
+    ));
+    let steps = &plan.scenarios()[0].steps;
+    let round = |step: &Step, times: i64| matches!(step, Step::Loop(inner) if matches!(inner.count, LoopCount::Fixed(LoopRange { start: 0, end: Some(end) }) if end == times));
+    let chance = |step: &Step| match step {
+        Step::Request(request) => request.probability,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(steps.len(), 6);
+    assert!(round(&steps[0], 3) && round(&steps[2], 2));
+    assert_eq!(
+        (chance(&steps[1]), chance(&steps[3])),
+        (Some(10.0), Some(10.0))
+    );
+    assert!(matches!(steps[4], Step::Leave(share) if (share - 0.12).abs() < 1e-12));
+    assert_eq!(chance(&steps[5]), None);
+    // Both parts of one request are counted as one.
+    let labels: Vec<&str> = requests(&plan).iter().map(|r| r.label.as_str()).collect();
+    assert_eq!(labels, ["/a", "/b", "/c", "/c", "/d"]);
+}
+
+#[test]
 fn steps_that_are_wrong() {
     for (text, expected) in [
         ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
@@ -587,6 +611,33 @@ fn steps_that_are_wrong() {
         assert!(
             found[0].starts_with(&format!("plan.yml:{expected}")),
             "{text}\n{found:#?}"
+        );
+        assert_eq!(found.len(), 1, "{text}\n{found:#?}");
+    }
+}
+
+#[test]
+fn journeys_that_are_wrong() {
+    for (text, expected) in [
+        (
+            "- get: { url: /, times: 0 }",
+            "6:27: `times: 0` must be a number from 0.000001 to 10000: 3 is three in a row",
+        ),
+        (
+            "- get: { url: /, times: often }",
+            "6:27: `times: often` must be a number",
+        ),
+        (
+            "- leave: 12",
+            "6:12: `leave: 12` is no share of those that come here: write for example 12%",
+        ),
+        ("- leave: 0%", "6:12: `leave: 0%` is no share"),
+        ("- leave: 101%", "6:12: `leave: 101%` is no share"),
+    ] {
+        let found = refused(&steps(text));
+        assert!(
+            found[0].starts_with(&format!("plan.yml:{expected}")),
+            "{found:#?}"
         );
         assert_eq!(found.len(), 1, "{text}\n{found:#?}");
     }

@@ -1,6 +1,9 @@
 //! A request step: `- get: /path`, or the method with a mapping.
 
-use plan::{Request, Template, scenario::Body};
+use plan::{
+    Request, Step, Template,
+    scenario::{Body, Loop, LoopCount, LoopRange},
+};
 use serde_json::Value;
 
 use super::{Translator, http::set_header, model};
@@ -9,8 +12,63 @@ use crate::{
     native::read::{self, entries},
 };
 
+/// The variable that counts the times of a request: nobody reads it, and no loop's count is hidden by it.
+const TIMES: &str = "$times";
+/// More often than this is a loop of its own.
+const MOST_TIMES: f64 = 10_000.0;
+
 impl Translator<'_> {
-    pub(super) fn request(&mut self, step: &Entry) -> Option<Request> {
+    /// A request as often as it is sent: `times: 3` is three in a row, `0.1` one in ten, `2.5` two, and a third in every other
+    /// iteration.
+    pub(super) fn requests(&mut self, step: &Entry) -> Vec<Step> {
+        let times = self.times(step.value.get("times"));
+        let (Some(request), Some(times)) = (self.request(step), times) else {
+            return Vec::new();
+        };
+        let whole = times.floor();
+        // Decimal places that binary fractions do not have: 2.1 is 2 and a tenth.
+        let percent = ((times - whole) * 1e8).round() / 1e6;
+        let mut steps = Vec::new();
+        let always = Step::Request(Box::new(request.clone()));
+        match whole as i64 {
+            0 => {}
+            1 => steps.push(always),
+            end => steps.push(Step::Loop(Loop {
+                steps: vec![always],
+                count: LoopCount::Fixed(LoopRange {
+                    start: 0,
+                    end: Some(end),
+                }),
+                over: None,
+                index_as: TIMES.to_owned(),
+                element_as: TIMES.to_owned(),
+            })),
+        }
+        if percent > 0.0 {
+            steps.push(Step::Request(Box::new(Request {
+                probability: Some(percent),
+                ..request
+            })));
+        }
+        steps
+    }
+
+    fn times(&mut self, node: Option<&Node>) -> Option<f64> {
+        let Some(node) = node else { return Some(1.0) };
+        let number = node.as_scalar().and_then(Value::as_f64);
+        // The chance is kept in millionths of a percent.
+        let number = number.filter(|n| (1e-6..=MOST_TIMES).contains(n));
+        if number.is_none() {
+            let text = format!(
+                "`times: {}` must be a number from 0.000001 to 10000: 3 is three in a row, 0.1 is one in ten",
+                node.text()
+            );
+            self.findings.problem(node.mark, text);
+        }
+        number
+    }
+
+    fn request(&mut self, step: &Entry) -> Option<Request> {
         let node = &step.value;
         let short = node.as_str().is_some();
         if !short {

@@ -1,4 +1,4 @@
-//! Steps of a native plan: each is a mapping with one key, the method or `think`, `loop`, `log`.
+//! Steps of a native plan: each is a mapping with one key, the method or `think`, `loop`, `log`, `leave`.
 
 use plan::{
     Step, Template,
@@ -21,18 +21,36 @@ impl Translator<'_> {
         if node.as_list().is_some_and(<[Node]>::is_empty) {
             self.findings.problem(node.mark, "`steps` is empty");
         }
-        items.iter().filter_map(|item| self.step(item)).collect()
+        items.iter().flat_map(|item| self.step(item)).collect()
     }
 
-    fn step(&mut self, node: &Node) -> Option<Step> {
-        let entry = match node.entries() {
-            [entry] => entry,
+    /// A step; of a request that is sent so many times perhaps several.
+    fn step(&mut self, node: &Node) -> Vec<Step> {
+        let Some(entry) = self.only_key(node) else {
+            return Vec::new();
+        };
+        match entry.key.as_str() {
+            "think" => one(self.think(&entry.value).map(Step::Think)),
+            "loop" => one(self.repeat(&entry.value).map(Step::Loop)),
+            "log" => vec![Step::Log(self.template(&entry.value))],
+            "leave" => one(self.leave(&entry.value).map(Step::Leave)),
+            method if METHODS.contains(&method) => self.requests(entry),
+            _ => {
+                self.unknown(entry);
+                Vec::new()
+            }
+        }
+    }
+
+    fn only_key<'n>(&mut self, node: &'n Node) -> Option<&'n Entry> {
+        match node.entries() {
+            [entry] => Some(entry),
             [] => {
                 self.findings.problem(
                     node.mark,
                     format!("a step is a mapping like {{ get: / }}, not {}", node.kind()),
                 );
-                return None;
+                None
             }
             [first, second, ..] => {
                 let text = format!(
@@ -40,31 +58,36 @@ impl Translator<'_> {
                     first.key, second.key
                 );
                 self.findings.problem(second.key_mark, text);
-                return None;
+                None
             }
-        };
-        match entry.key.as_str() {
-            "think" => self.think(&entry.value).map(Step::Think),
-            "loop" => self.repeat(&entry.value).map(Step::Loop),
-            "log" => Some(Step::Log(self.template(&entry.value))),
-            method if METHODS.contains(&method) => self
-                .request(entry)
-                .map(|request| Step::Request(Box::new(request))),
-            _ => self.unknown(entry),
         }
     }
 
-    fn unknown(&mut self, entry: &Entry) -> Option<Step> {
+    /// This share ends its iteration here.
+    fn leave(&mut self, node: &Node) -> Option<f64> {
+        match read::quantity(node, "leave", self.findings)? {
+            Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
+            _ => {
+                let text = format!(
+                    "`leave: {}` is no share of those that come here: write for example 12%",
+                    node.text()
+                );
+                self.findings.problem(node.mark, text);
+                None
+            }
+        }
+    }
+
+    fn unknown(&mut self, entry: &Entry) {
         let known = model::STEPS.iter().chain(METHODS).copied();
         let help = nearest(&entry.key, known).map_or_else(
-            || "a step is think, loop, log, or an HTTP method like get or post".to_owned(),
+            || "a step is think, loop, log, leave, or an HTTP method like get or post".to_owned(),
             |known| format!("did you mean `{known}`?"),
         );
         self.findings.problem(
             entry.key_mark,
             format!("`{}` is no step: {help}", entry.key),
         );
-        None
     }
 
     /// `1s`, or `{ time: 1s, jitter: 20% }`.
@@ -186,4 +209,8 @@ impl Translator<'_> {
             }
         }
     }
+}
+
+fn one(step: Option<Step>) -> Vec<Step> {
+    step.into_iter().collect()
 }

@@ -250,7 +250,7 @@ fn needs_target(steps: &[Step]) -> bool {
         Step::Request(request) => !request.url_text.starts_with("http"),
         Step::Loop(inner) => needs_target(&inner.steps),
         Step::Parallel(inner) => needs_target(&inner.steps),
-        Step::Think(_) | Step::Log(_) => false,
+        Step::Think(_) | Step::Log(_) | Step::Leave(_) => false,
     })
 }
 
