@@ -24,6 +24,9 @@ pub enum Command {
     /// Run a test: a URL, a native plan, an Artillery script, a locustfile or a script of wrk's
     #[command(display_order = 0)]
     Run(Box<Run>),
+    /// Run the stages of a plan one after the other, and tell of all of them in one report
+    #[command(display_order = 90)]
+    Campaign(Campaign),
     /// Start an embedded target with known truth
     #[command(display_order = 91)]
     Lab(Lab),
@@ -46,6 +49,34 @@ pub enum Command {
 
 /// For so long what is under way may go on, if nobody says otherwise.
 pub const DRAIN: &str = "30s";
+
+/// `loadline campaign`
+#[derive(Debug, ClapArgs)]
+pub struct Campaign {
+    /// A native plan with `stages`
+    pub file: PathBuf,
+    /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the campaign
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// Seed of everything random, the same for each stage [default: random, kept in the records]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Go on behind the last stage that was finished, of this campaign or of the newest
+    #[arg(long, value_name = "CAMPAIGN", num_args = 0..=1)]
+    pub resume: Option<Option<PathBuf>>,
+    /// Where campaigns are kept [default: .loadline/campaigns]
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// A host that redirects and values of the run may lead to, beside those that the plan names; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// A name whose values must never be shown: a variable, header, query parameter or JSON member; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub secret: Vec<String>,
+    /// Accept any TLS certificate
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+}
 
 /// `loadline run`
 #[derive(Debug, ClapArgs)]

@@ -4,6 +4,7 @@
 
 mod args;
 mod audit;
+mod campaign;
 mod demo;
 mod doctor;
 mod doors;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     };
     let code = match args.command {
         args::Command::Run(run) => native::run(*run),
+        args::Command::Campaign(campaign) => campaign::command(&campaign),
         args::Command::Lab(lab) => labs::command(&lab),
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Doctor => doctor::command(),

@@ -194,7 +194,7 @@ impl FileFacts {
         match std::fs::read(path) {
             Ok(content) => FileFacts {
                 path: path.to_owned(),
-                sha256: Some(hex(&Sha256::digest(&content))),
+                sha256: Some(sha256(&content)),
                 bytes: content.len() as u64,
             },
             Err(_) => FileFacts {
@@ -218,6 +218,12 @@ pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {
 
 /// Begins what stands for a secret.
 const MARK: &str = "‹redacted";
+
+/// The SHA-256 of a file's content, in hexadecimal digits.
+#[must_use]
+pub fn sha256(content: &[u8]) -> String {
+    hex(&Sha256::digest(content))
+}
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

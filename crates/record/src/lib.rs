@@ -32,13 +32,14 @@ mod write;
 use std::{io, path::PathBuf};
 
 pub use begin::Started;
-pub use begin::utc;
+pub use begin::{sha256, utc};
 pub use event::{Event, EventKind, FirstError};
 pub use extent::Cut;
 pub use frame::{Frame, HostSample, IntervalRow, Part};
 pub use frames::Frames;
 pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
+pub use load_text::of as load_text;
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
     Tool, read as read_manifest,

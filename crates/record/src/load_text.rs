@@ -6,7 +6,8 @@ use plan::{Arrivals, Load, Phase, Plan, Pool, Shape, Work};
 use crate::units;
 
 /// The load of a plan in words.
-pub(super) fn of(plan: &Plan) -> String {
+#[must_use]
+pub fn of(plan: &Plan) -> String {
     match &plan.load {
         Load::Once => "one iteration".into(),
         Load::Closed { users, duration_ns } => {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{html, markdown};
+use crate::{campaign, html, markdown};
 
 use analysis::{
     page::Page,
@@ -50,9 +50,32 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
         folder(&charts)?;
     }
     for chart in &document.charts {
-        replace(&charts.join(chart.name), chart.text.as_bytes())?;
+        replace(&charts.join(&chart.name), chart.text.as_bytes())?;
     }
     replace(&dir.join("report.md"), document.text.as_bytes())
+}
+
+/// Writes a campaign's `campaign.json`, `report.html`, `report.md` and its charts into a folder.
+///
+/// # Errors
+/// The first file that cannot be written.
+pub fn write_campaign(
+    dir: &Path,
+    campaign: &analysis::campaign::Campaign,
+    runs: &[(campaign::Span, &Page)],
+) -> Result<(), NotWritten> {
+    let json = serde_json::to_string_pretty(campaign).map_err(not_json)? + "\n";
+    replace(&dir.join("campaign.json"), json.as_bytes())?;
+    let report = campaign::of(campaign, runs);
+    replace(&dir.join(PAGE), report.page.as_bytes())?;
+    let charts = dir.join(campaign::CHARTS);
+    if !report.charts.is_empty() {
+        folder(&charts)?;
+    }
+    for chart in &report.charts {
+        replace(&charts.join(&chart.name), chart.text.as_bytes())?;
+    }
+    replace(&dir.join("report.md"), report.markdown.as_bytes())
 }
 
 /// Writes the page alone.

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod campaign;
 pub mod console;
 pub mod derived;
 pub mod export;

@@ -30,3 +30,9 @@ pub fn random_seed() -> u64 {
         .wrapping_add(u64::from(std::process::id()))
         >> 11
 }
+
+/// Nanoseconds since 1970.
+#[must_use]
+pub fn now_wall_ns() -> u64 {
+    engine::clock::wall_ns()
+}

@@ -1,6 +1,7 @@
 //! The summary as text for a terminal: at most 100 columns, no colours, every figure from [`Summary`]. This module lays out;
 //! it computes nothing and prints nothing.
 
+mod campaign;
 mod ledgers;
 mod progress;
 mod screen;
@@ -21,6 +22,7 @@ use analysis::{
 };
 use text::{WIDTH, cut, wrap};
 
+pub use campaign::campaign_text;
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};

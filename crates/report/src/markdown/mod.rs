@@ -4,7 +4,7 @@
 mod plan;
 mod published;
 mod sections;
-mod table;
+pub(crate) mod table;
 
 pub use published::{Published, published};
 

@@ -16,7 +16,7 @@ const RED: &str = "#d55e00";
 const BLACK: &str = "#333333";
 
 /// Gaps that are still seen where a line goes up and down.
-const DASHED: &str = "7 5";
+pub const DASHED: &str = "7 5";
 
 /// Figures from this many columns of whole numbers.
 type Count = fn(&Columns) -> &Vec<u64>;
@@ -94,8 +94,8 @@ fn per_second(points: &Columns, counts: &[Count]) -> Vec<(f64, Option<f64>)> {
 
 fn throughput(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
-    let line = |name, colour, dashes, filled, counts: &[Count]| Curve {
-        name,
+    let line = |name: &str, colour, dashes, filled, counts: &[Count]| Curve {
+        name: name.to_owned(),
         colour,
         dashes,
         filled,
@@ -131,11 +131,23 @@ fn throughput(summary: &Summary, series: &Series) -> File {
         curves,
     );
     File {
-        name: "throughput.svg",
+        name: "throughput.svg".into(),
         description: "Requests sent, answered and failed per second over the run".into(),
         text: chart.draw(),
     }
 }
+
+/// Looks of lines where there are many of a kind.
+pub const LINES: [(&str, &str); 8] = [
+    (BLUE, ""),
+    (GREEN, ""),
+    (RED, ""),
+    (ORANGE, ""),
+    (SKY, ""),
+    (BLACK, ""),
+    (BLUE, DASHED),
+    (RED, DASHED),
+];
 
 /// The look of a class of errors; those behind the eighth share theirs.
 const ERRORS: [(&str, &str); 8] = [
@@ -159,7 +171,7 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let curves: Vec<Curve> = came
         .zip(ERRORS.iter().cycle())
         .map(|((name, counts), (colour, dashes))| Curve {
-            name,
+            name: name.to_string(),
             colour,
             dashes,
             filled: false,
@@ -176,7 +188,7 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let y = (Scale::Linear, Unit::Number);
     let chart = over_time(summary, series, title, "per second", y, curves);
     Some(File {
-        name: "errors.svg",
+        name: "errors.svg".into(),
         description: "Requests that failed or had no answer per second, by class".into(),
         text: chart.draw(),
     })
@@ -193,8 +205,8 @@ fn times(points: &Columns, kind: Kind) -> &Times {
 fn latency(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
     let headline = summary.headline();
-    let curve = |name, colour, dashes, column: &Vec<Option<u64>>| Curve {
-        name,
+    let curve = |name: &str, colour, dashes, column: &Vec<Option<u64>>| Curve {
+        name: name.to_owned(),
         colour,
         dashes,
         filled: false,
@@ -224,7 +236,7 @@ fn latency(summary: &Summary, series: &Series) -> File {
         curves,
     );
     File {
-        name: "latency.svg",
+        name: "latency.svg".into(),
         description: format!("Percentiles of the {name} over the run, on a logarithmic axis"),
         text: chart.draw(),
     }
@@ -238,9 +250,9 @@ fn percentiles(series: &Series) -> Option<File> {
         .zip(colours)
         .map(|(distribution, (colour, dashes))| Curve {
             name: match distribution.time.as_str() {
-                "response" => "response",
-                "iteration" => "iteration",
-                _ => "service",
+                "response" => "response".to_owned(),
+                "iteration" => "iteration".to_owned(),
+                _ => "service".to_owned(),
             },
             colour,
             dashes,
@@ -279,7 +291,7 @@ fn percentiles(series: &Series) -> Option<File> {
         curves,
     };
     Some(File {
-        name: "percentiles.svg",
+        name: "percentiles.svg".into(),
         description: "Latency by percentile over the whole run".into(),
         text: chart.draw(),
     })
@@ -287,8 +299,8 @@ fn percentiles(series: &Series) -> Option<File> {
 
 fn concurrency(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
-    let curve = |name, colour, dashes, filled, column: &Vec<Option<f64>>| Curve {
-        name,
+    let curve = |name: &str, colour, dashes, filled, column: &Vec<Option<f64>>| Curve {
+        name: name.to_owned(),
         colour,
         dashes,
         filled,
@@ -311,7 +323,7 @@ fn concurrency(summary: &Summary, series: &Series) -> File {
         curves,
     );
     File {
-        name: "concurrency.svg",
+        name: "concurrency.svg".into(),
         description: "Requests under way, sampled and by Little's law".into(),
         text: chart.draw(),
     }

@@ -7,7 +7,7 @@ mod charts;
 use std::fmt::Write;
 
 pub use axis::{Axis, Scale, Unit};
-pub use charts::of;
+pub use charts::{DASHED, LINES, of};
 
 use crate::xml::text as escaped;
 
@@ -22,7 +22,7 @@ const BOTTOM: f64 = 44.0;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// Its name, without a folder.
-    pub name: &'static str,
+    pub name: String,
     /// What it shows, in a sentence.
     pub description: String,
     /// Its content.
@@ -32,7 +32,7 @@ pub struct File {
 /// A line or an area of a chart.
 pub struct Curve {
     /// Its name in the legend.
-    pub name: &'static str,
+    pub name: String,
     /// Its colour.
     pub colour: &'static str,
     /// Its dashes; empty: none.
@@ -248,7 +248,7 @@ impl Chart {
                 out,
                 format_args!(
                     "<text x=\"{x:.1}\" y=\"20\" fill=\"#333333\">{}</text>\n",
-                    escaped(curve.name)
+                    escaped(&curve.name)
                 ),
             );
             x -= 26.0;

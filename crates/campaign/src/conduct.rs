@@ -1,0 +1,428 @@
+//! The stages one after the other: which is run, what it means for those behind it, and the exit code of all together.
+
+use std::{fs, path::Path};
+
+use analysis::{
+    campaign::{Row, Verdict, judged},
+    page::Page,
+};
+use formats::{
+    Inputs,
+    native::campaign::{self, Campaign, OnFail, Work},
+};
+use plan::Load;
+use record::units;
+use session::{Hosts, LabProcess, SharedVoice, exit, inputs, lab_process};
+
+use crate::{
+    NotBegun, Wanted,
+    cool_down::{self, Before},
+    ledger::{self, Head, Ledger, Line, StageHead},
+    process::{Ground, Ran},
+    seen,
+};
+
+/// Runs a campaign, or the rest of one; answers the exit code.
+///
+/// # Errors
+/// Why not even the first stage was begun.
+pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
+    let campaign = read(wanted)?;
+    let bytes = fs::read(&wanted.file)
+        .map_err(|error| NotBegun::bad(format!("{}: {error}", wanted.file.display())))?;
+    let sha256 = record::sha256(&bytes);
+    let ledger = match &wanted.resume {
+        None => begin(wanted, &campaign, sha256)?,
+        Some(named) => {
+            let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
+            let ledger = Ledger::open(&folder).map_err(NotBegun::bad)?;
+            if ledger.head.sha256 != sha256 {
+                return Err(NotBegun::bad(format!(
+                    "{} has changed since the campaign in {} began: begin a new one, without --resume",
+                    wanted.file.display(),
+                    folder.display()
+                )));
+            }
+            ledger
+        }
+    };
+    let lab = match campaign
+        .target
+        .as_deref()
+        .and_then(|target| target.strip_prefix(lab_process::SCHEME))
+    {
+        Some(name) => Some(LabProcess::start(name).map_err(|error| {
+            if error.bad_input {
+                NotBegun::bad(error.line)
+            } else {
+                NotBegun::CouldNot(error.line)
+            }
+        })?),
+        None => None,
+    };
+    let folder = ledger.folder.clone();
+    let target = match &lab {
+        Some(lab) => lab.url().to_owned(),
+        None => campaign.target.clone().unwrap_or_default(),
+    };
+    let mut conductor = Conductor {
+        ground: Ground {
+            wanted,
+            folder: &folder,
+            lab,
+            target,
+        },
+        campaign: &campaign,
+        ledger,
+        voice,
+        before: None,
+    };
+    Ok(conductor.run())
+}
+
+/// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.
+fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
+    let inputs = Inputs {
+        files: vec![wanted.file.clone()],
+        // An embedded target's address is not known yet, and nothing but its name is needed.
+        target: wanted
+            .target
+            .clone()
+            .filter(|target| !target.starts_with(lab_process::SCHEME)),
+        process_env: inputs::environment(),
+        native: true,
+        ..Inputs::default()
+    };
+    let mut campaign = campaign::load(&inputs)?;
+    campaign.target = wanted.target.clone().or(campaign.target);
+    let mut lines = Vec::new();
+    for stage in &mut campaign.stages {
+        let Work::Load(plan) = &mut stage.work else {
+            continue;
+        };
+        lines.extend(plan.problems().iter().map(ToString::to_string));
+        if matches!(plan.load, Load::Open { .. }) && plan.schedule(0).total() == 0 {
+            lines.push(format!(
+                "stage `{}` plans no arrivals: there would be nothing to measure",
+                stage.name
+            ));
+        }
+        if !plan.target.starts_with(lab_process::SCHEME)
+            && let Err(problems) = Hosts::Native(Vec::new()).allow(plan)
+        {
+            lines.extend(problems.iter().map(ToString::to_string));
+        }
+    }
+    let mut told: Vec<String> = Vec::new();
+    for line in lines {
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    if told.is_empty() {
+        Ok(campaign)
+    } else {
+        Err(NotBegun::BadInput(told))
+    }
+}
+
+fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger, NotBegun> {
+    let stages = campaign.stages.iter().map(|stage| StageHead {
+        name: stage.name.clone(),
+        load: match &stage.work {
+            Work::Load(plan) => record::load_text(plan),
+            Work::Command(command) => command.words.join(" "),
+        },
+    });
+    let seed = inputs::random_seed();
+    let head = Head {
+        schema: ledger::schema(),
+        name: campaign.name.clone(),
+        file: wanted.file.display().to_string(),
+        sha256,
+        target: campaign.target.clone().unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_wall_ns: session::inputs::now_wall_ns(),
+        stages: stages.collect(),
+        assumptions: campaign.assumptions.clone(),
+        recommendations: campaign.recommendations.clone(),
+    };
+    Ledger::begin(wanted.folder.as_deref(), seed as u16, head).map_err(NotBegun::CouldNot)
+}
+
+struct Conductor<'a> {
+    ground: Ground<'a>,
+    campaign: &'a Campaign,
+    ledger: Ledger,
+    voice: &'a SharedVoice,
+    /// How the service was before the load, as soon as that is known.
+    before: Option<Before>,
+}
+
+/// What a stage leaves for those behind it.
+enum After {
+    /// The next may come.
+    Next,
+    /// None may come.
+    Enough,
+    /// A signal wants the end.
+    Signal(u8),
+}
+
+impl Conductor<'_> {
+    fn run(&mut self) -> u8 {
+        let count = self.campaign.stages.len();
+        let name = &self.ledger.head.name;
+        self.voice.say(&format_args!(
+            "{name}: {count} stages, kept in {}",
+            self.ledger.folder.display()
+        ));
+        let mut signal = None;
+        for number in 0..count {
+            let after = match self.finished(number) {
+                Some(after) => after,
+                None => match self.stage(number) {
+                    Ok(after) => after,
+                    Err(line) => {
+                        self.voice.error(&line);
+                        After::Enough
+                    }
+                },
+            };
+            match after {
+                After::Next => {}
+                After::Enough => break,
+                After::Signal(number) => {
+                    signal = Some(number);
+                    break;
+                }
+            }
+        }
+        self.end(signal)
+    }
+
+    /// What a stage means for those behind it that has run already, in an earlier attempt.
+    fn finished(&mut self, number: usize) -> Option<After> {
+        let (code, record, _) = self.ledger.ended(number)?;
+        if code >= exit::of_signal(0) {
+            return None;
+        }
+        let page = record.and_then(|record| seen::page(&self.ledger.folder, record));
+        let page = page?;
+        self.learn(number, &page);
+        self.voice
+            .say(&format_args!("{}: finished earlier", self.label(number)));
+        let holds = judged(&page.summary, code).holds();
+        let is_last = number + 1 == self.campaign.stages.len();
+        let next_begun = !is_last && self.ledger.was_begun(number + 1);
+        if self.ledger.cooled(number).is_none() && !next_begun {
+            match self.cool_down(number, &page, holds) {
+                Ok(after @ (After::Signal(_) | After::Enough)) => return Some(after),
+                Ok(After::Next) => {}
+                Err(line) => self.voice.error(&line),
+            }
+        }
+        Some(self.gate(number, holds))
+    }
+
+    /// `2/4 half`
+    fn label(&self, number: usize) -> String {
+        let count = self.campaign.stages.len();
+        format!(
+            "{}/{count} {}",
+            number + 1,
+            self.campaign.stages[number].name
+        )
+    }
+
+    fn gate(&self, number: usize, holds: bool) -> After {
+        let goes_on = self.campaign.stages[number].on_fail == OnFail::Continue;
+        if holds || goes_on {
+            After::Next
+        } else {
+            After::Enough
+        }
+    }
+
+    /// Runs a stage, looks at the service behind it, and keeps what came of both.
+    fn stage(&mut self, number: usize) -> Result<After, String> {
+        let stage = &self.campaign.stages[number];
+        let label = self.label(number);
+        self.voice.say(&format_args!(
+            "{label}: {}",
+            self.ledger.head.stages[number].load
+        ));
+        self.ledger.add(Line::Begun { stage: number })?;
+        let folder = folder_name(number, &stage.name);
+        let ran = match &stage.work {
+            Work::Load(_) => self.ground.native(&stage.name, &folder, &[])?,
+            Work::Command(command) => self.ground.command(command, &folder)?,
+        };
+        let record = ran.record.as_deref().and_then(Path::file_name);
+        let record = record.map(|name| format!("{folder}/{}", name.to_string_lossy()));
+        let page = record
+            .as_deref()
+            .and_then(|record| seen::page(&self.ledger.folder, record));
+        let why = page.is_none().then(|| why_not(&ran));
+        let code = ran.signal.map_or(ran.code, exit::of_signal);
+        self.ledger.add(Line::Ended {
+            stage: number,
+            code,
+            record,
+            why: why.clone(),
+        })?;
+        let seen = seen::derive(&self.ledger, self.voice)?;
+        if let Some(row) = seen.campaign.stages.get(number) {
+            self.voice.say(&format_args!("{label}: {}", told(row)));
+        }
+        if let Some(signal) = ran.signal {
+            return Ok(After::Signal(signal));
+        }
+        let Some(page) = page else {
+            return Ok(self.gate(number, false));
+        };
+        self.learn(number, &page);
+        let holds = judged(&page.summary, code).holds();
+        match self.cool_down(number, &page, holds)? {
+            After::Next => Ok(self.gate(number, holds)),
+            after => Ok(after),
+        }
+    }
+
+    /// Keeps how the service was, if this is the stage that tells.
+    fn learn(&mut self, number: usize, page: &Page) {
+        let tells = self
+            .campaign
+            .cool_down
+            .as_ref()
+            .map(|cool_down| cool_down.baseline);
+        if tells == Some(number) {
+            self.before = Before::of(&page.summary);
+        }
+    }
+
+    fn cool_down(&mut self, number: usize, page: &Page, holds: bool) -> Result<After, String> {
+        let (Some(asked), Some(before)) = (&self.campaign.cool_down, self.before) else {
+            return Ok(After::Next);
+        };
+        if number == asked.baseline && holds {
+            return Ok(After::Next);
+        }
+        let label = self.label(number);
+        // The stage that was the first to tell how the service is may be another tool's: then any load of the plan's own looks.
+        let own = self
+            .campaign
+            .stages
+            .iter()
+            .find(|stage| matches!(stage.work, Work::Load(_)));
+        let Some(own) = own else {
+            return Ok(After::Next);
+        };
+        let name = format!(
+            "{}-looks",
+            folder_name(number, &self.campaign.stages[number].name)
+        );
+        let end = cool_down::load_end_wall_ns(&page.summary);
+        let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end))?;
+        self.voice.say(&format_args!(
+            "{label}: {}",
+            cool_down::told(&looked.cool_down)
+        ));
+        let recovered = looked.cool_down.recovered_ns.is_some();
+        if let Some(signal) = looked.signal {
+            return Ok(After::Signal(signal));
+        }
+        self.ledger.add(Line::Cooled {
+            stage: number,
+            cool_down: looked.cool_down,
+        })?;
+        Ok(self.gate(number, recovered))
+    }
+
+    /// The report, and what all of it means as an exit code.
+    fn end(&self, signal: Option<u8>) -> u8 {
+        let seen = match seen::derive(&self.ledger, self.voice) {
+            Ok(seen) => seen,
+            Err(line) => {
+                self.voice.error(&line);
+                return exit::COULD_NOT_RUN;
+            }
+        };
+        self.voice
+            .out(&report::console::campaign_text(&seen.campaign));
+        match &seen.report {
+            Some(report) => self.voice.out(&format!("Report: {}\n", report.display())),
+            None => return exit::COULD_NOT_RUN,
+        }
+        if let Some(signal) = signal {
+            let file = &self.ledger.head.file;
+            let go_on = format!("{file} --resume {}", self.ledger.folder.display());
+            self.voice.say(&format_args!(
+                "what is finished is kept: `loadline campaign {go_on}` goes on"
+            ));
+            return exit::of_signal(signal);
+        }
+        code(&seen.campaign.stages)
+    }
+}
+
+/// The gravest of the stages' codes.
+fn code(rows: &[Row]) -> u8 {
+    let any = |wanted: Verdict| rows.iter().any(|row| row.verdict == wanted);
+    let not_back = rows.iter().filter_map(|row| row.cool_down.as_ref());
+    let not_back = not_back
+        .into_iter()
+        .any(|cool_down| cool_down.recovered_ns.is_none());
+    if any(Verdict::CouldNotRun) || any(Verdict::Unfinished) {
+        exit::COULD_NOT_RUN
+    } else if any(Verdict::Invalid) {
+        exit::INVALID
+    } else if any(Verdict::Fail) || not_back {
+        exit::FAIL
+    } else if any(Verdict::Inconclusive) {
+        exit::INCONCLUSIVE
+    } else {
+        exit::PASS
+    }
+}
+
+/// Why a run has left no record, in its own last words.
+fn why_not(ran: &Ran) -> String {
+    let last = ran.said.iter().rev().find(|line| !line.trim().is_empty());
+    let words = last.map(|line| line.trim_start_matches("loadline: ").to_owned());
+    words.unwrap_or_else(|| format!("it has left no record, exit code {}", ran.code))
+}
+
+/// A stage's line when it is over.
+fn told(row: &Row) -> String {
+    let figures = [
+        row.requests_per_second
+            .map(|rate| format!("{} requests/s", units::rate(rate))),
+        row.percentiles[1]
+            .as_ref()
+            .filter(|p95| *p95 != "–")
+            .map(|p95| format!("service p95 {p95}")),
+        row.error_share
+            .map(|share| format!("errors {}", units::share(share))),
+    ];
+    let figures: Vec<String> = figures.into_iter().flatten().collect();
+    let why = if row.why.is_empty() {
+        String::new()
+    } else {
+        format!(" – {}", row.why)
+    };
+    format!("{} {}{why}", row.verdict.word(), figures.join(", "))
+}
+
+/// A folder for a stage: its number, and what of its name can stand in a path.
+fn folder_name(number: usize, name: &str) -> String {
+    let plain = name.chars().map(|c| {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    });
+    let plain: String = plain.take(40).collect();
+    format!("{}-{plain}", number + 1)
+}

@@ -1,0 +1,187 @@
+//! Looks at the service behind a stage, with few iterations, until it is as it was before the load: runs of the plan's scenarios that a
+//! stop rule ends. What the looks found goes into the report; they are no stage and are judged by nothing else.
+
+use analysis::{campaign::CoolDown, page::Page, summary::Summary};
+use formats::native::campaign;
+use record::{Run, units};
+use session::keep;
+
+use crate::process::Ground;
+
+/// As before is a p95 of at most so many times that of before, as within a run.
+const AS_BEFORE: f64 = 1.5;
+/// And at most so much more of the requests failing.
+const MORE_ERRORS: f64 = 0.01;
+/// A look that is shorter tells nothing.
+const SHORTEST_NS: u64 = 1_000_000_000;
+
+/// How the service was before the load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Before {
+    bound_ns: u64,
+    error_bound: f64,
+}
+
+impl Before {
+    /// By a stage that tells; none where it has no times.
+    #[must_use]
+    pub fn of(baseline: &Summary) -> Option<Before> {
+        let stats = baseline.all.service.as_ref()?;
+        let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
+        // Of a few requests the slowest is the nearest to it.
+        let ns = p95.and_then(|figure| figure.ns).or(stats.max.ns)?;
+        Some(Before {
+            bound_ns: (ns as f64 * AS_BEFORE) as u64,
+            error_bound: (baseline.all.error_share.unwrap_or(0.0) + MORE_ERRORS).min(1.0),
+        })
+    }
+}
+
+/// What the looks behind a stage found.
+pub struct Looked {
+    pub cool_down: CoolDown,
+    /// The signal that ended them.
+    pub signal: Option<u8>,
+}
+
+/// Looks until the service is as before, or for as long as is allowed.
+///
+/// # Errors
+/// One line, when nothing can be run.
+pub fn look(
+    ground: &Ground<'_>,
+    asked: &campaign::CoolDown,
+    baseline: &str,
+    before: Before,
+    (name, load_end_wall_ns): (&str, u64),
+) -> Result<Looked, String> {
+    let mut cool_down = CoolDown {
+        recovered_ns: None,
+        first_look_ns: 0,
+        looked_until_ns: 0,
+        bound_ns: before.bound_ns,
+        error_bound: before.error_bound,
+        settled_ns: asked.settled_ns,
+        runs: Vec::new(),
+    };
+    let condition = format!(
+        "service p95 < {}us for {}ms",
+        before.bound_ns.div_ceil(1_000),
+        asked.settled_ns / 1_000_000
+    );
+    while cool_down.looked_until_ns + asked.settled_ns.max(SHORTEST_NS) <= asked.at_most_ns {
+        let left_ns = asked.at_most_ns - cool_down.looked_until_ns;
+        let flags = [
+            "--rate".to_owned(),
+            format!("{}/s", asked.rate.as_f64()),
+            "--duration".to_owned(),
+            format!("{}ms", left_ns / 1_000_000),
+            "--drain".to_owned(),
+            "5s".to_owned(),
+            "--stop".to_owned(),
+            format!("{condition}: stop pass"),
+        ];
+        let run_name = format!("{name}-{}", cool_down.runs.len() + 1);
+        let ran = ground.native(baseline, &run_name, &flags)?;
+        let Some(page) = ran
+            .record
+            .as_deref()
+            .and_then(|dir| Run::open(dir).ok())
+            .map(|run| keep::page(&run))
+        else {
+            let why = ran
+                .said
+                .last()
+                .cloned()
+                .unwrap_or_else(|| format!("exit code {}", ran.code));
+            return Err(format!("the service cannot be looked at: {why}"));
+        };
+        let from_ns = page
+            .summary
+            .run
+            .started_wall_ns
+            .saturating_sub(load_end_wall_ns);
+        if cool_down.runs.is_empty() {
+            cool_down.first_look_ns = from_ns;
+        }
+        if let Some(record) = ran.record.as_deref().and_then(|dir| dir.file_name()) {
+            cool_down
+                .runs
+                .push(format!("{run_name}/{}", record.to_string_lossy()));
+        }
+        let looked_ns = looked(&page);
+        cool_down.looked_until_ns = from_ns + looked_ns;
+        if ran.signal.is_some() {
+            return Ok(Looked {
+                cool_down,
+                signal: ran.signal,
+            });
+        }
+        cool_down.recovered_ns =
+            settled(&page, before, asked.settled_ns, &condition).map(|ns| from_ns + ns);
+        if cool_down.recovered_ns.is_some() || looked_ns < SHORTEST_NS {
+            break;
+        }
+    }
+    Ok(Looked {
+        cool_down,
+        signal: None,
+    })
+}
+
+/// For so long a run looked.
+fn looked(page: &Page) -> u64 {
+    let run = &page.summary.run;
+    run.stopped
+        .as_ref()
+        .map_or(run.elapsed_ns, |stopped| stopped.at_ns)
+}
+
+/// The moment from which on it was as before, from the run's start: the rule's window before it fired, unless too many failed in it.
+fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Option<u64> {
+    let stopped = page.summary.run.stopped.as_ref()?;
+    let is_ours = stopped.text.contains(condition.split(" for ").next()?);
+    let from_ns = stopped.at_ns.saturating_sub(settled_ns);
+    let points = &page.series.points;
+    let (mut ended, mut failed) = (0, 0);
+    for (i, to_ns) in points.to_ns.iter().enumerate() {
+        if *to_ns > from_ns {
+            let bad = points.failed[i] + points.unanswered[i];
+            ended += points.ok[i] + bad;
+            failed += bad;
+        }
+    }
+    let too_many = failed as f64 > before.error_bound * ended as f64;
+    // A look that is good from its beginning on: a second more or less is the rule's own.
+    let from_ns = if from_ns <= SHORTEST_NS { 0 } else { from_ns };
+    (is_ours && !too_many).then_some(from_ns)
+}
+
+/// The end of a stage's load, on the wall clock.
+#[must_use]
+pub fn load_end_wall_ns(summary: &Summary) -> u64 {
+    let run = &summary.run;
+    let planned = summary
+        .phases
+        .last()
+        .map_or(run.elapsed_ns, |phase| phase.end_ns);
+    let end_ns = run
+        .stopped
+        .as_ref()
+        .map_or(planned, |stopped| stopped.at_ns);
+    run.started_wall_ns + end_ns.min(run.elapsed_ns.max(planned))
+}
+
+/// A line for the terminal.
+#[must_use]
+pub fn told(cool_down: &CoolDown) -> String {
+    match analysis::campaign::recovered(cool_down) {
+        Some(text) => format!("the service was back {text}"),
+        None => format!(
+            "the service did not recover within {} (p95 at most {}, errors at most {})",
+            units::time(cool_down.looked_until_ns),
+            units::time(cool_down.bound_ns),
+            units::share(cool_down.error_bound)
+        ),
+    }
+}

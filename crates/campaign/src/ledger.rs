@@ -1,0 +1,254 @@
+//! `campaign.jsonl`: what a campaign was asked for, and a line for each stage that began, ended or was waited behind. Only ever appended
+//! to, a line at a time, so that whoever is killed has lost nothing that was finished.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use analysis::campaign::CoolDown;
+use serde::{Deserialize, Serialize};
+
+/// Its name in the campaign's folder.
+pub const FILE: &str = "campaign.jsonl";
+/// Where campaigns are kept when nobody says otherwise.
+const DEFAULT: &str = ".loadline/campaigns";
+/// The version of the format.
+const SCHEMA: u32 = 1;
+
+/// What a campaign was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// Version of the format.
+    pub schema: u32,
+    /// The title.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// Its digest: only the same campaign can be gone on with.
+    pub sha256: String,
+    /// What is loaded.
+    pub target: String,
+    /// Loadline's version.
+    pub version: String,
+    /// When it began.
+    pub started_wall_ns: u64,
+    /// The stages.
+    pub stages: Vec<StageHead>,
+    /// The user's own assumptions.
+    pub assumptions: Vec<String>,
+    /// The user's own recommendations.
+    pub recommendations: Vec<String>,
+}
+
+/// A stage as it was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageHead {
+    /// Its name.
+    pub name: String,
+    /// Its load in words, or another tool's command line.
+    pub load: String,
+}
+
+/// A line behind the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Line {
+    /// A stage begins.
+    Begun {
+        /// Its number.
+        stage: usize,
+    },
+    /// A stage has ended.
+    Ended {
+        /// Its number.
+        stage: usize,
+        /// What it exited with.
+        code: u8,
+        /// Its record, from the campaign's folder.
+        record: Option<String>,
+        /// Why it could not be run.
+        why: Option<String>,
+    },
+    /// The service was looked at behind a stage.
+    Cooled {
+        /// The stage's number.
+        stage: usize,
+        /// What was seen.
+        cool_down: CoolDown,
+    },
+}
+
+/// A campaign's folder with what is written in it.
+#[derive(Debug)]
+pub struct Ledger {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What was asked for.
+    pub head: Head,
+    /// What came of it so far.
+    pub lines: Vec<Line>,
+}
+
+impl Ledger {
+    /// Makes the folder of a campaign that begins now.
+    ///
+    /// # Errors
+    /// One line, when it cannot be written.
+    pub fn begin(campaigns: Option<&Path>, suffix: u16, head: Head) -> Result<Ledger, String> {
+        let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
+        let cannot = |path: &Path| {
+            let path = path.display().to_string();
+            move |error: std::io::Error| format!("cannot write {path}: {error}")
+        };
+        fs::create_dir_all(campaigns).map_err(cannot(campaigns))?;
+        let ignored = campaigns.parent().map(|parent| parent.join(".gitignore"));
+        if let Some(file) = ignored.filter(|file| campaigns.ends_with(DEFAULT) && !file.exists()) {
+            // A convenience: a campaign is not worth less without it.
+            let _ = fs::write(file, "*\n");
+        }
+        let time = record::utc(head.started_wall_ns, "%Y%m%dT%H%M%SZ");
+        let mut suffix = suffix;
+        let folder = loop {
+            let folder = campaigns.join(format!("{time}-{suffix:04x}"));
+            match fs::create_dir(&folder) {
+                Ok(()) => break folder,
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    suffix = suffix.wrapping_add(1);
+                }
+                Err(error) => return Err(cannot(&folder)(error)),
+            }
+        };
+        let ledger = Ledger {
+            folder,
+            head,
+            lines: Vec::new(),
+        };
+        ledger.append(&ledger.head)?;
+        ledger.point_last(campaigns);
+        Ok(ledger)
+    }
+
+    /// Reads a campaign's folder. A line that was torn is as if it had not been written.
+    ///
+    /// # Errors
+    /// One line, when there is none or a newer version wrote it.
+    pub fn open(folder: &Path) -> Result<Ledger, String> {
+        let path = folder.join(FILE);
+        let text = fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let mut lines = text.lines();
+        let damaged = |why: String| format!("{}:1: {why}", path.display());
+        let head: Head = serde_json::from_str(lines.next().unwrap_or_default())
+            .map_err(|error| damaged(format!("this is no campaign: {error}")))?;
+        if head.schema > SCHEMA {
+            return Err(damaged(format!(
+                "a newer version of Loadline ({}) wrote this campaign",
+                head.version
+            )));
+        }
+        let lines = lines.map_while(|line| serde_json::from_str(line).ok());
+        Ok(Ledger {
+            folder: folder.to_owned(),
+            lines: lines.collect(),
+            head,
+        })
+    }
+
+    /// Writes a line, and keeps it.
+    ///
+    /// # Errors
+    /// One line, when it cannot be written.
+    pub fn add(&mut self, line: Line) -> Result<(), String> {
+        self.append(&line)?;
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn append(&self, line: &impl Serialize) -> Result<(), String> {
+        let path = self.folder.join(FILE);
+        let cannot =
+            |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", path.display());
+        let text = serde_json::to_string(line).map_err(|error| cannot(&error))? + "\n";
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.as_mut().map(|file| file.write_all(text.as_bytes()));
+        match written {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(cannot(&error)),
+            Err(error) => Err(cannot(error)),
+        }
+    }
+
+    fn point_last(&self, campaigns: &Path) {
+        let Some(name) = self.folder.file_name() else {
+            return;
+        };
+        let last = campaigns.join("last");
+        // What somebody else put there is not ours to replace.
+        if fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink()) {
+            let new = campaigns.join(format!(".last-{}", name.to_string_lossy()));
+            if std::os::unix::fs::symlink(name, &new).is_ok() && fs::rename(&new, &last).is_err() {
+                let _ = fs::remove_file(&new);
+            }
+        }
+    }
+
+    /// How a stage ended: the last time that it did, unless it was begun again since.
+    #[must_use]
+    pub fn ended(&self, number: usize) -> Option<(u8, Option<&str>, Option<&str>)> {
+        self.lines.iter().rev().find_map(|line| match line {
+            Line::Begun { stage } if *stage == number => Some(None),
+            Line::Ended {
+                stage,
+                code,
+                record,
+                why,
+            } if *stage == number => Some(Some((*code, record.as_deref(), why.as_deref()))),
+            _ => None,
+        })?
+    }
+
+    /// Whether a stage was ever begun.
+    #[must_use]
+    pub fn was_begun(&self, number: usize) -> bool {
+        let begun = |line: &Line| matches!(line, Line::Begun { stage } if *stage == number);
+        self.lines.iter().any(begun)
+    }
+
+    /// How the service was behind a stage.
+    #[must_use]
+    pub fn cooled(&self, number: usize) -> Option<&CoolDown> {
+        self.lines.iter().rev().find_map(|line| match line {
+            Line::Cooled { stage, cool_down } if *stage == number => Some(cool_down),
+            _ => None,
+        })
+    }
+}
+
+/// What is written of a campaign that begins now.
+#[must_use]
+pub fn schema() -> u32 {
+    SCHEMA
+}
+
+/// The folder of a campaign by its path, or by its name or `last` among those that are kept.
+///
+/// # Errors
+/// One line, when there is none.
+pub fn find(campaigns: Option<&Path>, wanted: &Path) -> Result<PathBuf, String> {
+    let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
+    let is_one = |folder: &Path| folder.join(FILE).is_file();
+    let named = campaigns.join(wanted);
+    if is_one(&named) {
+        return Ok(fs::read_link(&named).map_or(named, |to| campaigns.join(to)));
+    }
+    if is_one(wanted) {
+        return Ok(wanted.to_owned());
+    }
+    Err(format!(
+        "there is no campaign {} in {}",
+        wanted.display(),
+        campaigns.display()
+    ))
+}

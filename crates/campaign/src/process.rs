@@ -1,0 +1,127 @@
+//! A run of a campaign as a process: which command line, where its record and what it says go. How it goes is its own affair.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use formats::native::campaign;
+use session::{LabProcess, child, lab_process};
+
+use crate::Wanted;
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Ran {
+    /// What it exited with.
+    pub code: u8,
+    /// The signal that was passed on to it, if one was.
+    pub signal: Option<u8>,
+    /// Its record.
+    pub record: Option<PathBuf>,
+    /// What it said on standard error, if it was kept.
+    pub said: Vec<String>,
+}
+
+/// What every run of a campaign has in common.
+pub struct Ground<'a> {
+    pub wanted: &'a Wanted,
+    /// The campaign's folder.
+    pub folder: &'a Path,
+    /// The embedded target that all of them load.
+    pub lab: Option<LabProcess>,
+    /// The base URL.
+    pub target: String,
+}
+
+impl Ground<'_> {
+    /// Runs a stage of the plan itself, with these flags behind the usual ones.
+    ///
+    /// # Errors
+    /// One line, when no process can be started.
+    pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<Ran, String> {
+        let mut arguments = vec!["run".to_owned(), self.wanted.file.display().to_string()];
+        arguments.extend(["--stage".to_owned(), stage.to_owned()]);
+        if let Some(target) = self.wanted.target.as_ref().filter(|_| self.lab.is_none()) {
+            arguments.extend(["--target".to_owned(), target.clone()]);
+        }
+        if let Some(seed) = self.wanted.seed {
+            arguments.extend(["--seed".to_owned(), seed.to_string()]);
+        }
+        arguments.extend(self.wanted.flags.iter().cloned());
+        arguments.extend(flags.iter().cloned());
+        self.run(name, |command| {
+            command.args(&arguments);
+        })
+    }
+
+    /// Runs another tool's command line, in the folder of the plan.
+    ///
+    /// # Errors
+    /// One line, when no process can be started.
+    pub fn command(&self, asked: &campaign::Command, name: &str) -> Result<Ran, String> {
+        let place = self
+            .wanted
+            .file
+            .parent()
+            .filter(|place| *place != Path::new(""));
+        let words = asked
+            .words
+            .iter()
+            .map(|word| word.replace("{{ target }}", &self.target));
+        let words: Vec<String> = words.collect();
+        self.run(name, |command| {
+            command.args(&words);
+            if let Some(place) = place {
+                command.current_dir(place);
+            }
+            for (variable, texts) in [
+                ("LOADLINE_CHECK", &asked.criteria),
+                ("LOADLINE_STOP", &asked.stop),
+                ("LOADLINE_SERVER", &asked.server),
+            ] {
+                if !texts.is_empty() {
+                    command.env(variable, texts.join(";"));
+                }
+            }
+            if let Some(seed) = self.wanted.seed {
+                command.env("LOADLINE_SEED", seed.to_string());
+            }
+        })
+    }
+
+    fn run(&self, name: &str, say: impl FnOnce(&mut Command)) -> Result<Ran, String> {
+        let cannot = |what: &Path, error: std::io::Error| {
+            format!("cannot write {}: {error}", what.display())
+        };
+        let runs = self.folder.join(name);
+        fs::create_dir_all(&runs).map_err(|error| cannot(&runs, error))?;
+        // Other tools' stages run in the plan's folder.
+        let runs = fs::canonicalize(&runs).map_err(|error| cannot(&runs, error))?;
+        let out = runs.join("output.txt");
+        let errors = runs.join("errors.txt");
+        let program = std::env::current_exe()
+            .map_err(|error| format!("cannot find the program's own file: {error}"))?;
+        let mut command = Command::new(program);
+        say(&mut command);
+        command.env("LOADLINE_RUNS", &runs);
+        if let Some(lab) = &self.lab {
+            command.env(lab_process::ENVIRONMENT, lab.listeners().join(" "));
+        }
+        command.stdin(Stdio::null());
+        command.stdout(File::create(&out).map_err(|error| cannot(&out, error))?);
+        if !self.wanted.shows_runs {
+            command.stderr(File::create(&errors).map_err(|error| cannot(&errors, error))?);
+        }
+        let ended =
+            child::run(&mut command).map_err(|error| format!("cannot start the run: {error}"))?;
+        let said = fs::read_to_string(&errors).unwrap_or_default();
+        Ok(Ran {
+            code: ended.code,
+            signal: ended.signal,
+            record: record::find(&runs, "last").ok(),
+            said: said.lines().map(ToOwned::to_owned).collect(),
+        })
+    }
+}

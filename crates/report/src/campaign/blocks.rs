@@ -1,0 +1,232 @@
+//! What a campaign's report says, block by block, before anybody decides how a block looks.
+
+use analysis::{
+    campaign::{Campaign, Row, Verdict, recovered},
+    verdict::Judgement,
+};
+use record::units;
+
+use crate::svg;
+
+/// A part of a report.
+pub(super) enum Block<'a> {
+    Title(String),
+    Heading(&'static str),
+    /// The verdict, which is to be seen first.
+    Verdict(Option<Judgement>, String),
+    Text(String),
+    List(Vec<String>),
+    Table(Table),
+    Chart(&'a svg::File),
+}
+
+/// A table. The first column is text, the others are figures unless their heads begin with `<`.
+pub(super) struct Table {
+    pub heads: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// Where the first cell of a row leads to.
+    pub links: Vec<Option<String>>,
+}
+
+impl Table {
+    fn new(heads: &[&str]) -> Table {
+        Table {
+            heads: heads.iter().map(|head| (*head).to_owned()).collect(),
+            rows: Vec::new(),
+            links: Vec::new(),
+        }
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = String>, link: Option<String>) {
+        self.rows.push(cells.into_iter().collect());
+        self.links.push(link);
+    }
+}
+
+pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+    let identity = &campaign.identity;
+    let when = identity.started_utc.replace('T', " ");
+    let when = when.split('.').next().unwrap_or_default();
+    let target = (!identity.target.is_empty()).then(|| identity.target.clone());
+    let facts = [
+        target,
+        Some(format!("{when} UTC")),
+        Some(format!("{} stages", campaign.stages.len())),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let mut blocks = vec![
+        Block::Title(format!("Load test: {}", identity.name)),
+        Block::Verdict(campaign.verdict, campaign.sentence.clone()),
+        Block::Text(facts.join(" · ")),
+        Block::Heading("Load profile"),
+        Block::Table(profile(campaign)),
+    ];
+    if !campaign.endpoints.is_empty() {
+        blocks.push(Block::Text(
+            "Requests per second that were answered or given up, endpoint by endpoint:".into(),
+        ));
+        blocks.push(Block::Table(endpoints(campaign)));
+    }
+    blocks.push(Block::Heading("Stages"));
+    blocks.push(Block::Table(stages(&campaign.stages)));
+    blocks.push(Block::Text(
+        "p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, or too few \
+         requests to tell."
+            .into(),
+    ));
+    let whys = campaign.stages.iter().filter(|row| !row.why.is_empty());
+    let whys: Vec<String> = whys
+        .map(|row| format!("{}: {}", row.name, row.why))
+        .collect();
+    if !whys.is_empty() {
+        blocks.push(Block::List(whys));
+    }
+    if !charts.is_empty() {
+        blocks.push(Block::Heading("Over time"));
+        blocks.extend(charts.iter().map(Block::Chart));
+    }
+    if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
+        blocks.push(Block::Heading("Recovery"));
+        blocks.push(Block::Table(recovery(&campaign.stages)));
+        blocks.push(Block::Text(
+            "Behind a stage the service is looked at with few requests until it is as it was in the first one, for as long as the table says."
+                .into(),
+        ));
+    }
+    for (heading, texts) in [
+        ("Recommendations", &campaign.recommendations),
+        ("Assumptions", &campaign.assumptions),
+    ] {
+        if !texts.is_empty() {
+            blocks.push(Block::Heading(heading));
+            blocks.push(Block::List(texts.clone()));
+        }
+    }
+    blocks.push(Block::Text(format!(
+        "Loadline {} · {} · begun {}",
+        identity.version, identity.file, identity.started_utc
+    )));
+    blocks
+}
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".into())
+}
+
+fn profile(campaign: &Campaign) -> Table {
+    let mut table = Table::new(&["Stage", "<Load", "Arrivals/s", "Requests/s"]);
+    for row in &campaign.stages {
+        let cells = [
+            row.name.clone(),
+            row.load.clone(),
+            or_dash(row.planned_per_second.map(units::rate)),
+            or_dash(row.requests_per_second.map(units::rate)),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn endpoints(campaign: &Campaign) -> Table {
+    let names = campaign.stages.iter().map(|row| row.name.as_str());
+    let heads: Vec<&str> = ["Endpoint"].into_iter().chain(names).collect();
+    let mut table = Table::new(&heads);
+    for endpoint in &campaign.endpoints {
+        let rates = endpoint
+            .per_second
+            .iter()
+            .map(|rate| or_dash(rate.map(units::rate)));
+        table.row([endpoint.text.clone()].into_iter().chain(rates), None);
+    }
+    let totals = campaign
+        .stages
+        .iter()
+        .map(|row| or_dash(row.requests_per_second.map(units::rate)));
+    table.row(["Total".to_owned()].into_iter().chain(totals), None);
+    table
+}
+
+fn stages(rows: &[Row]) -> Table {
+    let heads = [
+        "Stage",
+        "<Verdict",
+        "Requests",
+        "Requests/s",
+        "Errors",
+        "p50",
+        "p95",
+        "p99",
+        "Lasted",
+    ];
+    let mut table = Table::new(&heads);
+    for row in rows {
+        let [p50, p95, p99] = row.percentiles.clone();
+        let cells = [
+            row.name.clone(),
+            row.verdict.word().to_owned(),
+            or_dash(row.requests.map(units::count)),
+            or_dash(row.requests_per_second.map(units::rate)),
+            or_dash(row.error_share.map(units::share)),
+            or_dash(p50),
+            or_dash(p95),
+            or_dash(p99),
+            or_dash(row.elapsed_ns.map(units::time)),
+        ];
+        table.row(cells, row.report.clone());
+    }
+    table
+}
+
+fn recovery(rows: &[Row]) -> Table {
+    let heads = [
+        "Behind",
+        "<The service was back",
+        "<As before is: p95 at most",
+        "Errors at most",
+        "For",
+    ];
+    let mut table = Table::new(&heads);
+    for row in rows {
+        let Some(cool_down) = &row.cool_down else {
+            continue;
+        };
+        let back = recovered(cool_down).unwrap_or_else(|| {
+            format!("**not** within {}", units::time(cool_down.looked_until_ns)).replace("**", "")
+        });
+        let cells = [
+            row.name.clone(),
+            back,
+            units::time(cool_down.bound_ns),
+            units::share(cool_down.error_bound),
+            units::time(cool_down.settled_ns),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+/// How a verdict is written where it stands alone.
+pub(super) fn word(verdict: Option<Judgement>) -> Option<&'static str> {
+    Some(match verdict? {
+        Judgement::Pass => "PASS",
+        Judgement::Fail => "FAIL",
+        Judgement::Inconclusive => "INCONCLUSIVE",
+    })
+}
+
+/// Whether a cell is a verdict, and which.
+pub(super) fn is_verdict(cell: &str) -> Option<&'static str> {
+    let is = |verdict: Verdict| verdict.word() == cell;
+    if is(Verdict::Pass) {
+        return Some("good");
+    }
+    [
+        Verdict::Fail,
+        Verdict::Invalid,
+        Verdict::CouldNotRun,
+        Verdict::Inconclusive,
+    ]
+    .into_iter()
+    .any(is)
+    .then_some("bad")
+}

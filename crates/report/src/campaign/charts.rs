@@ -1,0 +1,222 @@
+//! A campaign's charts: all stages on one axis, each metric of the server a chart with its instances as lines.
+
+use std::collections::BTreeMap;
+
+use analysis::{page::Page, series::Columns};
+
+use crate::svg::{Axis, Chart, Curve, DASHED, File, LINES, Scale, Unit, plot_height, plot_width};
+
+/// Charts of the server are so many at most: what a page can show.
+const MOST_PANELS: usize = 16;
+/// A chart has so many lines at most; the others are told of.
+const MOST_LINES: usize = LINES.len();
+/// What the machine that generates the load is measured by.
+const OWN: &str = "host.";
+
+/// What a run is in a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The stage's name; none of a look at the service between stages.
+    pub stage: Option<String>,
+}
+
+struct Placed<'a> {
+    /// From the campaign's start to the run's.
+    from_ns: u64,
+    page: &'a Page,
+}
+
+type Points = Vec<(f64, Option<f64>)>;
+
+/// The charts of these runs, in the order in which they ran.
+pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
+    let placed: Vec<Placed<'_>> = runs
+        .iter()
+        .map(|(_, page)| Placed {
+            from_ns: page
+                .summary
+                .run
+                .started_wall_ns
+                .saturating_sub(started_wall_ns),
+            page,
+        })
+        .collect();
+    let marks: Vec<(f64, String)> = runs
+        .iter()
+        .zip(&placed)
+        .map(|((span, _), run)| {
+            let name = span.stage.clone().unwrap_or_else(|| "looks".into());
+            (run.from_ns as f64, name)
+        })
+        .collect();
+    let end = placed.iter().filter_map(|run| {
+        let last = run.page.series.points.to_ns.last()?;
+        Some(run.from_ns + last)
+    });
+    let Some(end) = end.max() else {
+        return Vec::new();
+    };
+    let over_time = |title: &str, y_title: &'static str, y: (Scale, Unit), curves: Vec<Curve>| {
+        let values = curves
+            .iter()
+            .flat_map(|curve| curve.points.iter().filter_map(|(_, y)| *y));
+        Chart {
+            title: title.to_owned(),
+            y_title,
+            x_title: "time since the start of the campaign",
+            x: Axis::exactly(0.0, end as f64, Unit::Time, plot_width()),
+            y: Axis::over(values, y.0, y.1, plot_height()),
+            shades: Vec::new(),
+            marks: marks.clone(),
+            curves,
+        }
+        .draw()
+    };
+    let mut files = vec![
+        File {
+            name: "throughput.svg".into(),
+            description: "Requests per second over all stages".into(),
+            text: over_time(
+                "Requests per second",
+                "per second",
+                (Scale::Linear, Unit::Number),
+                throughput(&placed),
+            ),
+        },
+        File {
+            name: "latency.svg".into(),
+            description: "Service time over all stages".into(),
+            text: over_time(
+                "Service time",
+                "log scale",
+                (Scale::Log, Unit::Time),
+                latency(&placed),
+            ),
+        },
+    ];
+    for (number, (name, (unit, lines))) in panels(&placed).into_iter().take(MOST_PANELS).enumerate()
+    {
+        let more = lines.len().saturating_sub(MOST_LINES);
+        let title = match more {
+            0 => name.clone(),
+            more => format!("{name} ({more} more are not shown)"),
+        };
+        let curves = lines
+            .into_iter()
+            .zip(LINES)
+            .map(|((of, points), (colour, dashes))| Curve {
+                name: of.unwrap_or_default(),
+                colour,
+                dashes,
+                filled: false,
+                points,
+            });
+        let y_title = match unit.as_str() {
+            "%" => "%",
+            "/s" => "per second",
+            "B" => "bytes",
+            "B/s" => "bytes per second",
+            "cores" => "cores",
+            _ => "",
+        };
+        files.push(File {
+            name: format!("server-{}.svg", number + 1),
+            description: format!("{name} over all stages"),
+            text: over_time(
+                &title,
+                y_title,
+                (Scale::Linear, Unit::Number),
+                curves.collect(),
+            ),
+        });
+    }
+    files
+}
+
+/// The points of all runs, with a gap behind each.
+fn joined(runs: &[Placed<'_>], values: impl Fn(&Columns, usize) -> Option<f64>) -> Points {
+    let mut all = Vec::new();
+    for run in runs {
+        let points = &run.page.series.points;
+        for (i, (from, to)) in points.from_ns.iter().zip(&points.to_ns).enumerate() {
+            let at = run.from_ns + from.midpoint(*to);
+            all.push((at as f64, values(points, i)));
+        }
+        all.push((run.from_ns as f64, None));
+    }
+    all
+}
+
+fn throughput(runs: &[Placed<'_>]) -> Vec<Curve> {
+    let rate = |counts: fn(&Columns, usize) -> u64| {
+        joined(runs, move |points, i| {
+            let seconds = (points.to_ns[i] - points.from_ns[i]).max(1) as f64 / 1e9;
+            Some(counts(points, i) as f64 / seconds)
+        })
+    };
+    let curve = |name: &str, (colour, dashes): (&'static str, &'static str), points| Curve {
+        name: name.to_owned(),
+        colour,
+        dashes,
+        filled: false,
+        points,
+    };
+    vec![
+        curve("sent", LINES[0], rate(|points, i| points.issued[i])),
+        curve("answered well", LINES[1], rate(|points, i| points.ok[i])),
+        curve(
+            "failed or unanswered",
+            (LINES[2].0, DASHED),
+            rate(|points, i| points.failed[i] + points.unanswered[i]),
+        ),
+    ]
+}
+
+fn latency(runs: &[Placed<'_>]) -> Vec<Curve> {
+    type Column = fn(&Columns) -> &Vec<Option<u64>>;
+    let columns: [(&str, Column); 3] = [
+        ("p50", |points| &points.service.p50),
+        ("p95", |points| &points.service.p95),
+        ("max", |points| &points.service.max),
+    ];
+    let curves = columns
+        .into_iter()
+        .zip(LINES)
+        .map(|((name, column), (colour, dashes))| Curve {
+            name: name.to_owned(),
+            colour,
+            dashes,
+            filled: false,
+            points: joined(runs, |points, i| column(points)[i].map(|ns| ns as f64)),
+        });
+    curves.collect()
+}
+
+/// By name: the unit, and a line for each of several.
+type Panels = BTreeMap<String, (String, Vec<(Option<String>, Points)>)>;
+
+/// The server's metrics, and the CPU of the machine that generated the load.
+fn panels(runs: &[Placed<'_>]) -> Panels {
+    let mut panels = Panels::new();
+    for run in runs {
+        let series = &run.page.series;
+        let wanted = |name: &str| !name.starts_with(OWN) || name == "host.cpu";
+        for panel in series.server.iter().filter(|panel| wanted(&panel.name)) {
+            let (_, lines) = panels
+                .entry(panel.name.clone())
+                .or_insert_with(|| (panel.unit.clone(), Vec::new()));
+            let known = lines.iter().position(|(of, _)| *of == panel.of);
+            let at = known.unwrap_or_else(|| {
+                lines.push((panel.of.clone(), Vec::new()));
+                lines.len() - 1
+            });
+            let moments = series.points.from_ns.iter().zip(&series.points.to_ns);
+            let points = moments
+                .zip(&panel.values)
+                .map(|((from, to), value)| ((run.from_ns + from.midpoint(*to)) as f64, *value));
+            lines[at].1.extend(points);
+            lines[at].1.push((run.from_ns as f64, None));
+        }
+    }
+    panels
+}

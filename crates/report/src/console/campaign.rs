@@ -1,0 +1,81 @@
+//! A campaign on the console: a row per stage, then what came of it in sentences. Figures are `analysis`'.
+
+use analysis::{
+    campaign::{Campaign, Row},
+    verdict::Judgement,
+};
+use record::units;
+
+use super::text::wrap;
+
+const HEADS: [&str; 8] = [
+    "stage",
+    "verdict",
+    "requests/s",
+    "errors",
+    "p50",
+    "p95",
+    "p99",
+    "lasted",
+];
+
+/// The end of a campaign, as the terminal shows it.
+#[must_use]
+pub fn campaign_text(campaign: &Campaign) -> String {
+    let mut rows: Vec<[String; 8]> = vec![HEADS.map(str::to_owned)];
+    rows.extend(campaign.stages.iter().map(cells));
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
+    let mut text = String::from("\n");
+    for row in &rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| {
+                // Words on the left, figures on the right.
+                if column < 2 {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("{cell:>width$}")
+                }
+            });
+        let line: Vec<String> = cells.collect();
+        text += line.join("  ").trim_end();
+        text.push('\n');
+    }
+    text += "p50, p95, p99: service time of all requests\n\n";
+    let word = match campaign.verdict {
+        Some(Judgement::Pass) => "PASS  ",
+        Some(Judgement::Fail) => "FAIL  ",
+        Some(Judgement::Inconclusive) => "INCONCLUSIVE  ",
+        None => "",
+    };
+    text += &wrap(&format!("{word}{}", campaign.sentence), 0);
+    text.push('\n');
+    for recommendation in &campaign.recommendations {
+        text += &wrap(&format!("- {recommendation}"), 2);
+        text.push('\n');
+    }
+    text
+}
+
+fn cells(row: &Row) -> [String; 8] {
+    let dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    let [p50, p95, p99] = row.percentiles.clone();
+    [
+        row.name.clone(),
+        row.verdict.word().to_owned(),
+        dash(row.requests_per_second.map(units::rate)),
+        dash(row.error_share.map(units::share)),
+        dash(p50),
+        dash(p95),
+        dash(p99),
+        dash(row.elapsed_ns.map(units::time)),
+    ]
+}
