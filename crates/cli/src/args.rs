@@ -211,6 +211,9 @@ pub struct Lab {
     /// Refuse with 503 what would be more than so many requests at a time; the same as max-in-flight=N
     #[arg(long, value_name = "N")]
     pub max_in_flight: Option<String>,
+    /// What the lab calls, at this URL; the same as downstream=NAME=URL; may be repeated
+    #[arg(long, value_name = "NAME=URL")]
+    pub downstream: Vec<String>,
     /// End when standard input is closed
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,

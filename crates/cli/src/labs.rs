@@ -29,6 +29,8 @@ pub fn command(args: &args::Lab) -> u8 {
     }
     let most = args.max_in_flight.clone();
     extra.extend(most.map(|most| ("max-in-flight".to_owned(), most)));
+    let downstream = args.downstream.iter();
+    extra.extend(downstream.map(|named| ("downstream".to_owned(), named.clone())));
     let options = lab::Options {
         host: args.host.clone(),
         port: args.port,

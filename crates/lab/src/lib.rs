@@ -6,7 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod body;
+mod checkin;
 mod clock;
 mod error;
 mod fhir;
@@ -30,6 +32,7 @@ mod truth;
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::thread::JoinHandle;
 
 use axum::Router;
@@ -38,6 +41,7 @@ use tokio::sync::oneshot;
 pub use error::LabError;
 pub use options::Options;
 
+use beside::Beside;
 use stop::Stop;
 
 /// What a lab offers to the shared part of this crate.
@@ -69,8 +73,12 @@ struct Routes {
     router: Router,
     stats: Option<OwnStats>,
     /// A server of another kind on a port of its own.
-    beside: Option<mqtt::Beside>,
+    beside: Option<Beside>,
+    /// What goes on while the lab serves, whoever asks.
+    meanwhile: Option<Meanwhile>,
 }
+
+type Meanwhile = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
 
@@ -80,6 +88,7 @@ impl From<Router> for Routes {
             router,
             stats: None,
             beside: None,
+            meanwhile: None,
         }
     }
 }
@@ -88,6 +97,7 @@ const LABS: &[Entry] = &[
     sum::LAB,
     fhir::LAB,
     shortener::LAB,
+    checkin::LAB,
     pepeunit::LAB,
     mqtt::LAB,
     truth::LAB,

@@ -22,7 +22,7 @@ pub struct Options {
     pub print_token: bool,
     /// Also end when standard input closes, so that a lab cannot outlive the process that started it.
     pub until_stdin_closes: bool,
-    /// `option=value` pairs of this lab alone; of a repeated one the last counts.
+    /// `option=value` pairs of this lab alone; of a repeated one the last counts, unless the lab takes several.
     pub extra: Vec<(String, String)>,
 }
 
@@ -49,6 +49,12 @@ impl Options {
             .rev()
             .find(|(given, _)| given == name)
             .map(|(_, value)| value.as_str())
+    }
+
+    /// All values of an option that may be repeated, in order.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let given = self.extra.iter().filter(move |(given, _)| given == name);
+        given.map(|(_, value)| value.as_str())
     }
 
     /// Refuses options that the lab does not know: a misspelt one must not be ignored.

@@ -15,9 +15,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
+use crate::beside::Beside;
 use crate::log::RequestLog;
 use crate::observe::{self, Tally};
-use crate::{Bound, LabError, Options, Routes, listen, mqtt};
+use crate::{Bound, LabError, Options, Routes, listen};
 
 /// How often the log is flushed; the promise is "at least once a second".
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -38,6 +39,7 @@ pub(crate) fn bind(
     let scheme_and_address = beside
         .as_ref()
         .map(|beside| (beside.scheme, beside.address));
+    let meanwhile = routes.meanwhile.take();
     let router = observe::attach(routes, &tally);
     let (listener, address) = listen::on(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -53,9 +55,12 @@ pub(crate) fn bind(
         beside: scheme_and_address,
         serve: Box::new(move || {
             // It ends with the other end of its handle.
-            let _beside = beside.map(mqtt::Beside::begin).transpose()?;
+            let _beside = beside.map(Beside::begin).transpose()?;
             // Both a message and a sender that is gone mean "stop".
             let stopped = async { drop(stopped.await) };
+            if let Some(meanwhile) = meanwhile {
+                runtime.spawn(meanwhile);
+            }
             runtime.block_on(serve(listener, router, &tally, stopped));
             // Connections that outlived the grace end here, before the log is closed.
             drop(runtime);

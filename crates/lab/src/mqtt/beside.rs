@@ -15,7 +15,7 @@ use tokio::sync::{
 };
 
 use super::{Desk, Gate, faults::Faults, serve};
-use crate::{LabError, Options, listen};
+use crate::{LabError, Options, beside, listen};
 
 /// A broker whose port is taken.
 pub(crate) struct Beside {
@@ -94,6 +94,13 @@ impl Beside {
             stop: Some(stop),
             thread: Some(serving.map_err(LabError::Runtime)?),
         })
+    }
+}
+
+impl From<Beside> for beside::Beside {
+    fn from(broker: Beside) -> Self {
+        let (scheme, address) = (broker.scheme, broker.address);
+        beside::Beside::new(scheme, address, move || Ok(Box::new(broker.begin()?)))
     }
 }
 

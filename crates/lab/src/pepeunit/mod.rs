@@ -103,7 +103,8 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
             told["broker"] = stats.now();
             (NAME, told)
         })),
-        beside: Some(broker),
+        beside: Some(broker.into()),
+        meanwhile: None,
     })
 }
 

@@ -81,6 +81,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     let told = Arc::clone(&shortener);
     Ok(Routes {
         beside: None,
+        meanwhile: None,
         router: routes
             .fallback(async || Refusal(StatusCode::NOT_FOUND, "there is nothing here"))
             .method_not_allowed_fallback(async || {

@@ -5,7 +5,7 @@ use crate::random::mix;
 
 /// What a draw is for, so that two draws for one request have nothing to do with each other.
 #[derive(Clone, Copy)]
-pub(super) enum For {
+pub(crate) enum For {
     /// How long the service takes.
     Service,
     /// Whether the request is one of a share.
@@ -14,29 +14,29 @@ pub(super) enum For {
 
 /// The draws of one seed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draws {
+pub(crate) struct Draws {
     seed: u64,
 }
 
 impl Draws {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { seed }
     }
 
     /// A number from 0 up to, and without, 1.
-    pub(super) fn uniform(self, n: u64, what: For) -> f64 {
+    pub(crate) fn uniform(self, n: u64, what: For) -> f64 {
         let row = mix(self.seed ^ mix(what as u64));
         // 53 bits: what a double holds exactly.
         (mix(row.wrapping_add(mix(n))) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Whether request `n` is one of so large a share.
-    pub(super) fn is_of(self, share: f64, n: u64) -> bool {
+    pub(crate) fn is_of(self, share: f64, n: u64) -> bool {
         self.uniform(n, For::Share) < share
     }
 
     /// Exponentially distributed nanoseconds.
-    pub(super) fn exponential(self, mean_ns: u64, n: u64) -> u64 {
+    pub(crate) fn exponential(self, mean_ns: u64, n: u64) -> u64 {
         let drawn = -(1.0 - self.uniform(n, For::Service)).ln() * mean_ns as f64;
         #[expect(
             clippy::cast_possible_truncation,

@@ -6,19 +6,19 @@ use std::collections::BinaryHeap;
 
 /// When each server is free.
 #[derive(Debug)]
-pub(super) struct Fifo {
+pub(crate) struct Fifo {
     free: BinaryHeap<Reverse<u64>>,
 }
 
 impl Fifo {
-    pub(super) fn new(servers: usize) -> Self {
+    pub(crate) fn new(servers: usize) -> Self {
         Self {
             free: vec![Reverse(0); servers].into(),
         }
     }
 
     /// Takes the next request in, and says when it is done: `max(arrival, earliest free server) + service`.
-    pub(super) fn admit(&mut self, arrival: u64, service: u64) -> u64 {
+    pub(crate) fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         match self.free.peek_mut() {
             Some(mut earliest) => {
                 earliest.0 = arrival.max(earliest.0).saturating_add(service);

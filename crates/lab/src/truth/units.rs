@@ -41,7 +41,7 @@ pub(crate) fn duration(text: &str) -> Read<u64> {
 }
 
 /// A duration that is not zero.
-pub(super) fn duration_above_zero(text: &str) -> Read<u64> {
+pub(crate) fn duration_above_zero(text: &str) -> Read<u64> {
     match duration(text)? {
         0 => Err("it must be longer than 0".to_owned()),
         ns => Ok(ns),
@@ -49,7 +49,7 @@ pub(super) fn duration_above_zero(text: &str) -> Read<u64> {
 }
 
 /// A share between 0 and 1: `2.5%`.
-pub(super) fn share(text: &str) -> Read<f64> {
+pub(crate) fn share(text: &str) -> Read<f64> {
     match Decimal::split(text) {
         Some((number, "%")) if number.value() <= 100.0 => Ok(number.value() / 100.0),
         Some((_, "%")) => Err("it must be at most 100%".to_owned()),

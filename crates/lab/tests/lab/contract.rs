@@ -156,7 +156,7 @@ fn errors_name_what_is_known() {
     let start = |name: &str, options: &Options| Lab::start(name, options).map(drop).unwrap_err();
     assert_eq!(
         text(start("smu", &Options::default())),
-        r#"there is no lab "smu"; the labs are sum, fhir, shortener, pepeunit, mqtt, truth"#
+        r#"there is no lab "smu"; the labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
     );
     let extra = |name: &str| Options {
         extra: vec![(name.to_owned(), String::new())],
@@ -227,6 +227,14 @@ fn prints_a_token_and_starts_nothing() {
             .iter()
             .map(|(name, _)| *name)
             .collect::<Vec<_>>(),
-        ["sum", "fhir", "shortener", "pepeunit", "mqtt", "truth"]
+        [
+            "sum",
+            "fhir",
+            "shortener",
+            "checkin",
+            "pepeunit",
+            "mqtt",
+            "truth"
+        ]
     );
 }

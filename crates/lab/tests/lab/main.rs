@@ -2,6 +2,7 @@
 //! process), and talked to in plain HTTP over a socket. The client here shares no code with the labs or the engine.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod checkin;
 mod client;
 mod command;
 mod contract;

@@ -1,0 +1,226 @@
+//! The seven endpoints. Each request waits in its instance's line, holds a thread, computes, calls what it depends on, and is answered;
+//! what it asks for is judged behind the line, as in a real application.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use super::downstream::{Downstream, Failed};
+use super::fleet::Fleet;
+use super::sessions::{Done, Sessions};
+
+/// Who is called, by place.
+pub(super) const DOWNSTREAMS: [&str; 2] = ["lorota", "chip"];
+const LOROTA: usize = 0;
+const CHIP: usize = 1;
+
+/// What the endpoints share.
+pub(super) struct Site {
+    pub(super) fleet: Arc<Fleet>,
+    /// In the order of their names.
+    pub(super) downstreams: [Downstream; 2],
+    pub(super) sessions: Mutex<Sessions>,
+    pub(super) cpu_ns: u64,
+}
+
+type Shared = State<Arc<Site>>;
+type Body = Result<Bytes, BytesRejection>;
+type Answer = Result<Json<Value>, Refusal>;
+
+pub(super) fn routes(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/check_in/v2/sessions", post(open))
+        .route("/check_in/v2/sessions/{id}", get(session))
+        .route("/check_in/v2/patient_check_ins", post(check_in))
+        .route("/check_in/v2/patient_check_ins/{id}", get(appointments))
+        .route("/check_in/v2/pre_check_ins", post(pre_check_in))
+        .route("/check_in/v2/pre_check_ins/{id}", get(appointments))
+        .route("/check_in/v2/demographics", patch(demographics))
+        .fallback(async || Refusal(StatusCode::NOT_FOUND, "there is nothing here"))
+        .method_not_allowed_fallback(async || {
+            Refusal(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
+        })
+        .with_state(site)
+}
+
+/// What a request calls.
+struct Call {
+    downstream: usize,
+    method: Method,
+    path: String,
+}
+
+impl Call {
+    fn new(downstream: usize, method: Method, path: String) -> Self {
+        Self {
+            downstream,
+            method,
+            path,
+        }
+    }
+}
+
+impl Site {
+    pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        // Nothing in there panics half-way.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request's way through an instance.
+    async fn serve(
+        &self,
+        body: Bytes,
+        judge: impl FnOnce(&mut Sessions) -> Result<Call, Refusal>,
+        answer: impl FnOnce(&mut Sessions) -> Answer,
+    ) -> Answer {
+        let instance = self.fleet.next();
+        let thread = instance.thread().await;
+        let first_half = self.cpu_ns / 2;
+        thread.compute(first_half).await;
+        let call = judge(&mut self.sessions())?;
+        let service = &self.downstreams[call.downstream];
+        let called = service.call(&call.method, &call.path, &body);
+        thread.call(call.downstream, called).await?;
+        thread.compute(self.cpu_ns - first_half).await;
+        answer(&mut self.sessions())
+    }
+
+    /// Something that is done in a session: `{"id": …}`.
+    async fn mark(&self, body: Body, what: Done, method: Method, path: &str) -> Answer {
+        let id = field(&body, "id");
+        let bytes = body.unwrap_or_default();
+        let known = id.clone().unwrap_or_default();
+        let judge = |sessions: &mut Sessions| {
+            let id = id?;
+            sessions.uuid(&id).ok_or(UNKNOWN)?;
+            Ok(Call::new(CHIP, method, format!("{path}/{id}")))
+        };
+        let answer = |sessions: &mut Sessions| {
+            sessions.mark(&known, what);
+            Ok(Json(json!({ "id": known, "status": "success" })))
+        };
+        self.serve(bytes, judge, answer).await
+    }
+}
+
+const UNKNOWN: Refusal = Refusal(StatusCode::UNAUTHORIZED, "there is no such session");
+
+async fn open(State(site): Shared, body: Body) -> Answer {
+    let uuid = field(&body, "uuid");
+    let bytes = body.unwrap_or_default();
+    let known = uuid.clone().unwrap_or_default();
+    let judge = |_: &mut Sessions| {
+        uuid?;
+        Ok(Call::new(LOROTA, Method::POST, "/token".to_owned()))
+    };
+    let answer = |sessions: &mut Sessions| {
+        let full = Refusal(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "the lab is full: it keeps four million sessions",
+        );
+        let id = sessions.open(&known).ok_or(full)?;
+        Ok(Json(json!({
+            "id": id, "uuid": known, "permissions": "read.full", "status": "success"
+        })))
+    };
+    site.serve(bytes, judge, answer).await
+}
+
+/// Whether somebody is let in; a stranger is told so, and that is no error.
+async fn session(State(site): Shared, Path(id): Path<String>) -> Answer {
+    let path = format!("/token/{}", plain(&id));
+    let judge = |_: &mut Sessions| Ok(Call::new(LOROTA, Method::GET, path));
+    let answer = |sessions: &mut Sessions| {
+        let permissions = match sessions.uuid(&id) {
+            Some(_) => "read.full",
+            None => "read.none",
+        };
+        Ok(Json(
+            json!({ "id": id, "permissions": permissions, "status": "success" }),
+        ))
+    };
+    site.serve(Bytes::new(), judge, answer).await
+}
+
+async fn appointments(State(site): Shared, Path(id): Path<String>) -> Answer {
+    let judge = |sessions: &mut Sessions| {
+        sessions.uuid(&id).ok_or(UNKNOWN)?;
+        Ok(Call::new(LOROTA, Method::GET, format!("/data/{id}")))
+    };
+    let answer = |sessions: &mut Sessions| {
+        let state = sessions.state(&id).ok_or(UNKNOWN)?;
+        Ok(Json(json!({
+            "id": id,
+            "payload": {
+                "appointments": [{ "appointmentIen": "460", "facility": "Clinic 4B", "status": "open" }],
+                "state": state,
+            },
+        })))
+    };
+    site.serve(Bytes::new(), judge, answer).await
+}
+
+async fn check_in(State(site): Shared, body: Body) -> Answer {
+    let path = "/actions/check-in";
+    site.mark(body, Done::CheckIn, Method::POST, path).await
+}
+
+async fn pre_check_in(State(site): Shared, body: Body) -> Answer {
+    let path = "/actions/pre-check-in";
+    site.mark(body, Done::PreCheckIn, Method::POST, path).await
+}
+
+async fn demographics(State(site): Shared, body: Body) -> Answer {
+    let path = "/demographics";
+    site.mark(body, Done::Demographics, Method::PATCH, path)
+        .await
+}
+
+/// A text of a JSON body.
+fn field(body: &Body, name: &'static str) -> Result<String, Refusal> {
+    let bad = |text| Refusal(StatusCode::BAD_REQUEST, text);
+    let body = body.as_ref().map_err(|_| bad("the body cannot be read"))?;
+    let body: Value = serde_json::from_slice(body).map_err(|_| bad("the body must be JSON"))?;
+    let text = body.get(name).and_then(Value::as_str);
+    let text = text.filter(|text| !text.is_empty() && text.len() <= 100);
+    text.map(ToOwned::to_owned).ok_or(match name {
+        "uuid" => bad("uuid is missing, or is no text of 1 to 100 characters"),
+        _ => bad("id is missing, or is no text: POST /check_in/v2/sessions gives one"),
+    })
+}
+
+/// What may stand in a path as it is.
+fn plain(id: &str) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if id.bytes().all(is_plain) { id } else { "-" }
+}
+
+/// A refused request: a status, and a JSON body that says why.
+#[derive(Clone)]
+struct Refusal(StatusCode, &'static str);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+impl From<Failed> for Refusal {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Refused => Refusal(StatusCode::BAD_GATEWAY, "a downstream refused"),
+            Failed::NoAnswer => Refusal(StatusCode::BAD_GATEWAY, "a downstream gave no answer"),
+            Failed::TimedOut => Refusal(
+                StatusCode::GATEWAY_TIMEOUT,
+                "a downstream did not answer in time",
+            ),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What the instances tell of themselves, on a port of its own: `GET /stats` in the form of Puma's control application, with an instance
+//! per worker, and `GET /metrics` in Prometheus' text form under the names of the usual exporter. Counts nothing.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use super::fleet::Fleet;
+use super::instance::{Instance, Shown};
+use crate::clock;
+
+/// The first instance has this process id and port of its kind; they are names, no processes.
+const FIRST_PID: usize = 1_000;
+
+pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {
+    let (of_stats, of_metrics) = (Arc::clone(fleet), Arc::clone(fleet));
+    let stats = move || Json(stats(&of_stats));
+    let metrics = move || {
+        let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+        (kind, metrics(&of_metrics, names)).into_response()
+    };
+    Router::new()
+        .route("/stats", get(async move || stats()))
+        .route("/metrics", get(async move || metrics()))
+}
+
+/// A cluster of Puma's, each instance a worker.
+fn stats(fleet: &Fleet) -> Value {
+    let all = fleet.all();
+    let started = all.first().map(|first| first.started.clone());
+    let now = clock::instant_utc();
+    let workers: Vec<Value> = all.iter().map(|one| worker(one, &now)).collect();
+    json!({
+        "started_at": started,
+        "workers": all.len(),
+        "phase": 0,
+        "booted_workers": all.len(),
+        "old_workers": 0,
+        "worker_status": workers,
+    })
+}
+
+fn worker(instance: &Instance, now: &str) -> Value {
+    let shown = instance.shown();
+    json!({
+        "started_at": instance.started,
+        "pid": FIRST_PID + instance.index,
+        "index": instance.index,
+        "phase": 0,
+        "booted": true,
+        "last_checkin": now,
+        "last_status": {
+            "backlog": shown.backlog,
+            "running": instance.max_threads,
+            "pool_capacity": shown.free(instance.max_threads),
+            // Puma's own sum: at work, and waiting for a thread.
+            "busy_threads": shown.busy + shown.backlog,
+            "max_threads": instance.max_threads,
+            "requests_count": shown.taken,
+        },
+    })
+}
+
+/// Name, kind and help of a metric that each instance has once.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Instance, &Shown) -> f64,
+);
+
+const ROWS: [Row; 10] = [
+    (
+        "puma_booted_workers",
+        "gauge",
+        "Workers that have booted",
+        |_, _| 1.0,
+    ),
+    (
+        "puma_running_threads",
+        "gauge",
+        "Threads that have been started",
+        |one, _| one.max_threads as f64,
+    ),
+    (
+        "puma_max_threads",
+        "gauge",
+        "Threads that there may be",
+        |one, _| one.max_threads as f64,
+    ),
+    (
+        "puma_thread_pool_capacity",
+        "gauge",
+        "Threads that could take a request up",
+        |one, shown| shown.free(one.max_threads) as f64,
+    ),
+    (
+        "puma_busy_threads",
+        "gauge",
+        "Threads at work, and requests that wait for one",
+        |_, shown| (shown.busy + shown.backlog) as f64,
+    ),
+    (
+        "puma_request_backlog",
+        "gauge",
+        "Requests that wait for a thread",
+        |_, shown| shown.backlog as f64,
+    ),
+    (
+        "puma_requests_count",
+        "counter",
+        "Requests that were taken up",
+        |_, shown| shown.taken as f64,
+    ),
+    (
+        "process_cpu_seconds_total",
+        "counter",
+        "Time of all cores together",
+        |_, shown| shown.cpu_ns as f64 / 1e9,
+    ),
+    (
+        "instance_cores",
+        "gauge",
+        "Cores of the instance",
+        |_, shown| f64::from(shown.cores),
+    ),
+    (
+        "instance_cpu_ratio",
+        "gauge",
+        "Share of the cores that was busy in the last second",
+        |_, shown| shown.cpu,
+    ),
+];
+
+fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
+    let all: Vec<_> = fleet
+        .all()
+        .into_iter()
+        .map(|instance| {
+            let shown = instance.shown();
+            (instance, shown)
+        })
+        .collect();
+    let mut text = String::new();
+    for (name, kind, help, value) in ROWS {
+        head(&mut text, name, kind, help);
+        for (instance, shown) in &all {
+            let (index, value) = (instance.index, value(instance, shown));
+            line(&mut text, name, &format!("instance=\"{index}\""), value);
+        }
+    }
+    let waiting = "checkin_threads_waiting";
+    head(
+        &mut text,
+        waiting,
+        "gauge",
+        "Threads that are held while somebody else works, by whom they wait for",
+    );
+    for (instance, shown) in &all {
+        let index = instance.index;
+        for (name, calls) in names.iter().zip(instance.calls()) {
+            let labels = format!("instance=\"{index}\",for=\"{name}\"");
+            line(
+                &mut text,
+                waiting,
+                &labels,
+                calls.under_way.load(Relaxed) as f64,
+            );
+        }
+        let labels = format!("instance=\"{index}\",for=\"other work\"");
+        line(&mut text, waiting, &labels, shown.elsewhere as f64);
+    }
+    let seconds = "checkin_downstream_seconds";
+    head(
+        &mut text,
+        seconds,
+        "summary",
+        "How long calls of a downstream took",
+    );
+    let failures = "checkin_downstream_failures_total";
+    let mut failed = String::new();
+    head(
+        &mut failed,
+        failures,
+        "counter",
+        "Calls of a downstream that came to nothing",
+    );
+    for (instance, _) in &all {
+        for (name, calls) in names.iter().zip(instance.calls()) {
+            let labels = format!("instance=\"{}\",downstream=\"{name}\"", instance.index);
+            let (sum, count) = (calls.ns.load(Relaxed), calls.ended.load(Relaxed));
+            line(
+                &mut text,
+                &format!("{seconds}_sum"),
+                &labels,
+                sum as f64 / 1e9,
+            );
+            line(
+                &mut text,
+                &format!("{seconds}_count"),
+                &labels,
+                count as f64,
+            );
+            line(
+                &mut failed,
+                failures,
+                &labels,
+                calls.failed.load(Relaxed) as f64,
+            );
+        }
+    }
+    text + &failed
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    // Writing into a text cannot fail.
+    let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+}
+
+fn line(text: &mut String, name: &str, labels: &str, value: f64) {
+    let _ = writeln!(text, "{name}{{{labels}}} {value}");
+}

@@ -1,0 +1,52 @@
+"""The check-in lab as a target: what a run says of it is what it counted, and its instances are lines of the run's charts."""
+
+import json
+
+import ports
+from conftest import Loadline
+
+PLAN = """
+loadline: 1
+target: {target}
+load: {{ count: 12, duration: 1s }}
+server:
+  puma: {{ from: "{control}/stats", only: [worker_status.*], counters: "*requests_count" }}
+  app: {{ from: "{control}/metrics", only: [puma_*, checkin_*, instance_cpu_ratio] }}
+steps:
+  - get: {{ url: '/check_in/v2/sessions/{{{{ $uuid }}}}', name: /sessions, check: {{ json: {{ $.permissions: read.none }} }} }}
+  - post: {{ url: /check_in/v2/sessions, json: {{ uuid: '{{{{ $uuid }}}}' }}, capture: {{ id: $.id }} }}
+  - get: {{ url: '/check_in/v2/pre_check_ins/{{{{ id }}}}', name: /pre_check_ins, check: {{ json: {{ $.id: '{{{{ id }}}}' }} }} }}
+  - patch: {{ url: /check_in/v2/demographics, json: {{ id: '{{{{ id }}}}' }} }}
+  - post: {{ url: /check_in/v2/pre_check_ins, json: {{ id: '{{{{ id }}}}' }} }}
+criteria:
+  - server.puma.worker_status.last_status.max_threads of "2" <= 4
+"""
+
+
+def test_a_run_through_its_endpoints_and_what_its_instances_show(loadline: Loadline, start_lab):
+    control = ports.free()
+    lab = start_lab("checkin", "instances=3", "threads=4", "hold=20ms", "cpu=1ms", f"control-port={control}")
+    plan = PLAN.format(target=lab.url, control=f"http://127.0.0.1:{control}")
+    run = loadline("run", loadline.write("plan.yml", plan))
+    assert run.returncode in (0, 4, 5), run.stderr
+    summary, told = loadline.summary(), lab.stats()
+    assert summary["requests"]["ok"] == summary["requests"]["issued"] == told["answered"]["total"] == 60
+    assert told["checkin"] == {"sessions": 12, "check_ins": 0, "pre_check_ins": 12, "demographics": 12}
+    looks = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
+    named = {f"{look['source']}.{name}" for look in map(json.loads, looks) for name in look.get("metrics", {})}
+    for instance in range(3):
+        assert f"puma.worker_status.last_status.backlog{{{instance}}}" in named
+        assert f"puma.worker_status.last_status.pool_capacity{{{instance}}}" in named
+        assert f"app.puma_thread_pool_capacity{{instance={instance}}}" in named
+
+
+def test_a_lab_that_is_called_by_a_lab(loadline: Loadline, start_lab):
+    behind = start_lab("truth", "mode=constant")
+    lab = start_lab("checkin", "--downstream", f"lorota={behind.url}", "--downstream", f"chip={behind.url}", "cpu=0")
+    run = loadline("run", f"{lab.url}/check_in/v2/sessions/somebody", "--rate", "20/s", "--duration", "1s")
+    assert run.returncode in (0, 4), run.stderr
+    assert behind.stats()["answered"]["total"] == lab.stats()["answered"]["total"] == 20
+    refused = loadline("lab", "checkin", "--downstream", "vista=http://127.0.0.1:1")
+    assert refused.returncode == 2
+    assert "lorota, chip" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
