@@ -27,6 +27,9 @@ pub enum Command {
     /// Run the stages of a plan one after the other, and tell of all of them in one report
     #[command(display_order = 90)]
     Campaign(Campaign),
+    /// Show what a test file would send, without sending anything: rates by scenario and endpoint, a chart of the load, what it needs
+    #[command(display_order = 90)]
+    Plan(Box<PlanArgs>),
     /// Start an embedded target with known truth
     #[command(display_order = 91)]
     Lab(Lab),
@@ -183,6 +186,44 @@ pub struct Run {
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
+}
+
+/// `loadline plan`
+#[derive(Debug, ClapArgs)]
+pub struct PlanArgs {
+    /// A plan (.yml, .json) or an Artillery script
+    #[arg(value_name = "FILE", required_unless_present = "schema")]
+    pub file: Option<PathBuf>,
+    /// Base URL, instead of the file's
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// One stage of a campaign, alone
+    #[arg(long, value_name = "NAME")]
+    pub stage: Option<String>,
+    /// How long a request takes, for what is under way at a time
+    #[arg(long, value_name = "TIME")]
+    pub latency: Option<String>,
+    /// How large an answer is, for the bandwidth
+    #[arg(long, value_name = "SIZE")]
+    pub answer: Option<String>,
+    /// Two digits behind the point, instead of whole numbers where they are near
+    #[arg(long)]
+    pub exact: bool,
+    /// As Markdown, to be pasted into a document
+    #[arg(long)]
+    pub markdown: bool,
+    /// Write all figures as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Seed of arrivals that come at random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Artillery scripts: the environment to use
+    #[arg(short, long, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// Print the JSON schema of plans and end
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
 }
 
 /// `loadline lab`

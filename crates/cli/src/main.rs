@@ -14,6 +14,7 @@ mod imported;
 mod labs;
 mod log;
 mod native;
+mod profile;
 mod programs;
 mod rerender;
 mod selftest;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     let code = match args.command {
         args::Command::Run(run) => native::run(*run),
         args::Command::Campaign(campaign) => campaign::command(&campaign),
+        args::Command::Plan(plan) => profile::command(&plan),
         args::Command::Lab(lab) => labs::command(&lab),
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Doctor => doctor::command(),

@@ -9,7 +9,7 @@ use codec::Origin;
 use crate::program::{Looking, Program};
 
 /// Requests per second that one worker is trusted with before a second one is started.
-const PER_WORKER: f64 = 15_000.0;
+pub const PER_WORKER: f64 = 15_000.0;
 
 /// The work of a run.
 pub(crate) struct Compiled {

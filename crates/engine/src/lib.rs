@@ -26,6 +26,7 @@ pub mod worker;
 
 pub use clock::Zero;
 pub use collect::Sink;
+pub use compiled::PER_WORKER;
 pub use program::{Looking, Looks};
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, StopHandle, Urgency, Verdict};

@@ -12,6 +12,7 @@ pub mod load;
 pub mod media;
 pub mod mqtt;
 pub mod mutant;
+pub mod profile;
 pub mod rng;
 pub mod route;
 pub mod scenario;
@@ -81,6 +82,9 @@ pub struct Plan {
     pub set_aside: Vec<Criterion>,
     /// Watched during the run.
     pub stop: Vec<StopRule>,
+    /// What the user takes for granted of answers, for the load profile; no figure of a run is computed from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumed: Option<profile::Assumed>,
     /// What is measured beside the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::Source>,
@@ -147,6 +151,7 @@ impl Plan {
             rules: Rules::default(),
             criteria: Vec::new(),
             set_aside: Vec::new(),
+            assumed: None,
             stop: Vec::new(),
             server: Vec::new(),
             guard: false,

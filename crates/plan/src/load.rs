@@ -95,8 +95,17 @@ impl Phase {
         }
     }
 
+    /// Arrivals per second at its beginning and at its end.
+    #[must_use]
+    pub fn ends(&self) -> (f64, f64) {
+        match self.shape {
+            Shape::Staircase { from, to } => (from.as_f64(), to.as_f64()),
+            Shape::Rate(_) | Shape::Count(_) | Shape::Pause => (self.rate_at(0), self.rate_at(0)),
+        }
+    }
+
     /// Arrivals per second so long behind its start; of a ramp on the line between its ends.
-    fn rate_at(&self, within_ns: u64) -> f64 {
+    pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;
         match self.shape {
             Shape::Rate(rate) => rate.as_f64(),

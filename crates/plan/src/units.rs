@@ -267,6 +267,31 @@ pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
     }
 }
 
+/// Reads a size, `2kB`: bytes in powers of a thousand, as they are shown. A bare number is refused, because its unit would be a guess.
+///
+/// # Errors
+/// When the text is not a size.
+pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
+    let trimmed = text.trim();
+    let digits = trimmed
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .unwrap_or(trimmed.len());
+    let scale = match trimmed[digits..].trim_start() {
+        "B" => 1.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        _ => 0.0,
+    };
+    match trimmed[..digits].replace('_', "").parse::<f64>() {
+        Ok(number) if scale > 0.0 && number * scale <= 1e15 => Ok((number * scale).round() as u64),
+        _ => Err(GrammarError {
+            offset: 0,
+            message: format!("`{trimmed}` is not a size: write for example 800B, 2kB or 1.5MB"),
+        }),
+    }
+}
+
 /// Reads a native rate, `200/s`, exactly: `100/m` is 100 events in 60 seconds, not 1.6667 a second.
 ///
 /// # Errors
@@ -356,6 +381,18 @@ mod tests {
         assert!(parse_duration("10").is_err_and(|e| e.message.contains("no unit")));
         assert!(parse_duration("0s").is_err());
         assert!(parse_duration("10/s").is_err());
+    }
+
+    #[test]
+    fn sizes_need_a_unit() {
+        assert_eq!(parse_size("2kB"), Ok(2000));
+        assert_eq!(parse_size(" 1.5 MB "), Ok(1_500_000));
+        for bad in ["2000", "kB", "2k", "-1B", "1e3B", "9999999GB"] {
+            assert!(
+                parse_size(bad).is_err_and(|e| e.message.contains("not a size")),
+                "{bad}"
+            );
+        }
     }
 
     #[test]

@@ -12,5 +12,6 @@ pub mod export;
 pub mod html;
 pub mod markdown;
 pub mod printable;
+pub mod profile;
 pub mod svg;
 mod xml;

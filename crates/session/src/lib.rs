@@ -25,6 +25,7 @@ pub mod live;
 pub mod memory;
 mod part;
 mod prepare;
+pub mod profile;
 mod recording;
 mod run;
 mod salt;

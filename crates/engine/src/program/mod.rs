@@ -7,6 +7,7 @@ mod captures;
 mod looks;
 mod multipart;
 mod request;
+mod sizes;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
 pub use looks::{Looking, Looks};
 pub use request::RequestStep;
+pub use sizes::sizes;
 
 use codec::{Origin, content::Unpacking};
 

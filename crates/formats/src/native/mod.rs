@@ -4,6 +4,7 @@
 pub mod campaign;
 pub mod model;
 mod read;
+pub mod schema;
 mod translate;
 
 use plan::Plan;
@@ -65,6 +66,13 @@ pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
         ..Inputs::default()
     };
     load_with(&inputs, &from_text(name, text))
+}
+
+/// Whether a file is a native plan with stages. What cannot be read is none: its reader says why.
+#[must_use]
+pub fn is_campaign(inputs: &Inputs) -> bool {
+    let root = open_plan(inputs, &from_disk, &mut Findings::default());
+    root.is_some_and(|root| root.get(KEY).is_some() && root.get("stages").is_some())
 }
 
 fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {

@@ -15,6 +15,7 @@ pub const PLAN: &[&str] = &[
     "criteria",
     "stop",
     "server",
+    "assume",
     "secrets",
     "stages",
     "cool-down",
@@ -47,6 +48,8 @@ pub const PHASE: &[&str] = &[
     "ramp",
     "at",
 ];
+/// `assume`
+pub const ASSUME: &[&str] = &["latency", "answer"];
 /// An item of `server`.
 pub const SOURCE: &[&str] = &["from", "only", "counters"];
 /// `http`

@@ -5,6 +5,8 @@ pub struct Table {
     rows: Vec<Vec<String>>,
     /// By column: whether it holds figures, which stand on the right.
     figures: Vec<bool>,
+    /// Whether characters that mean something in Markdown stay as they are.
+    plain: bool,
 }
 
 impl Table {
@@ -17,13 +19,29 @@ impl Table {
         Table {
             rows: vec![names.collect()],
             figures: heads.iter().enumerate().map(is_figure).collect(),
+            plain: false,
+        }
+    }
+
+    /// The same for a terminal: what is in the cells stands there as it is, but for what would move the cursor.
+    pub fn as_text(heads: &[&str]) -> Table {
+        Table {
+            plain: true,
+            ..Table::new(heads)
         }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows
-            .push(cells.into_iter().map(|cell| escaped(&cell)).collect());
+        let plain = self.plain;
+        let shown = |cell: String| {
+            if plain {
+                cell.replace(char::is_control, " ")
+            } else {
+                escaped(&cell)
+            }
+        };
+        self.rows.push(cells.into_iter().map(shown).collect());
     }
 
     /// Whether it has rows.

@@ -1,5 +1,6 @@
 //! From a native plan's tree to a [`Plan`].
 
+mod assume;
 mod capture;
 mod http;
 mod load;
@@ -158,6 +159,7 @@ impl Translator<'_> {
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
+        plan.assumed = self.assumed(root.get("assume"));
         plan.files = vec![path.display().to_string()];
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
         let mut names = self.texts(root.get("secrets"), "secrets");

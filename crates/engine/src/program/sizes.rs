@@ -1,0 +1,46 @@
+//! How many bytes requests take on the wire, made as users would make them and sent to nobody. What answers would have put into
+//! them is missing, as are the cookies of servers.
+
+use plan::{
+    Plan, Problem,
+    profile::Sent,
+    rng::{Purpose, Rng},
+};
+
+use super::Program;
+use crate::user::Vars;
+
+/// The requests of so many users are made, because rows and random values differ in length.
+const USERS: u64 = 20;
+
+/// The mean bytes of the requests of each endpoint; those that cannot be made before the run are left out.
+///
+/// # Errors
+/// Everything that keeps the plan from running.
+pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<Sent>, Vec<Problem>> {
+    let program = Program::compile(plan, seed, None)?;
+    let mut sizes: Vec<(Sent, Vec<u64>)> = Vec::new();
+    for step in &program.requests {
+        let made = (0..USERS).filter_map(|number| {
+            let vars = Vars::new(&program, number);
+            let mut rng = Rng::keyed(seed, Purpose::User, number, 0);
+            let built = step.build(&program.target, &vars, &mut rng, None).ok()?;
+            Some(built.bytes.len() as u64)
+        });
+        let made: Vec<u64> = made.collect();
+        let sent = Sent {
+            method: step.spec.method.clone(),
+            name: step.spec.label.clone(),
+            bytes: 0,
+        };
+        match sizes.iter_mut().find(|(known, _)| *known == sent) {
+            Some((_, all)) => all.extend(made),
+            None => sizes.push((sent, made)),
+        }
+    }
+    let mean = |(sent, made): (Sent, Vec<u64>)| {
+        let bytes = made.iter().sum::<u64>().checked_div(made.len() as u64)?;
+        Some(Sent { bytes, ..sent })
+    };
+    Ok(sizes.into_iter().filter_map(mean).collect())
+}

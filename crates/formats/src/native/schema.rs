@@ -1,0 +1,505 @@
+//! The JSON schema of native plans, for editors. Which keys there are is read from [`super::model`], which the translator refuses
+//! others by, so that the two cannot differ; what a key takes is said here. What the translator knows beyond shapes - that a label
+//! exists, that a file is there - no schema says.
+
+use serde_json::{Map, Value, json};
+
+use super::model;
+use crate::methods::METHODS;
+
+/// Where the schema says of itself that it stands.
+const TITLE: &str = "A native plan of Loadline";
+
+/// The schema.
+#[must_use]
+pub fn schema() -> Value {
+    let mut root = object(model::PLAN, plan, &["loadline"]);
+    let more = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": TITLE,
+        "description": "docs/plan.md says what everything means.",
+        "not": { "required": ["steps", "scenarios"] },
+        "$defs": definitions(),
+    });
+    if let (Value::Object(root), Value::Object(more)) = (&mut root, more) {
+        root.extend(more);
+    }
+    root
+}
+
+fn definitions() -> Value {
+    json!({
+        "duration": {
+            "type": "string",
+            "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
+            "description": "A number with ns us ms s m h d: 500ms, 1.5s, 10m",
+        },
+        "rate": {
+            "anyOf": [
+                { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" },
+                { "type": "number", "minimum": 0 },
+            ],
+            "description": "200/s, 90/m, 3000/h, 5/d; a bare number is per second",
+        },
+        "level": {
+            "type": "string",
+            "pattern": "^\\s*[0-9][0-9._]*\\s*[x%]\\s*$",
+            "description": "A multiple of all volumes: 0.5x, 150%",
+        },
+        "amount": { "anyOf": [reference("rate"), reference("level")], "description": "A rate (10/s) or a level (0.5x)" },
+        "share": { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*%\\s*$", "description": "20%" },
+        "text": { "type": ["string", "number", "boolean"], "description": "Text; {{ name }} in it is a variable" },
+        "texts": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
+        "pairs": { "type": "object", "description": "Names and values; a list repeats its name" },
+        "statuses": {
+            "anyOf": [reference("status"), { "type": "array", "items": reference("status") }],
+            "description": "A status, or a list of them",
+        },
+        "status": { "type": "integer", "minimum": 100, "maximum": 599 },
+        "rule": { "description": "A condition, and what becomes of the run: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
+        "load": {
+            "anyOf": [reference("phase"), { "type": "array", "items": reference("phase"), "minItems": 1 }],
+            "description": "When virtual users arrive: a phase, or a list of them",
+        },
+        "phase": phase_object(),
+        "table": object(model::CSV, table, &["file"]),
+        "scenario": object(model::SCENARIO, scenario, &["steps"]),
+        "volume": {
+            "anyOf": [
+                { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
+                object(model::VOLUME, volume, &["volume"]),
+            ],
+            "description": "How often the scenario is begun at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
+        },
+        "http": object(model::HTTP, http, &[]),
+        "tls": object(model::TLS, tls, &[]),
+        "source": { "anyOf": [{ "type": "string" }, object(model::SOURCE, source, &["from"])] },
+        "assume": object(model::ASSUME, assume, &[]),
+        "stage": object(model::STAGE, stage, &["name"]),
+        "cool-down": object(model::COOL_DOWN, cool_down, &[]),
+        "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
+        "step": step_object(),
+        "request": {
+            "anyOf": [
+                { "type": "string", "description": "The URL, or a path behind the target" },
+                object(model::REQUEST, request, &["url"]),
+            ],
+        },
+        "auth": object(model::AUTH, |_| said("Text", reference("text")), &["user", "password"]),
+        "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
+        "check": object(model::CHECK, check, &[]),
+        "loop": object(model::LOOP, a_loop, &["steps"]),
+        "think": { "anyOf": [{ "type": "string" }, object(model::THINK, think, &["time"])], "description": "A pause: 1s, or { time: 1s, jitter: 20% }" },
+    })
+}
+
+/// A mapping with these keys and no others.
+fn object(keys: &[&str], of: impl Fn(&str) -> Value, required: &[&str]) -> Value {
+    let properties: Map<String, Value> = keys
+        .iter()
+        .map(|key| ((*key).to_owned(), of(key)))
+        .collect();
+    let mut object =
+        json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+/// A schema with what it means.
+fn said(text: &str, mut schema: Value) -> Value {
+    schema["description"] = text.into();
+    schema
+}
+
+/// What has a name of its own here, and so is told only once what it means.
+fn named(text: &str, name: &str) -> Value {
+    said(text, reference(name))
+}
+
+fn string(text: &str) -> Value {
+    json!({ "type": "string", "description": text })
+}
+
+fn boolean(text: &str) -> Value {
+    json!({ "type": "boolean", "description": text })
+}
+
+fn whole(text: &str, least: u64) -> Value {
+    json!({ "type": "integer", "minimum": least, "description": text })
+}
+
+fn one_or_many(text: &str, name: &str) -> Value {
+    json!({ "anyOf": [reference(name), { "type": "array", "items": reference(name) }], "description": text })
+}
+
+/// Any value: a key that this file knows nothing of yet.
+fn any() -> Value {
+    json!({})
+}
+
+fn plan(key: &str) -> Value {
+    match key {
+        "loadline" => {
+            json!({ "const": 1, "description": "The version of this grammar; the first key" })
+        }
+        "name" => string("The title"),
+        "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
+        "load" => reference("load"),
+        "http" => named("How requests travel", "http"),
+        "allow-hosts" => named(
+            "Hosts that redirects and values of the run may lead to",
+            "texts",
+        ),
+        "variables" => {
+            json!({ "type": "object", "description": "Names and values, the same for all; { one-of: [a, b] } gives each virtual user one of them" })
+        }
+        "csv" => one_or_many("Tables of which each virtual user gets a row", "table"),
+        "steps" => reference("steps"),
+        "scenarios" => {
+            json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "What virtual users do" })
+        }
+        "criteria" => named(
+            "What must hold at the end: p99 of \"GET /x\" < 250ms",
+            "texts",
+        ),
+        "stop" => {
+            json!({ "type": "array", "items": reference("rule"), "description": "What ends the run early: errors > 5% for 5s: stop fail" })
+        }
+        "server" => {
+            json!({ "type": "object", "additionalProperties": reference("source"), "description": "What else is measured, once a second: names and places" })
+        }
+        "assume" => named(
+            "What is taken for granted of answers, for the load profile",
+            "assume",
+        ),
+        "secrets" => named("Names whose values are hidden", "texts"),
+        "stages" => {
+            json!({ "type": "array", "minItems": 1, "items": reference("stage"), "description": "A campaign's stages, one after the other" })
+        }
+        "cool-down" => {
+            json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Waiting between stages until the service is as it was" })
+        }
+        "assumptions" => named("What the report of a campaign takes for granted", "texts"),
+        "recommendations" => named("What the report of a campaign recommends", "texts"),
+        _ => any(),
+    }
+}
+
+fn phase_object() -> Value {
+    let mut phase = object(model::PHASE, phase, &[]);
+    let kinds = ["rate", "level", "from", "peak", "count", "pause", "users"];
+    phase["oneOf"] = kinds
+        .iter()
+        .map(|kind| json!({ "required": [kind] }))
+        .collect();
+    phase
+}
+
+fn phase(key: &str) -> Value {
+    match key {
+        "rate" => named("Arrivals at this rate: 200/s", "rate"),
+        "level" => named("Arrivals at this multiple of all volumes: 0.5x", "level"),
+        "from" => named("A ramp, or with `steps` stairs, that begins here", "amount"),
+        "to" => named("Where the ramp or the stairs end", "amount"),
+        "steps" => whole("So many equal stairs", 2),
+        "base" => named("The rate before and behind a spike", "amount"),
+        "peak" => named("The highest rate of a spike", "amount"),
+        "hold" => named("How long a spike's peak lasts", "duration"),
+        "ramp" => named(
+            "How long the way up to a spike's peak takes, and the way down",
+            "duration",
+        ),
+        "at" => named("When a spike begins; else it is in the middle", "duration"),
+        "count" => whole("Exactly so many arrivals", 1),
+        "pause" => named("No arrivals for so long", "duration"),
+        "users" => whole("A closed loop of so many virtual users", 1),
+        "duration" => named("How long", "duration"),
+        "name" => string("Its name in criteria and in the report"),
+        "arrivals" => {
+            json!({ "enum": ["even", "poisson"], "description": "How arrivals are spread" })
+        }
+        "max-users" => whole("An arrival that finds so many users running is skipped", 1),
+        _ => any(),
+    }
+}
+
+fn table(key: &str) -> Value {
+    match key {
+        "file" => string("The file, relative to the plan"),
+        "columns" => named("The columns' names; else the first line has them", "texts"),
+        "header" => boolean("Whether the first line is no row"),
+        "order" => {
+            json!({ "enum": ["sequence", "random"], "description": "Which row a virtual user gets" })
+        }
+        "delimiter" => {
+            json!({ "type": "string", "minLength": 1, "maxLength": 1, "description": "Between cells; a comma else" })
+        }
+        "numbers" => boolean("Numeric cells become numbers"),
+        "as" => string("The variable that holds the whole table, as a list"),
+        _ => any(),
+    }
+}
+
+fn scenario(key: &str) -> Value {
+    match key {
+        "name" => string("Its name in the report"),
+        "weight" => whole("Its share of the arrivals, in proportion to all weights", 0),
+        "volume" => reference("volume"),
+        "steps" => reference("steps"),
+        _ => any(),
+    }
+}
+
+fn volume(key: &str) -> Value {
+    match key {
+        "volume" => json!({
+            "anyOf": [{ "type": "number", "exclusiveMinimum": 0 }, { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" }],
+            "description": "How many: 500000, or 12000/d",
+        }),
+        "hours" => {
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "The hours of a day in which they come" })
+        }
+        "clustering" => {
+            json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "The peak over the mean" })
+        }
+        "growth" => named("What is added for the time to come", "share"),
+        _ => any(),
+    }
+}
+
+fn http(key: &str) -> Value {
+    match key {
+        "timeout" => named("From taken up to the last byte [10s]", "duration"),
+        "connections" => whole(
+            "So many connections shared by all; else one per virtual user",
+            1,
+        ),
+        "verify" => boolean("Whether certificates are checked"),
+        "redirects" => {
+            json!({ "type": ["integer", "boolean"], "minimum": 0, "description": "How many are followed; false: none" })
+        }
+        "headers" => named("Sent with every request", "pairs"),
+        "cookies" => boolean("Whether virtual users keep cookies"),
+        "tls" => named("Certificates of the plan's own", "tls"),
+        "resolve" => named("HOST:PORT:ADDRESS: where connections lead instead", "texts"),
+        "unix" => string("A Unix domain socket for all connections"),
+        _ => any(),
+    }
+}
+
+fn tls(key: &str) -> Value {
+    match key {
+        "ca" => string("The authorities that are trusted, and no others: a file, or PEM text"),
+        "cert" => string("The certificate for servers that ask for one"),
+        "key" => string("Its key"),
+        "server-name" => string("The name that servers are asked for and must prove"),
+        _ => any(),
+    }
+}
+
+fn source(key: &str) -> Value {
+    match key {
+        "from" => {
+            string("The place: a URL, redis://…, process:NAME, port:N, cgroup:FOLDER, command:LINE")
+        }
+        "only" => named("Which metrics, by name; * for any text", "texts"),
+        "counters" => named("Which metrics only ever grow", "texts"),
+        _ => any(),
+    }
+}
+
+fn assume(key: &str) -> Value {
+    match key {
+        "latency" => named("How long a request takes", "duration"),
+        "answer" => {
+            json!({ "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(B|kB|KB|MB|GB)\\s*$", "description": "How large an answer is: 2kB" })
+        }
+        _ => any(),
+    }
+}
+
+fn stage(key: &str) -> Value {
+    match key {
+        "name" => said("Its name", json!({ "type": ["string", "number"] })),
+        "load" => reference("load"),
+        "run" => named(
+            "Another tool's command line, as text or word by word",
+            "texts",
+        ),
+        "criteria" => named("What must hold at its end, beside the campaign's", "texts"),
+        "stop" => {
+            json!({ "type": "array", "items": reference("rule"), "description": "What ends it early, beside the campaign's" })
+        }
+        "on-fail" => {
+            json!({ "enum": ["stop", "continue"], "description": "What becomes of those behind it when it fails" })
+        }
+        _ => any(),
+    }
+}
+
+fn cool_down(key: &str) -> Value {
+    match key {
+        "at-most" => named("For so long at most", "duration"),
+        "rate" => named("So many iterations look at the service", "rate"),
+        "for" => named("For so long it must be as it was", "duration"),
+        "baseline" => said(
+            "The stage that tells how it was",
+            json!({ "type": ["string", "number"] }),
+        ),
+        _ => any(),
+    }
+}
+
+fn step_object() -> Value {
+    let keys: Vec<&str> = model::STEPS.iter().chain(METHODS).copied().collect();
+    let mut step = object(&keys, step, &[]);
+    step["minProperties"] = 1.into();
+    step["maxProperties"] = 1.into();
+    step
+}
+
+fn step(key: &str) -> Value {
+    match key {
+        "think" => reference("think"),
+        "loop" => named("Steps that repeat", "loop"),
+        "log" => string("A line on standard output"),
+        "leave" => named(
+            "This share of those that come here goes no further",
+            "share",
+        ),
+        method if METHODS.contains(&method) => named("A request", "request"),
+        _ => any(),
+    }
+}
+
+fn request(key: &str) -> Value {
+    match key {
+        "url" => string("The URL, or a path behind the target"),
+        "name" => string("What it is counted under"),
+        "headers" => named("Its headers", "pairs"),
+        "query" => named("Its query, in place of the URL's", "pairs"),
+        "json" => json!({ "description": "Its body, as JSON" }),
+        "body" => string("Its body, as text"),
+        "form" => named("Its body, as a form", "pairs"),
+        "cookies" => named("Cookies that it sets", "pairs"),
+        "auth" => named("User and password", "auth"),
+        "redirects" => boolean("Whether redirects are followed"),
+        "capture" => {
+            json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where in the answer they are" })
+        }
+        "check" => one_or_many("What the answer must be", "check"),
+        "expect" => named("Statuses of 400 and above that are no failure", "statuses"),
+        "times" => {
+            json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often: 3 in a row, 0.1 one in ten" })
+        }
+        _ => any(),
+    }
+}
+
+fn capture(key: &str) -> Value {
+    match key {
+        "json" => string("A JSONPath: $.id"),
+        "header" => string("A header's name"),
+        "regexp" => string("A regular expression, as JavaScript has them"),
+        "group" => said(
+            "Which group of it",
+            json!({ "type": ["integer", "string"] }),
+        ),
+        "flags" => string("Its flags"),
+        "optional" => boolean("Whether nothing found is no failure"),
+        "all" => boolean("Whether the list of all results is taken"),
+        _ => any(),
+    }
+}
+
+fn check(key: &str) -> Value {
+    match key {
+        "status" => reference("statuses"),
+        "header" => named("Headers and their values", "pairs"),
+        "json" => {
+            json!({ "type": ["string", "object"], "description": "A JSONPath that finds something, or JSONPaths and their values" })
+        }
+        "body" => string("Text that is in the body"),
+        _ => any(),
+    }
+}
+
+fn a_loop(key: &str) -> Value {
+    match key {
+        "count" => json!({ "type": ["integer", "string"], "description": "How often" }),
+        "over" => {
+            json!({ "type": ["array", "string"], "description": "A list, or the variable that holds one" })
+        }
+        "index" => string("The variable that counts [$loopCount]"),
+        "element" => string("The variable that holds the element [$loopElement]"),
+        "steps" => reference("steps"),
+        _ => any(),
+    }
+}
+
+fn think(key: &str) -> Value {
+    match key {
+        "time" => string("How long: 1s"),
+        "jitter" => {
+            json!({ "anyOf": [reference("share"), reference("duration")], "description": "Spread around it: 20%, or 100ms" })
+        }
+        _ => any(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every key says what it takes: one that somebody adds to the grammar is missed here first.
+    fn undescribed(value: &Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                if let Some(Value::Object(properties)) = map.get("properties") {
+                    for (key, schema) in properties {
+                        if schema.as_object().is_none_or(Map::is_empty) {
+                            found.push(format!("{path}.{key}"));
+                        }
+                    }
+                }
+                for (key, inner) in map {
+                    undescribed(inner, &format!("{path}.{key}"), found);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| undescribed(item, path, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_key_says_what_it_takes_and_every_reference_leads_somewhere() {
+        let schema = schema();
+        let mut found = Vec::new();
+        undescribed(&schema, "plan", &mut found);
+        assert!(
+            found.is_empty(),
+            "say in native/schema.rs what these take: {found:?}"
+        );
+        let text = schema.to_string();
+        for reference in text.split("\"#/$defs/").skip(1) {
+            let name = reference.split('"').next().unwrap_or_default();
+            assert!(schema["$defs"].get(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_published_schema_is_this_one() {
+        let published: Value =
+            serde_json::from_str(include_str!("../../../../docs/plan.schema.json")).unwrap();
+        assert!(
+            published == schema(),
+            "write it again: loadline plan --schema > docs/plan.schema.json"
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! What one iteration of a scenario asks for on average: how often each endpoint, and how long it pauses. Arithmetic over the steps;
+//! what depends on answers is counted once, and said to be unknown.
+
+use crate::{
+    Plan, Request, Scenario, Step, Variable,
+    scenario::{LoopCount, LoopRange, Over, ThinkTime},
+};
+
+/// An iteration on average, where no request fails.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Journey {
+    /// Endpoints in the order in which they first come, and how often.
+    pub calls: Vec<(Endpoint, f64)>,
+    /// Its pauses together.
+    pub think_ns: f64,
+    /// Whether every number is known before the run: lengths of loops and pauses may come from answers.
+    pub is_known: bool,
+    /// Whether nothing is left to chance.
+    pub is_certain: bool,
+}
+
+/// What requests are counted under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Endpoint {
+    pub method: String,
+    pub name: String,
+}
+
+impl Journey {
+    pub fn of(plan: &Plan, scenario: &Scenario) -> Journey {
+        let mut journey = Journey {
+            is_known: true,
+            is_certain: true,
+            ..Journey::default()
+        };
+        journey.walk(plan, &scenario.steps, 1.0);
+        journey
+    }
+
+    /// Requests of an iteration.
+    pub fn requests(&self) -> f64 {
+        self.calls.iter().map(|(_, times)| times).sum()
+    }
+
+    /// Whether each iteration has exactly so many requests.
+    pub fn is_exact(&self) -> bool {
+        self.is_known && self.is_certain
+    }
+
+    /// Adds what so many come to these steps ask for; answers how many of them go on behind.
+    fn walk(&mut self, plan: &Plan, steps: &[Step], coming: f64) -> f64 {
+        let mut coming = coming;
+        for step in steps {
+            match step {
+                Step::Request(request) => self.request(request, coming),
+                Step::Think(think) => match think.time {
+                    ThinkTime::Fixed(ns) => self.think_ns += coming * ns as f64,
+                    ThinkTime::Templated(_) => self.is_known = false,
+                },
+                Step::Log(_) => {}
+                Step::Leave(share) => {
+                    self.is_certain = false;
+                    coming *= 1.0 - share;
+                }
+                Step::Parallel(inner) => {
+                    self.walk(plan, &inner.steps, coming);
+                }
+                Step::Loop(inner) => {
+                    let rounds = rounds(plan, &inner.count, inner.over.as_ref());
+                    self.is_known &= rounds.is_some();
+                    coming = self.repeat(plan, &inner.steps, coming, rounds.unwrap_or(1));
+                }
+            }
+        }
+        coming
+    }
+
+    /// Each round has those who have not left in the round before.
+    fn repeat(&mut self, plan: &Plan, steps: &[Step], coming: f64, rounds: u64) -> f64 {
+        if rounds == 0 {
+            return coming;
+        }
+        let mut once = Journey {
+            is_known: true,
+            is_certain: true,
+            ..Journey::default()
+        };
+        let staying = once.walk(plan, steps, 1.0);
+        let (passes, left) = if staying < 1.0 {
+            let last = staying.powf(rounds as f64);
+            ((1.0 - last) / (1.0 - staying), last)
+        } else {
+            (rounds as f64, 1.0)
+        };
+        for (endpoint, times) in once.calls {
+            self.add(endpoint, coming * passes * times);
+        }
+        self.think_ns += coming * passes * once.think_ns;
+        self.is_known &= once.is_known;
+        self.is_certain &= once.is_certain;
+        coming * left
+    }
+
+    fn request(&mut self, request: &Request, coming: f64) {
+        let share = request.probability.map_or(1.0, |percent| percent / 100.0);
+        self.is_certain &= request.probability.is_none();
+        // Whether a condition holds is known only when its turn comes.
+        self.is_known &= request.condition.is_none();
+        let endpoint = Endpoint {
+            method: request.method.clone(),
+            name: request.label.clone(),
+        };
+        self.add(endpoint, coming * share.clamp(0.0, 1.0));
+    }
+
+    fn add(&mut self, endpoint: Endpoint, times: f64) {
+        match self.calls.iter_mut().find(|(known, _)| *known == endpoint) {
+            Some((_, all)) => *all += times,
+            None => self.calls.push((endpoint, times)),
+        }
+    }
+}
+
+/// How often a loop goes round, where that is known before the run.
+fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
+    match over {
+        Some(Over::List(items)) => return Some(items.len() as u64),
+        Some(Over::Variable(name)) => return length(plan, name),
+        None => {}
+    }
+    match count {
+        LoopCount::Fixed(LoopRange {
+            start,
+            end: Some(end),
+        }) => u64::try_from(end.saturating_sub(*start)).ok().or(Some(0)),
+        LoopCount::Fixed(_) | LoopCount::Templated(_) => None,
+    }
+}
+
+/// How long the list in a variable is, where the plan itself says it.
+fn length(plan: &Plan, name: &str) -> Option<u64> {
+    let table = plan
+        .payloads
+        .iter()
+        .find(|table| table.all_as.as_deref() == Some(name));
+    if let Some(table) = table {
+        return Some(table.rows.len() as u64);
+    }
+    let (_, variable) = plan.variables.iter().find(|(known, _)| known == name)?;
+    match variable {
+        Variable::Constant(value) => value.as_array().map(|list| list.len() as u64),
+        Variable::OneOf(_) => None,
+    }
+}

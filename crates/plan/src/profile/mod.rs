@@ -1,0 +1,355 @@
+//! The load profile: what a plan would send, computed without sending anything. Arrivals per second by scenario, requests per second
+//! by endpoint, at each level that the load uses; how much is under way at a time; data rows; bandwidth; when what comes.
+//!
+//! Averages of an iteration in which no request fails. What the plan cannot know - how long answers take, how large they are - is
+//! taken from what the user assumes, or is unknown.
+
+mod columns;
+mod curve;
+mod journey;
+
+use serde::Serialize;
+
+use crate::{Load, Plan, RowOrder, units::SECOND, volume};
+use columns::Column;
+use journey::Journey;
+
+pub use curve::curve;
+
+/// What the user takes for granted of answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Assumed {
+    /// How long a request takes.
+    #[serde(rename = "latency_ns", skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<u64>,
+    /// How large an answer is.
+    #[serde(rename = "answer_bytes", skip_serializing_if = "Option::is_none")]
+    pub answer_bytes: Option<u64>,
+}
+
+/// The bytes of a request on the wire, by what it is counted under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Upper case.
+    pub method: String,
+    /// Its label's name.
+    pub name: String,
+    /// Head and body, on average.
+    pub bytes: u64,
+}
+
+/// A load profile.
+#[derive(Debug, Clone, Serialize)]
+pub struct Profile {
+    /// The plan's name.
+    pub name: String,
+    /// Arrivals per second at 1x; none where scenarios have no volumes.
+    pub full_per_second: Option<f64>,
+    /// The rates for which there is a column.
+    pub columns: Vec<Column>,
+    /// How many rates of the load have none.
+    pub columns_left_out: usize,
+    /// By scenario.
+    pub scenarios: Vec<ScenarioRow>,
+    /// By endpoint.
+    pub endpoints: Vec<EndpointRow>,
+    /// All endpoints together.
+    pub requests_per_second: Vec<f64>,
+    /// What is under way at a time, by column.
+    pub under_way: Vec<UnderWay>,
+    /// Bytes per second, by column.
+    pub bandwidth: Vec<Bandwidth>,
+    /// What comes when.
+    pub phases: Vec<PhaseRow>,
+    /// So many users in a closed loop.
+    pub users: Option<u32>,
+    /// How long the load lasts.
+    pub end_ns: u64,
+    /// Arrivals in all; none in a closed loop.
+    pub arrivals: Option<u64>,
+    /// Requests in all, on average.
+    pub requests: Option<f64>,
+    /// Whether each iteration has exactly the same number of requests.
+    pub requests_are_exact: bool,
+    /// Whether lengths of loops, conditions and pauses are known before the run: else they were counted once.
+    pub is_known: bool,
+    /// Tables, and how many of their rows are needed.
+    pub tables: Vec<TableRow>,
+    /// What was taken for granted.
+    pub assumed: Assumed,
+}
+
+/// A scenario.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScenarioRow {
+    /// Its name.
+    pub name: String,
+    /// Its volume as the plan says it.
+    pub volume: Option<String>,
+    /// Its volume as arrivals per second.
+    pub volume_per_second: Option<f64>,
+    /// Its share of all arrivals.
+    pub share: f64,
+    /// Arrivals per second, by column.
+    pub per_second: Vec<f64>,
+    /// Requests of an iteration.
+    pub requests: f64,
+    /// Pauses of an iteration.
+    pub think_ns: u64,
+}
+
+/// An endpoint.
+#[derive(Debug, Clone, Serialize)]
+pub struct EndpointRow {
+    /// Method and name, as the report will show it.
+    pub name: String,
+    /// Requests per second, by column.
+    pub per_second: Vec<f64>,
+}
+
+/// What is under way at a time, by Little's law: a rate times how long one takes.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct UnderWay {
+    /// Virtual users; at least, where the latency is unknown.
+    pub users: f64,
+    /// Requests; none where the latency is unknown.
+    pub requests: Option<f64>,
+}
+
+/// Bytes per second.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Bandwidth {
+    /// To the service; none where requests cannot be made beforehand.
+    pub sent: Option<f64>,
+    /// From it; none where the size of answers is unknown.
+    pub received: Option<f64>,
+}
+
+/// A phase.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhaseRow {
+    /// Its name, or its number from 1.
+    pub name: String,
+    /// When it begins.
+    pub start_ns: u64,
+    /// When it ends.
+    pub end_ns: u64,
+    /// Arrivals per second at its beginning and end.
+    pub from_per_second: f64,
+    /// At its end.
+    pub to_per_second: f64,
+    /// Its arrivals, of this seed where they come at random.
+    pub arrivals: u64,
+    /// Its requests, on average.
+    pub requests: f64,
+}
+
+/// A table.
+#[derive(Debug, Clone, Serialize)]
+pub struct TableRow {
+    /// The file.
+    pub source: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Rows that arrivals take; none where each takes the whole table, or how many there are is unknown.
+    pub needed: Option<u64>,
+    /// Whether rows are drawn at random, and so may come again at any time.
+    pub at_random: bool,
+}
+
+impl Profile {
+    /// The profile of a plan under a seed. `sent` knows the bytes of requests, as far as anybody does.
+    #[must_use]
+    pub fn of(plan: &Plan, seed: u64, assumed: Assumed, sent: &[Sent]) -> Profile {
+        let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
+        let (columns, columns_left_out) = columns::of(&plan.load, full);
+        let journeys: Vec<Journey> = plan
+            .scenarios()
+            .iter()
+            .map(|scenario| Journey::of(plan, scenario))
+            .collect();
+        let shares = shares(plan);
+        let endpoints = endpoints(&journeys, &shares, &columns);
+        let requests_of_one = mean(&journeys, &shares, Journey::requests);
+        let think_ns = mean(&journeys, &shares, |journey| journey.think_ns);
+        let rates = || columns.iter().map(|column| column.per_second);
+        let latency = assumed.latency_ns.map(|ns| ns as f64 / SECOND as f64);
+        let schedule = plan.schedule(seed);
+        let arrivals =
+            matches!(plan.load, Load::Open { .. } | Load::Once).then(|| schedule.total());
+        let takes_part = |share: &f64| *share > 0.0;
+        let first = journeys
+            .iter()
+            .zip(&shares)
+            .find(|(_, share)| takes_part(share));
+        let same = first.is_some_and(|(first, _)| {
+            let taking_part = journeys
+                .iter()
+                .zip(&shares)
+                .filter(|(_, share)| takes_part(share));
+            taking_part
+                .into_iter()
+                .all(|(journey, _)| journey.is_exact() && journey.requests() == first.requests())
+        });
+        let bytes =
+            |per_second: f64| bytes_sent(&journeys, &shares, sent).map(|bytes| bytes * per_second);
+        Profile {
+            name: plan.name.clone(),
+            full_per_second: full,
+            scenarios: scenarios(plan, &journeys, &shares, &columns),
+            requests_per_second: rates().map(|rate| rate * requests_of_one).collect(),
+            under_way: rates()
+                .map(|rate| UnderWay {
+                    users: rate
+                        * (think_ns / SECOND as f64 + requests_of_one * latency.unwrap_or(0.0)),
+                    requests: latency.map(|latency| rate * requests_of_one * latency),
+                })
+                .collect(),
+            bandwidth: rates()
+                .map(|rate| Bandwidth {
+                    sent: bytes(rate),
+                    received: assumed
+                        .answer_bytes
+                        .map(|answer| rate * requests_of_one * answer as f64),
+                })
+                .collect(),
+            phases: phases(plan, &schedule, requests_of_one),
+            users: match plan.load {
+                Load::Closed { users, .. } => Some(users),
+                _ => None,
+            },
+            end_ns: plan.load.end_ns(),
+            arrivals,
+            requests: arrivals.map(|arrivals| arrivals as f64 * requests_of_one),
+            requests_are_exact: same,
+            is_known: journeys.iter().all(|journey| journey.is_known),
+            tables: tables(plan, arrivals),
+            columns,
+            columns_left_out,
+            endpoints,
+            assumed,
+        }
+    }
+
+    /// The highest of some figures by column.
+    #[must_use]
+    pub fn peak(figures: impl IntoIterator<Item = f64>) -> f64 {
+        figures.into_iter().fold(0.0, f64::max)
+    }
+}
+
+fn shares(plan: &Plan) -> Vec<f64> {
+    let weights = plan
+        .scenarios()
+        .iter()
+        .map(|scenario| f64::from(scenario.weight));
+    let all: f64 = weights.clone().sum();
+    weights
+        .map(|weight| if all > 0.0 { weight / all } else { 0.0 })
+        .collect()
+}
+
+fn mean(journeys: &[Journey], shares: &[f64], of: impl Fn(&Journey) -> f64) -> f64 {
+    journeys
+        .iter()
+        .zip(shares)
+        .map(|(journey, share)| of(journey) * share)
+        .sum()
+}
+
+fn scenarios(
+    plan: &Plan,
+    journeys: &[Journey],
+    shares: &[f64],
+    columns: &[Column],
+) -> Vec<ScenarioRow> {
+    let rows = plan
+        .scenarios()
+        .iter()
+        .enumerate()
+        .zip(journeys.iter().zip(shares));
+    rows.map(|((index, scenario), (journey, share))| ScenarioRow {
+        name: scenario.shown(index),
+        volume: scenario.volume.as_ref().map(|volume| volume.text.clone()),
+        volume_per_second: scenario.volume.as_ref().map(|volume| volume.rate.as_f64()),
+        share: *share,
+        per_second: columns
+            .iter()
+            .map(|column| column.per_second * share)
+            .collect(),
+        requests: journey.requests(),
+        think_ns: journey.think_ns.round() as u64,
+    })
+    .collect()
+}
+
+fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[Column]) -> Vec<EndpointRow> {
+    let mut rows: Vec<(&journey::Endpoint, f64)> = Vec::new();
+    for (journey, share) in journeys.iter().zip(shares) {
+        for (endpoint, times) in &journey.calls {
+            match rows.iter_mut().find(|(known, _)| *known == endpoint) {
+                Some((_, all)) => *all += times * share,
+                None => rows.push((endpoint, times * share)),
+            }
+        }
+    }
+    let rows = rows.into_iter().map(|(endpoint, times)| EndpointRow {
+        name: format!("{} {}", endpoint.method, endpoint.name),
+        per_second: columns
+            .iter()
+            .map(|column| column.per_second * times)
+            .collect(),
+    });
+    rows.collect()
+}
+
+/// Bytes that an iteration sends, on average; none where those of an endpoint are unknown.
+fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[Sent]) -> Option<f64> {
+    let mut all = 0.0;
+    for (journey, share) in journeys.iter().zip(shares) {
+        for (endpoint, times) in &journey.calls {
+            let known = |sent: &&Sent| sent.method == endpoint.method && sent.name == endpoint.name;
+            all += sent.iter().find(known)?.bytes as f64 * times * share;
+        }
+    }
+    Some(all)
+}
+
+fn phases(plan: &Plan, schedule: &crate::Schedule, requests_of_one: f64) -> Vec<PhaseRow> {
+    let Load::Open { phases, .. } = &plan.load else {
+        return Vec::new();
+    };
+    let mut start_ns = 0;
+    let row = |(index, phase): (usize, &crate::Phase)| {
+        let (from, to) = phase.ends();
+        let arrivals = schedule.phase_total(index as u32);
+        let begins = start_ns;
+        start_ns += phase.duration_ns;
+        PhaseRow {
+            name: phase
+                .name
+                .clone()
+                .unwrap_or_else(|| (index + 1).to_string()),
+            start_ns: begins,
+            end_ns: start_ns,
+            from_per_second: from,
+            to_per_second: to,
+            arrivals,
+            requests: arrivals as f64 * requests_of_one,
+        }
+    };
+    phases.iter().enumerate().map(row).collect()
+}
+
+fn tables(plan: &Plan, arrivals: Option<u64>) -> Vec<TableRow> {
+    let row = |table: &crate::Payload| TableRow {
+        source: table.source.clone(),
+        rows: table.rows.len() as u64,
+        needed: arrivals.filter(|_| table.all_as.is_none()),
+        at_random: table.order == RowOrder::Random,
+    };
+    plan.payloads.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    Arrivals, FirstArrival, Format, Level, Phase, Rate, Request, Scenario, Shape, Step, Template,
+    scenario::{Loop, LoopCount, LoopRange, Think, ThinkTime},
+    units::parse_rate,
+    volume::{Peak, Volume},
+};
+
+fn call(method: &str, name: &str) -> Step {
+    Step::Request(Box::new(Request::new(method, Template::from(name), name)))
+}
+
+fn scenario(name: &str, volume: &str, steps: Vec<Step>) -> Scenario {
+    Scenario {
+        name: Some(name.into()),
+        weight: 1,
+        volume: Some(Volume::read(volume, Peak::default()).expect("a volume")),
+        steps,
+    }
+}
+
+fn plan(scenarios: Vec<Scenario>, levels: &[&str]) -> Plan {
+    let full = volume::full(&scenarios).expect("volumes");
+    let mut scenarios = scenarios;
+    let rates: Vec<Rate> = scenarios
+        .iter()
+        .filter_map(|s| Some(s.volume.as_ref()?.rate))
+        .collect();
+    for (scenario, weight) in scenarios.iter_mut().zip(volume::weights(&rates)) {
+        scenario.weight = weight;
+    }
+    let phase = |level: &&str| {
+        let rate = Level::read(level)
+            .expect("a level")
+            .of(full)
+            .expect("a rate");
+        Phase::new(60 * SECOND, Shape::Rate(rate))
+    };
+    let load = Load::Open {
+        phases: levels.iter().map(phase).collect(),
+        first: FirstArrival::AtStart,
+    };
+    Plan::new(
+        "check-in".into(),
+        Format::NATIVE,
+        "http://x".into(),
+        load,
+        scenarios,
+    )
+}
+
+fn vets() -> Plan {
+    let calls = |names: &[(&str, &str)]| {
+        names
+            .iter()
+            .map(|(method, name)| call(method, name))
+            .collect()
+    };
+    let check_in = calls(&[
+        ("GET", "/sessions"),
+        ("POST", "/sessions"),
+        ("GET", "/patient_check_ins"),
+        ("PATCH", "/demographics"),
+        ("POST", "/patient_check_ins"),
+    ]);
+    let pre = calls(&[
+        ("GET", "/sessions"),
+        ("POST", "/sessions"),
+        ("GET", "/pre_check_ins"),
+        ("POST", "/pre_check_ins"),
+    ]);
+    plan(
+        vec![
+            scenario("Check-in", "35260/h", check_in),
+            scenario("Pre check-in", "145000/h", pre),
+        ],
+        &["0.5x", "1x"],
+    )
+}
+
+fn rounded(figures: &[f64]) -> Vec<u64> {
+    figures.iter().map(|figure| figure.round() as u64).collect()
+}
+
+#[test]
+fn the_tables_of_vets_api_check_in() {
+    let profile = Profile::of(&vets(), 1, Assumed::default(), &[]);
+    let names: Vec<&str> = profile
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    assert_eq!(names, ["0.5x", "1x"]);
+    let scenarios: Vec<Vec<u64>> = profile
+        .scenarios
+        .iter()
+        .map(|row| rounded(&row.per_second))
+        .collect();
+    assert_eq!(scenarios, [[5, 10], [20, 40]]);
+    let endpoints: Vec<(&str, Vec<u64>)> = profile
+        .endpoints
+        .iter()
+        .map(|row| (row.name.as_str(), rounded(&row.per_second)))
+        .collect();
+    assert_eq!(
+        endpoints,
+        [
+            ("GET /sessions", vec![25, 50]),
+            ("POST /sessions", vec![25, 50]),
+            ("GET /patient_check_ins", vec![5, 10]),
+            ("PATCH /demographics", vec![5, 10]),
+            ("POST /patient_check_ins", vec![5, 10]),
+            ("GET /pre_check_ins", vec![20, 40]),
+            ("POST /pre_check_ins", vec![20, 40]),
+        ]
+    );
+    // From the exact figures, not from the rounded rows.
+    assert_eq!(rounded(&profile.requests_per_second), [105, 210]);
+    assert!((profile.requests_per_second[1] - 210.083).abs() < 1e-3);
+    // 180,260 an hour: 25.04 and 50.07 a second, for a minute each.
+    assert_eq!(profile.arrivals, Some(1502 + 3004));
+    assert!(!profile.requests_are_exact && profile.is_known);
+}
+
+#[test]
+fn littles_law_needs_to_know_how_long_answers_take() {
+    let mut plan = vets();
+    let think = Think {
+        time: ThinkTime::Fixed(2 * SECOND),
+        jitter: None,
+    };
+    plan.work.scenarios_mut()[0].steps.push(Step::Think(think));
+    let without = Profile::of(&plan, 1, Assumed::default(), &[]);
+    assert!(without.under_way[1].requests.is_none());
+    assert!((without.under_way[1].users - 19.589).abs() < 1e-3);
+    let assumed = Assumed {
+        latency_ns: Some(SECOND / 2),
+        answer_bytes: Some(1000),
+    };
+    let with = Profile::of(&plan, 1, assumed, &[]);
+    assert!(
+        with.under_way[1]
+            .requests
+            .is_some_and(|n| (n - 105.042).abs() < 1e-3)
+    );
+    assert!((with.under_way[1].users - 105.042 - 19.589).abs() < 1e-2);
+    assert_eq!(with.bandwidth[1].received.map(f64::round), Some(210_083.0));
+    assert!(with.bandwidth[1].sent.is_none());
+}
+
+#[test]
+fn what_is_sent_is_known_for_all_endpoints_or_for_none() {
+    let plan = plan(
+        vec![scenario(
+            "a",
+            "10/s",
+            vec![call("GET", "/a"), call("GET", "/b")],
+        )],
+        &["1x"],
+    );
+    let sent = |name: &str, bytes| Sent {
+        method: "GET".into(),
+        name: name.into(),
+        bytes,
+    };
+    let both = Profile::of(
+        &plan,
+        1,
+        Assumed::default(),
+        &[sent("/a", 100), sent("/b", 50)],
+    );
+    assert!(
+        both.bandwidth[0]
+            .sent
+            .is_some_and(|bytes| (bytes - 1500.0).abs() < 1e-6)
+    );
+    assert!(both.requests_are_exact);
+    assert_eq!(both.requests, Some(1200.0));
+    let one = Profile::of(&plan, 1, Assumed::default(), &[sent("/a", 100)]);
+    assert!(one.bandwidth[0].sent.is_none());
+}
+
+#[test]
+fn the_highest_rate_of_a_stretch_is_drawn() {
+    let rate = |text: &str| parse_rate(text).expect("a rate");
+    let load = Load::Open {
+        phases: vec![
+            Phase::new(99 * SECOND, Shape::Rate(rate("10/s"))),
+            Phase::new(SECOND, Shape::Rate(rate("500/s"))),
+            Phase::new(
+                100 * SECOND,
+                Shape::Staircase {
+                    from: rate("10/s"),
+                    to: rate("20/s"),
+                },
+            ),
+        ],
+        first: FirstArrival::AtStart,
+    };
+    let drawn = curve(&load, 4).expect("a curve");
+    assert_eq!(drawn[0], 10.0);
+    assert_eq!(drawn[1], 500.0);
+    assert!((drawn[2] - 15.0).abs() < 0.01 && (drawn[3] - 20.0).abs() < 0.01);
+    assert!(curve(&Load::Once, 4).is_none());
+}
+
+#[test]
+fn many_levels_keep_their_ends_and_1x() {
+    let levels: Vec<String> = (1..=20)
+        .map(|n| format!("{}x", f64::from(n) * 0.13))
+        .collect();
+    let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
+    let plan = plan(
+        vec![scenario("a", "10/s", vec![call("GET", "/a")])],
+        &levels,
+    );
+    let profile = Profile::of(&plan, 1, Assumed::default(), &[]);
+    let names: Vec<&str> = profile
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    assert_eq!((names.len(), profile.columns_left_out), (6, 15));
+    assert_eq!((names[0], names[5]), ("0.13x", "2.6x"));
+    assert!(names.contains(&"1x"), "{names:?}");
+}
+
+proptest! {
+    /// Loops, chances and those who leave: the mean of the arithmetic is that of carrying the steps out one by one.
+    #[test]
+    fn calls_of_a_journey_are_those_of_walking_it(
+        rounds in 1i64..6,
+        percent in 0.0f64..100.0,
+        leave in 0.0f64..1.0,
+        inner in 0.0f64..1.0,
+    ) {
+        let seldom = Step::Request(Box::new(Request {
+            probability: Some(percent),
+            ..Request::new("GET", Template::from("/seldom"), "/seldom")
+        }));
+        let steps = vec![
+            call("GET", "/first"),
+            Step::Leave(leave),
+            Step::Loop(Loop {
+                steps: vec![call("GET", "/round"), Step::Leave(inner), seldom],
+                count: LoopCount::Fixed(LoopRange { start: 0, end: Some(rounds) }),
+                over: None,
+                index_as: "i".into(),
+                element_as: "e".into(),
+            }),
+            call("GET", "/last"),
+        ];
+        let mut plan = plan(vec![scenario("a", "1/s", steps)], &["1x"]);
+        if let Load::Open { phases, .. } = &mut plan.load {
+            phases[0].arrivals = Arrivals::Poisson;
+        }
+        let profile = Profile::of(&plan, 7, Assumed::default(), &[]);
+        let (mut round, mut seldom, mut here) = (0.0, 0.0, 1.0 - leave);
+        for _ in 0..rounds {
+            round += here;
+            here *= 1.0 - inner;
+            seldom += here * percent / 100.0;
+        }
+        let expected = [1.0, round, seldom, here];
+        for (row, expected) in profile.endpoints.iter().zip(expected) {
+            prop_assert!((row.per_second[0] - expected).abs() < 1e-9, "{} {expected}", row.name);
+        }
+        prop_assert!((profile.requests_per_second[0] - expected.iter().sum::<f64>()).abs() < 1e-9);
+        prop_assert!(!profile.requests_are_exact);
+    }
+}

@@ -1,0 +1,415 @@
+//! The load profile in words and tables, as case studies print it: for a terminal, or as Markdown. It lays out what `plan::profile` has
+//! computed, and rounds; it computes nothing else.
+
+use plan::profile::{Assumed, Bandwidth, Profile};
+use record::units::{self, count};
+
+use crate::markdown::table::Table;
+
+/// How a profile is shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shown {
+    /// With headings, and with the chart in a block of its own.
+    pub markdown: bool,
+    /// Every figure with two digits behind the point.
+    pub exact: bool,
+}
+
+/// A line of what this machine says: about what, whether it is enough, and in words.
+pub type Machine<'a> = (&'a str, Option<bool>, &'a str);
+
+/// Columns of the chart.
+const WIDTH: usize = 72;
+/// Its rows.
+const HEIGHT: usize = 8;
+/// Eighths of a row, from nothing to all of it.
+const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// More phases than these are told by their number.
+const MOST_PHASES: usize = 24;
+
+/// The text, ending with a line feed. `curve` is the load over time in equal stretches.
+#[must_use]
+pub fn text(
+    profile: &Profile,
+    curve: Option<&[f64]>,
+    machine: &[Machine<'_>],
+    shown: Shown,
+) -> String {
+    let teller = Teller { profile, shown };
+    let mut blocks = vec![teller.head()];
+    blocks.push(teller.scenarios());
+    blocks.extend(teller.endpoints());
+    blocks.push(teller.load());
+    blocks.extend(
+        curve
+            .filter(|_| profile.arrivals.is_some())
+            .map(|curve| teller.chart(curve)),
+    );
+    blocks.extend(teller.phases());
+    blocks.push(teller.needs());
+    blocks.push(teller.machine(machine));
+    blocks.join("\n\n") + "\n"
+}
+
+/// So many stretches a chart wants.
+#[must_use]
+pub fn stretches() -> usize {
+    WIDTH
+}
+
+struct Teller<'a> {
+    profile: &'a Profile,
+    shown: Shown,
+}
+
+impl Teller<'_> {
+    fn head(&self) -> String {
+        let title = format!("Load profile of {}", self.profile.name);
+        let title = if self.shown.markdown {
+            format!("# {title}")
+        } else {
+            title
+        };
+        let what = match self.profile.full_per_second {
+            Some(full) => format!(
+                "1x is {} arrivals per second, the volumes of all scenarios together. Nothing was sent.",
+                exactly(full)
+            ),
+            None => "Nothing was sent.".to_owned(),
+        };
+        format!("{title}\n\n{what}")
+    }
+
+    fn heading(&self, text: &str) -> String {
+        if self.shown.markdown {
+            format!("## {text}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn table(&self, heads: &[&str]) -> Table {
+        if self.shown.markdown {
+            Table::new(heads)
+        } else {
+            Table::as_text(heads)
+        }
+    }
+
+    /// A rate as one would say it: whole where that is within 5 %, else with two digits.
+    fn rate(&self, per_second: f64) -> String {
+        let whole = per_second.round();
+        if self.shown.exact || per_second == 0.0 {
+            exactly(per_second)
+        } else if (whole - per_second).abs() <= 0.05 * per_second {
+            count(whole as u64)
+        } else {
+            let places = if per_second < 1.0 {
+                (1.0 - per_second.log10().floor()) as usize
+            } else {
+                1
+            };
+            format!("{per_second:.places$}")
+        }
+    }
+
+    fn scenarios(&self) -> String {
+        let profile = self.profile;
+        let has_volumes = profile.full_per_second.is_some();
+        let tps: Vec<String> = profile
+            .columns
+            .iter()
+            .map(|column| format!("{} TPS", column.name))
+            .collect();
+        let mut heads = vec!["Scenario"];
+        if has_volumes {
+            heads.extend(["<Volume", "1x exactly"]);
+        } else {
+            heads.push("Share");
+        }
+        heads.extend(tps.iter().map(String::as_str));
+        heads.push("Requests each");
+        let mut table = self.table(&heads);
+        for row in &profile.scenarios {
+            let mut cells = vec![row.name.clone()];
+            if has_volumes {
+                cells.push(row.volume.clone().unwrap_or_default());
+                cells.push(row.volume_per_second.map_or_else(|| "–".into(), exactly));
+            } else {
+                cells.push(units::share(row.share));
+            }
+            cells.extend(row.per_second.iter().map(|rate| self.rate(*rate)));
+            cells.push(units::decimal(row.requests));
+            table.row(cells);
+        }
+        if profile.scenarios.len() > 1 {
+            let mut cells = vec!["Total".to_owned()];
+            if has_volumes {
+                cells.push(String::new());
+                cells.push(profile.full_per_second.map_or_else(String::new, exactly));
+            } else {
+                cells.push(units::share(
+                    profile.scenarios.iter().map(|row| row.share).sum(),
+                ));
+            }
+            cells.extend(
+                profile
+                    .columns
+                    .iter()
+                    .map(|column| self.rate(column.per_second)),
+            );
+            cells.push(String::new());
+            table.row(cells);
+        }
+        format!("{}\n\n{table}", self.heading("Scenarios"))
+            .trim_end()
+            .to_owned()
+    }
+
+    fn endpoints(&self) -> Option<String> {
+        let profile = self.profile;
+        if profile.columns.is_empty() || profile.endpoints.is_empty() {
+            return None;
+        }
+        let rps: Vec<String> = profile
+            .columns
+            .iter()
+            .map(|column| format!("{} RPS", column.name))
+            .collect();
+        let heads: Vec<&str> = ["Endpoint"]
+            .into_iter()
+            .chain(rps.iter().map(String::as_str))
+            .collect();
+        let mut table = self.table(&heads);
+        for row in &profile.endpoints {
+            let rates = row.per_second.iter().map(|rate| self.rate(*rate));
+            table.row([row.name.clone()].into_iter().chain(rates));
+        }
+        let totals = profile
+            .requests_per_second
+            .iter()
+            .map(|rate| self.rate(*rate));
+        table.row(["Total".to_owned()].into_iter().chain(totals));
+        let mut notes = vec!["Where no request fails: a failed one ends its iteration."];
+        if !self.shown.exact {
+            notes.push("Each figure is rounded for itself, totals too; --exact shows more digits.");
+        }
+        if !profile.is_known {
+            notes.push("Loops, conditions or pauses depend on answers: what is not known before the run is counted once.");
+        }
+        let left_out = match profile.columns_left_out {
+            0 => String::new(),
+            n => format!(" {n} more rates of the load have no column."),
+        };
+        Some(format!(
+            "{}\n\n{table}\n{}{left_out}",
+            self.heading("Endpoints"),
+            notes.join(" ")
+        ))
+    }
+
+    fn load(&self) -> String {
+        let profile = self.profile;
+        let text = match (profile.users, profile.arrivals) {
+            (Some(users), _) => format!(
+                "{} users for {}, each beginning again when it has ended: how many iterations that makes depends on the answers.",
+                count(u64::from(users)),
+                units::duration(profile.end_ns)
+            ),
+            (None, Some(arrivals)) => {
+                let about = if profile.requests_are_exact {
+                    ""
+                } else {
+                    "about "
+                };
+                let requests = profile.requests.unwrap_or_default().round() as u64;
+                format!(
+                    "{} arrivals in {}, {about}{} requests.",
+                    count(arrivals),
+                    units::duration(profile.end_ns),
+                    count(requests)
+                )
+            }
+            (None, None) => String::new(),
+        };
+        format!("{}\n\n{text}", self.heading("Load over time"))
+    }
+
+    fn chart(&self, curve: &[f64]) -> String {
+        let most = curve.iter().copied().fold(0.0, f64::max);
+        let scale = units::rate(most);
+        let margin = scale.chars().count().max(1);
+        let mut lines = Vec::new();
+        for row in (0..HEIGHT).rev() {
+            let axis = match row {
+                row if row + 1 == HEIGHT => scale.as_str(),
+                0 => "0",
+                _ => "",
+            };
+            let cells: String = curve
+                .iter()
+                .map(|rate| {
+                    let eighths = if most > 0.0 {
+                        rate / most * (HEIGHT * 8) as f64
+                    } else {
+                        0.0
+                    };
+                    // What is not nothing is seen.
+                    let eighths = if *rate > 0.0 { eighths.max(1.0) } else { 0.0 };
+                    let here = (eighths.round() as usize).saturating_sub(row * 8).min(8);
+                    EIGHTHS[here]
+                })
+                .collect();
+            lines.push(format!("{axis:>margin$} │{}", cells.trim_end()));
+        }
+        let end = units::duration(self.profile.end_ns);
+        let gap = WIDTH.saturating_sub(3 + end.chars().count());
+        lines.push(format!("{:margin$} └{}", "", "─".repeat(WIDTH)));
+        lines.push(format!("{:margin$}  0 s{:gap$}{end}", "", ""));
+        let what = "arrivals per second";
+        let chart = format!("{what}\n{}", lines.join("\n"));
+        if self.shown.markdown {
+            format!("```text\n{chart}\n```")
+        } else {
+            chart
+        }
+    }
+
+    fn phases(&self) -> Option<String> {
+        let phases = &self.profile.phases;
+        if phases.is_empty() {
+            return None;
+        }
+        let mut table = self.table(&["Phase", "From", "To", "Arrivals/s", "Arrivals", "Requests"]);
+        for phase in phases.iter().take(MOST_PHASES) {
+            let (from, to) = (phase.from_per_second, phase.to_per_second);
+            let rate = if from == to {
+                units::rate(from)
+            } else {
+                format!("{} → {}", units::rate(from), units::rate(to))
+            };
+            table.row([
+                phase.name.clone(),
+                units::duration(phase.start_ns),
+                units::duration(phase.end_ns),
+                rate,
+                count(phase.arrivals),
+                count(phase.requests.round() as u64),
+            ]);
+        }
+        let more = match phases.len().saturating_sub(MOST_PHASES) {
+            0 => String::new(),
+            n => format!("\n… and {n} more phases"),
+        };
+        Some(format!("{table}{more}").trim_end().to_owned())
+    }
+
+    /// What is needed beside the rates.
+    fn needs(&self) -> String {
+        let profile = self.profile;
+        let mut lines = vec![self.under_way(), self.bandwidth()];
+        for table in &profile.tables {
+            let rows = count(table.rows);
+            let text = match table.needed {
+                _ if table.at_random => format!("{rows} rows, drawn at random: rows come again"),
+                None => format!("{rows} rows, for all users together"),
+                Some(needed) if needed <= table.rows => format!(
+                    "{rows} rows, {} are needed: each is used once at most",
+                    count(needed)
+                ),
+                Some(needed) => format!(
+                    "{rows} rows, {} are needed: each is used about {} times",
+                    count(needed),
+                    units::decimal(
+                        (needed as f64 / table.rows.max(1) as f64 * 10.0).round() / 10.0
+                    )
+                ),
+            };
+            lines.push(format!("{}: {text}", table.source));
+        }
+        format!("{}\n\n{}", self.heading("Needs"), bullets(&lines))
+    }
+
+    fn under_way(&self) -> String {
+        let profile = self.profile;
+        let Assumed { latency_ns, .. } = profile.assumed;
+        if profile.users.is_some() {
+            return "under way: as many as there are users".to_owned();
+        }
+        let Some(latency) = latency_ns else {
+            return "under way at a time: unknown; say how long a request takes, `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
+        };
+        let by_column =
+            profile
+                .columns
+                .iter()
+                .zip(&profile.under_way)
+                .map(|(column, under_way)| {
+                    format!(
+                        "{} users and {} requests at {}",
+                        self.rate(under_way.users),
+                        self.rate(under_way.requests.unwrap_or_default()),
+                        column.name
+                    )
+                });
+        let by_column: Vec<String> = by_column.collect();
+        format!(
+            "under way at a time, where a request takes {}: {} (rate × time)",
+            units::duration(latency),
+            by_column.join(", ")
+        )
+    }
+
+    fn bandwidth(&self) -> String {
+        let profile = self.profile;
+        let peak = |of: fn(&Bandwidth) -> Option<f64>| {
+            let figures: Option<Vec<f64>> = profile.bandwidth.iter().map(of).collect();
+            let figures = figures.filter(|figures| !figures.is_empty())?;
+            Some(format!(
+                "{}/s",
+                units::bytes(Profile::peak(figures).round() as u64)
+            ))
+        };
+        if profile.users.is_some() {
+            return "bandwidth: as fast as answers come".to_owned();
+        }
+        let sent = peak(|bandwidth| bandwidth.sent)
+            .unwrap_or_else(|| "unknown: requests hold what answers bring".to_owned());
+        let received = peak(|bandwidth| bandwidth.received).unwrap_or_else(|| {
+            "unknown; say how large an answer is, `--answer 2kB` or `assume: { answer: 2kB }`"
+                .to_owned()
+        });
+        format!("bandwidth at the highest rate: to the service {sent}, from it {received}")
+    }
+
+    fn machine(&self, machine: &[Machine<'_>]) -> String {
+        let line = |(about, enough, text): &Machine<'_>| {
+            let word = match enough {
+                Some(true) => "enough",
+                Some(false) => "NOT ENOUGH",
+                None => "unknown",
+            };
+            format!("{about}: {word}: {text}")
+        };
+        let lines: Vec<String> = machine.iter().map(line).collect();
+        format!(
+            "{}\n\n{}",
+            self.heading("Can this machine send it?"),
+            bullets(&lines)
+        )
+    }
+}
+
+/// Two digits behind the point, where they say anything.
+fn exactly(per_second: f64) -> String {
+    if (0.1..999.5).contains(&per_second) {
+        format!("{per_second:.2}")
+    } else {
+        units::rate(per_second)
+    }
+}
+
+fn bullets(lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    lines.join("\n")
+}

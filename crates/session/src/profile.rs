@@ -1,0 +1,222 @@
+//! A plan's load profile with what only this machine and the engine know: the bytes of requests, and whether this machine can send
+//! them. Nothing is sent, and nothing is started.
+
+use plan::{
+    Plan, Pool, Problem,
+    profile::{Assumed, Profile},
+    units::SECOND,
+};
+use record::Host;
+use serde::Serialize;
+
+use crate::{lab_process, memory, prepare};
+
+/// For so long the kernel keeps the port of a connection that this machine has closed.
+const KEPT_NS: u64 = 60 * SECOND;
+
+/// A question to this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What it is about: `cores`, `descriptors`, `ports`, `memory`.
+    pub about: &'static str,
+    /// Whether it is enough; none: nobody knows.
+    pub enough: Option<bool>,
+    /// What is needed and what there is, in words.
+    pub text: String,
+}
+
+/// The profile of a plan, and what this machine says to it.
+///
+/// # Errors
+/// Everything that keeps the plan from running.
+pub fn of(plan: &Plan, seed: u64, assumed: Assumed) -> Result<(Profile, Vec<Check>), Vec<Problem>> {
+    let mut sized = plan.clone();
+    if sized.target.starts_with(lab_process::SCHEME) {
+        // Of an embedded target, the address is known when it has been started; they are all about as long.
+        sized.target = "http://127.0.0.1:65535".to_owned();
+    }
+    let sent = engine::program::sizes(&sized, seed)?;
+    let profile = Profile::of(plan, seed, assumed, &sent);
+    let checks = checks(plan, &profile);
+    Ok((profile, checks))
+}
+
+fn checks(plan: &Plan, profile: &Profile) -> Vec<Check> {
+    let host = Host::read();
+    let most = |figures: Vec<f64>| Profile::peak(figures);
+    let requests = most(profile.requests_per_second.clone());
+    let arrivals = most(
+        profile
+            .columns
+            .iter()
+            .map(|column| column.per_second)
+            .collect(),
+    );
+    let users = match profile.users {
+        Some(users) => Some(f64::from(users)),
+        None => profile.assumed.latency_ns.map(|_| {
+            most(
+                profile
+                    .under_way
+                    .iter()
+                    .map(|under_way| under_way.users)
+                    .collect(),
+            )
+        }),
+    };
+    let connections = match plan.http.pool {
+        Pool::Shared(n) => Some(users.map_or(f64::from(n), |users| users.min(f64::from(n)))),
+        Pool::PerUser => users,
+    };
+    let mut checks = Vec::new();
+    if profile.users.is_none() {
+        checks.push(cores(requests, host.cpus.unwrap_or(1)));
+    }
+    checks.push(descriptors(connections));
+    checks.push(ports(plan, &host, arrivals, connections));
+    checks.push(memory_for(users));
+    checks
+}
+
+fn cores(requests: f64, cores: usize) -> Check {
+    let carried = engine::PER_WORKER * cores as f64;
+    let enough = requests <= carried;
+    let more = if enough {
+        String::new()
+    } else {
+        "; `loadline doctor` measures it".to_owned()
+    };
+    Check {
+        about: "cores",
+        enough: Some(enough),
+        text: format!(
+            "{} requests/s at most; {cores} {} about {} ({} a core){more}",
+            rate(requests),
+            if cores == 1 {
+                "core carries"
+            } else {
+                "cores carry"
+            },
+            rate(carried),
+            rate(engine::PER_WORKER)
+        ),
+    }
+}
+
+fn descriptors(connections: Option<f64>) -> Check {
+    let about = "descriptors";
+    let limit = engine::raise_descriptors().map_or_else(
+        || "without limit".to_owned(),
+        |limit| format!("{} may be open", record::units::count(limit)),
+    );
+    match connections {
+        Some(connections) => match prepare::descriptors_for(connections.ceil() as u64) {
+            Ok(()) => Check {
+                about,
+                enough: Some(true),
+                text: format!("about {} connections; {limit}", whole(connections)),
+            },
+            Err(problem) => Check {
+                about,
+                enough: Some(false),
+                text: problem.message,
+            },
+        },
+        None => Check {
+            about,
+            enough: None,
+            text: format!("as many connections as users under way; {limit}"),
+        },
+    }
+}
+
+/// Local ports: those of open connections, and those of connections that were closed lately.
+fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> Check {
+    let range = host.local_ports.as_deref().unwrap_or_default();
+    let ends: Vec<u64> = range
+        .split_whitespace()
+        .filter_map(|end| end.parse().ok())
+        .collect();
+    let about = "ports";
+    let [low, high] = ends[..] else {
+        return Check {
+            about,
+            enough: None,
+            text: "how many local ports there are is unknown".to_owned(),
+        };
+    };
+    let there_are = high.saturating_sub(low) + 1;
+    let has = format!(
+        "{} local ports to one address",
+        record::units::count(there_are)
+    );
+    // A user's own connection ends with its iteration; shared ones stay.
+    let kept = match (plan.http.pool, &plan.load) {
+        (Pool::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
+        _ => 0.0,
+    };
+    let needed = kept + connections.unwrap_or(0.0);
+    let advice = if needed <= there_are as f64 {
+        ""
+    } else if kept > 0.0 {
+        ": let users share connections (`http: { connections: N }`)"
+    } else {
+        ": use fewer connections"
+    };
+    let new = if kept > 0.0 {
+        format!(
+            ", {} a second, each kept for a minute behind its end",
+            rate(arrivals)
+        )
+    } else {
+        String::new()
+    };
+    let open = match connections {
+        Some(open) => format!("about {} connections at a time", whole(open)),
+        None => "a connection for each user".to_owned(),
+    };
+    Check {
+        about,
+        // Who could be short of them with more users is not told that it is enough.
+        enough: match connections {
+            None if needed <= there_are as f64 => None,
+            _ => Some(needed <= there_are as f64),
+        },
+        text: format!("{open}{new}; {has}{advice}"),
+    }
+}
+
+fn memory_for(users: Option<f64>) -> Check {
+    let about = "memory";
+    let budget = memory::budget(None).unwrap_or_default();
+    let has = record::units::bytes(budget);
+    match users {
+        Some(users) => {
+            let needs = users.ceil() * engine::memory::USER as f64;
+            Check {
+                about,
+                enough: Some(needs <= budget as f64),
+                text: format!(
+                    "users under way take about {}; {has} may be used (`--memory`)",
+                    record::units::bytes(needs as u64)
+                ),
+            }
+        }
+        None => Check {
+            about,
+            enough: None,
+            text: format!(
+                "{} a user under way; {has} may be used (`--memory`)",
+                record::units::bytes(engine::memory::USER)
+            ),
+        },
+    }
+}
+
+fn whole(number: f64) -> String {
+    record::units::count(number.ceil() as u64)
+}
+
+fn rate(per_second: f64) -> String {
+    record::units::rate(per_second)
+}

@@ -1,0 +1,222 @@
+"""`loadline plan`: what a plan would send, in the tables of the case studies, without sending anything."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from conftest import ROOT
+
+CHECK_IN = """
+loadline: 1
+name: vets-api check-in
+target: http://127.0.0.1:1
+load:
+  - { name: half, level: 0.5x, duration: 1m }
+  - { name: full, level: 1x, duration: 1m }
+csv: { file: patients.csv }
+scenarios:
+  - name: Check-in
+    volume: 35260/h
+    steps:
+      - get: /sessions
+      - post: { url: /sessions, json: { last: '{{ last }}' } }
+      - get: /patient_check_ins
+      - patch: { url: /demographics, json: {} }
+      - post: { url: /patient_check_ins, json: {} }
+  - name: Pre check-in
+    volume: 145000/h
+    steps:
+      - get: /sessions
+      - post: { url: /sessions, json: { last: '{{ last }}' } }
+      - get: /pre_check_ins
+      - post: { url: /pre_check_ins, json: {} }
+"""
+
+SHORTENER = """
+loadline: 1
+name: URL shortener
+target: http://127.0.0.1:1
+load: { level: 1x, duration: 10s }
+scenarios:
+  - { name: check-in, volume: { volume: 500000, hours: 12, clustering: 1.5 }, steps: [ { post: /shorten } ] }
+  - { name: reminder, volume: 500/s, steps: [ { post: /shorten } ] }
+"""
+
+
+def cells(text: str, first: str) -> list[str]:
+    """The cells of the row of a table that begins with a text."""
+    rows = [line for line in text.splitlines() if line.startswith(f"| {first} ")]
+    assert rows, (first, text)
+    return [cell.strip() for cell in rows[0].strip("|").split("|")]
+
+
+def planned(loadline, text: str, *flags: object) -> str:
+    loadline.write("patients.csv", "last\nDoe\nPowers\n")
+    run = loadline("plan", loadline.write("plan.yml", text), *flags)
+    assert run.returncode == 0, run.stderr
+    assert not (loadline.folder / ".loadline").exists()
+    return run.stdout
+
+
+def test_the_load_profile_of_the_check_in_study(loadline):
+    shown = planned(loadline, CHECK_IN)
+    assert cells(shown, "Check-in") == ["Check-in", "35260/h", "9.79", "5", "10", "5"]
+    assert cells(shown, "Pre check-in") == ["Pre check-in", "145000/h", "40.28", "20", "40", "4"]
+    for endpoint, half, full in [
+        ("GET /sessions", "25", "50"),
+        ("POST /sessions", "25", "50"),
+        ("GET /patient_check_ins", "5", "10"),
+        ("PATCH /demographics", "5", "10"),
+        ("POST /patient_check_ins", "5", "10"),
+        ("GET /pre_check_ins", "20", "40"),
+        ("POST /pre_check_ins", "20", "40"),
+    ]:
+        assert cells(shown, endpoint) == [endpoint, half, full]
+    totals = [line for line in shown.splitlines() if line.startswith("| Total ")]
+    assert [cell.strip() for cell in totals[1].strip("|").split("|")] == ["Total", "105", "210"]
+    assert "1x is 50.07 arrivals per second" in shown
+    assert "4,506 arrivals in 2 min, about 18,905 requests" in shown
+    assert "patients.csv: 2 rows, 4,506 are needed: each is used about 2253 times" in shown
+    assert "under way at a time: unknown; say how long a request takes" in shown
+    assert "█" in shown
+    assert all(len(line) <= 200 for line in shown.splitlines())
+
+
+def test_the_volumes_of_the_shortener(loadline):
+    shown = planned(loadline, SHORTENER, "--exact")
+    assert cells(shown, "check-in")[1:4] == ["500000 in 12 h × 1.5", "17.36", "17.36"]
+    assert cells(shown, "reminder")[1:4] == ["500/s", "500.00", "500.00"]
+    # Each iteration is one request: that is known exactly.
+    assert "5,173 arrivals in 10 s, 5,173 requests." in shown
+
+
+def test_what_is_taken_for_granted(loadline):
+    shown = planned(loadline, CHECK_IN, "--latency", "1.1s", "--answer", "2kB")
+    assert "where a request takes 1.1 s: 116 users and 116 requests at 0.5x, 231 users and 231 requests at 1x" in shown
+    assert "from it 420 kB/s" in shown
+    said = CHECK_IN.replace("name: vets-api check-in", "assume: { latency: 1.1s, answer: 2kB }")
+    assert "231 users and 231 requests at 1x" in planned(loadline, said)
+    assert "105 users and 105 requests at 1x" in planned(loadline, said, "--latency", "500ms")
+
+
+def test_figures_for_programs_and_for_documents(loadline):
+    shown = planned(loadline, CHECK_IN, "--json", "profile.json", "--markdown")
+    assert "## Endpoints" in shown
+    assert "GET /patient\\_check\\_ins" in shown
+    assert "```text" in shown
+    told = json.loads((loadline.folder / "profile.json").read_text())
+    assert abs(told["profile"]["full_per_second"] - 180260 / 3600) < 1e-9
+    assert [column["name"] for column in told["profile"]["columns"]] == ["0.5x", "1x"]
+    assert told["profile"]["bandwidth"][1]["sent"] > 210 * 40
+    assert {check["about"] for check in told["machine"]} == {"cores", "descriptors", "ports", "memory"}
+
+
+def test_this_machine_is_asked(loadline):
+    huge = SHORTENER.replace("500/s", "5000000/s")
+    shown = planned(loadline, huge, "--latency", "10s")
+    for about in ("cores", "descriptors", "ports", "memory"):
+        assert f"- {about}: NOT ENOUGH" in shown, shown
+    small = planned(loadline, SHORTENER, "--latency", "1ms")
+    assert "NOT ENOUGH" not in small.split("- ports")[0]
+
+
+def test_stages_of_a_campaign_are_one_load(loadline):
+    stages = CHECK_IN.split("csv:")
+    text = (
+        stages[0].split("load:")[0]
+        + "stages:\n  - { name: low, load: { level: 0.5x, duration: 10s } }\n"
+        + "  - { name: high, load: { level: 1.5x, duration: 10s } }\ncsv:"
+        + stages[1]
+    )
+    shown = planned(loadline, text)
+    assert cells(shown, "low")[1:3] == ["0 s", "10 s"]
+    assert cells(shown, "high")[1:3] == ["10 s", "20 s"]
+    assert cells(shown, "GET /sessions") == ["GET /sessions", "25", "50", "75"]
+    alone = planned(loadline, text, "--stage", "high")
+    assert "10 s" in alone
+    assert "low" not in alone
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("volume: 35260/h", "volume: 35260"), "plan.yml:11:13: `35260` says no time"),
+        (("level: 1x", "level: fast"), "plan.yml:7:26: `fast` is no level"),
+        (("name: vets-api check-in", "assume: { latency: 3 }"), "plan.yml:3:20: `3` has no unit"),
+        (("name: vets-api check-in", "assume: { answer: 3 }"), "plan.yml:3:19: `3` is not a size"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(loadline, change, expected):
+    loadline.write("patients.csv", "last\nDoe\n")
+    run = loadline("plan", loadline.write("plan.yml", CHECK_IN.replace(*change)))
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert expected in run.stderr, run.stderr
+    assert len(run.stderr.splitlines()) == 1, run.stderr
+
+
+def test_flags_that_are_wrong(loadline):
+    plan = loadline.write("plan.yml", SHORTENER)
+    run = loadline("plan", plan, "--latency", "3")
+    assert run.returncode == 2
+    assert "--latency '3', column 1: `3` has no unit" in run.stderr
+    assert loadline("plan").returncode == 2
+    gone = loadline("plan", "gone.yml")
+    assert gone.returncode == 2
+    assert "gone.yml" in gone.stderr
+
+
+def example_plans() -> list[Path]:
+    """Native plans of the repository, with those of the documentation."""
+    files = [*ROOT.glob("examples/**/*.yml"), *ROOT.glob("tests/**/*.yml")]
+    return [file for file in files if file.read_text().startswith("loadline: 1")]
+
+
+def documented_plans() -> list[str]:
+    page = (ROOT / "docs/plan.md").read_text()
+    blocks = [block.split("```")[0] for block in page.split("```yaml\n")[1:]]
+    return [block for block in blocks if block.startswith("loadline: 1")]
+
+
+def schema(loadline) -> jsonschema.Draft202012Validator:
+    shown = loadline("plan", "--schema")
+    assert shown.returncode == 0, shown.stderr
+    published = json.loads((ROOT / "docs/plan.schema.json").read_text())
+    assert json.loads(shown.stdout) == published
+    jsonschema.Draft202012Validator.check_schema(published)
+    return jsonschema.Draft202012Validator(published)
+
+
+def test_the_schema_knows_all_plans_that_we_show(loadline):
+    validator = schema(loadline)
+    texts = [file.read_text() for file in example_plans()] + documented_plans() + [CHECK_IN, SHORTENER]
+    assert len(texts) >= 3
+    for text in texts:
+        errors = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(yaml.safe_load(text))]
+        assert errors == [], text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("volume: 35260/h", "volume: 35260"),
+        ("volume: 35260/h", "volumes: 35260/h"),
+        ("level: 1x", "level: 10/s"),
+        ("level: 1x", "level: 1x, rate: 10/s"),
+        ("level: 1x, duration: 1m", "level: 1x, duration: 60"),
+        ("- get: /patient_check_ins", "- gett: /patient_check_ins"),
+        ("- get: /patient_check_ins", "- { get: /patient_check_ins, log: x }"),
+        ("- get: /patient_check_ins", "- get: { url: /, times: 0 }"),
+        ("- get: /patient_check_ins", "- leave: 12"),
+        ("csv: { file: patients.csv }", "csv: { path: patients.csv }"),
+        ("loadline: 1", "loadline: 2"),
+    ],
+)
+def test_what_the_command_refuses_an_editor_marks_too(loadline, change):
+    text = CHECK_IN.replace(*change)
+    assert text != CHECK_IN
+    loadline.write("patients.csv", "last\nDoe\n")
+    assert loadline("plan", loadline.write("plan.yml", text)).returncode == 2
+    assert not schema(loadline).is_valid(yaml.safe_load(text))
