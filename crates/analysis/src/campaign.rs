@@ -1,7 +1,7 @@
 //! What several runs of one campaign mean together: which stages hold, which do not and why, how the service came back, what follows. Kept as
 //! `campaign.json`. Every figure is from the runs' own summaries; it runs nothing and lays nothing out.
 
-use record::{Model, units};
+use record::units;
 use serde::Serialize;
 
 use crate::{
@@ -48,10 +48,36 @@ pub struct Stage<'a> {
     pub name: &'a str,
     /// The load in words, or another tool's command line.
     pub load: &'a str,
+    /// What it sends at its highest rate.
+    pub planned: Option<&'a Planned>,
     /// What became of it.
     pub outcome: Outcome<'a>,
     /// How the service was behind it, where that was looked at.
     pub cool_down: Option<&'a CoolDown>,
+}
+
+/// What a stage is to send at its highest rate, on average.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+pub struct Planned {
+    /// All scenarios together.
+    pub arrivals_per_second: f64,
+    /// All endpoints together.
+    pub requests_per_second: f64,
+    /// Arrivals by scenario.
+    pub scenarios: Vec<Rate>,
+    /// Requests by endpoint.
+    pub endpoints: Vec<Rate>,
+}
+
+/// How often something is to come.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+pub struct Rate {
+    /// Whose rate it is.
+    pub name: String,
+    /// What the user said of it, as it was written.
+    pub volume: Option<String>,
+    /// So often.
+    pub per_second: f64,
 }
 
 /// What became of a stage.
@@ -151,8 +177,8 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why, in a sentence; empty of one that simply holds.
     pub why: String,
-    /// Arrivals planned, per second of its load.
-    pub planned_per_second: Option<f64>,
+    /// What it was to send at its highest rate.
+    pub planned: Option<Planned>,
     /// Requests that ended, per second.
     pub requests_per_second: Option<f64>,
     /// Requests that ended.
@@ -260,7 +286,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         load: stage.load.to_owned(),
         verdict: Verdict::NotRun,
         why: String::new(),
-        planned_per_second: None,
+        planned: stage.planned.cloned(),
         requests_per_second: None,
         requests: None,
         error_share: None,
@@ -284,7 +310,6 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             let summary = &page.summary;
             row.verdict = judged(summary, *code);
             row.why = why(summary, row.verdict, *code);
-            row.planned_per_second = planned_per_second(summary);
             row.requests_per_second = Some(summary.all.per_second);
             row.requests = Some(summary.all.count);
             row.error_share = summary.all.error_share;
@@ -296,17 +321,6 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         }
     }
     row
-}
-
-fn planned_per_second(summary: &Summary) -> Option<f64> {
-    let planned = summary.arrivals.as_ref()?.planned?;
-    let phases = &summary.phases;
-    let length = phases
-        .last()?
-        .end_ns
-        .saturating_sub(phases.first()?.start_ns);
-    (length > 0 && summary.run.model == Model::Open && summary.run.stopped.is_none())
-        .then(|| planned as f64 / (length as f64 / 1e9))
 }
 
 fn percentiles(summary: &Summary) -> [Option<String>; 3] {
@@ -386,24 +400,25 @@ fn verdict(rows: &[Row]) -> Option<Judgement> {
     any(&[Verdict::Pass]).then_some(Judgement::Pass)
 }
 
-/// The load that a stage had, in the words of a sentence.
+/// The load that a stage was to carry, in the words of a sentence.
 fn load_of(row: &Row) -> String {
-    match (row.planned_per_second, row.requests_per_second) {
-        (Some(planned), Some(requests)) if (planned - requests).abs() > 0.02 * planned => {
-            format!(
-                "{} ({} arrivals and {} requests per second)",
-                row.name,
-                units::rate(planned),
-                units::rate(requests)
-            )
+    let rates = match (&row.planned, row.requests_per_second) {
+        (Some(planned), _) => {
+            let (arrivals, requests) = (planned.arrivals_per_second, planned.requests_per_second);
+            if (arrivals - requests).abs() > 0.02 * arrivals {
+                format!(
+                    "{} arrivals and {} requests per second",
+                    units::rate(arrivals),
+                    units::rate(requests)
+                )
+            } else {
+                format!("{} requests per second", units::rate(requests))
+            }
         }
-        (_, Some(requests)) => format!(
-            "{} ({} requests per second)",
-            row.name,
-            units::rate(requests)
-        ),
-        _ => row.name.clone(),
-    }
+        (None, Some(requests)) => format!("{} requests per second", units::rate(requests)),
+        (None, None) => return row.name.clone(),
+    };
+    format!("{} ({rates})", row.name)
 }
 
 /// The last stage that holds before one that does not.

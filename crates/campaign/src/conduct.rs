@@ -3,14 +3,14 @@
 use std::{fs, path::Path};
 
 use analysis::{
-    campaign::{Row, Verdict, judged},
+    campaign::{Planned, Rate, Row, Verdict, judged},
     page::Page,
 };
 use formats::{
     Inputs,
     native::campaign::{self, Campaign, OnFail, Work},
 };
-use plan::Load;
+use plan::{Load, profile::Assumed};
 use record::units;
 use session::{Hosts, LabProcess, SharedVoice, exit, inputs, lab_process};
 
@@ -133,6 +133,10 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
             Work::Load(plan) => record::load_text(plan),
             Work::Command(command) => command.words.join(" "),
         },
+        planned: match &stage.work {
+            Work::Load(plan) => planned(plan),
+            Work::Command(_) => None,
+        },
     });
     let seed = inputs::random_seed();
     let head = Head {
@@ -148,6 +152,29 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
         recommendations: campaign.recommendations.clone(),
     };
     Ledger::begin(wanted.folder.as_deref(), seed as u16, head).map_err(NotBegun::CouldNot)
+}
+
+/// What a stage's plan sends at its highest rate; none of a closed loop.
+fn planned(plan: &plan::Plan) -> Option<Planned> {
+    let (profile, _) = session::profile::of(plan, 0, Assumed::default()).ok()?;
+    let rates = profile.columns.iter().map(|column| column.per_second);
+    let (at, per_second) = rates.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let scenarios = profile.scenarios.iter().map(|row| Rate {
+        name: row.name.clone(),
+        volume: row.volume.clone(),
+        per_second: row.per_second[at],
+    });
+    let endpoints = profile.endpoints.iter().map(|row| Rate {
+        name: row.name.clone(),
+        volume: None,
+        per_second: row.per_second[at],
+    });
+    Some(Planned {
+        arrivals_per_second: per_second,
+        requests_per_second: profile.requests_per_second[at],
+        scenarios: scenarios.collect(),
+        endpoints: endpoints.collect(),
+    })
 }
 
 struct Conductor<'a> {
@@ -216,7 +243,7 @@ impl Conductor<'_> {
         let is_last = number + 1 == self.campaign.stages.len();
         let next_begun = !is_last && self.ledger.was_begun(number + 1);
         if self.ledger.cooled(number).is_none() && !next_begun {
-            match self.cool_down(number, &page, holds) {
+            match self.cool_down(number, &page) {
                 Ok(after @ (After::Signal(_) | After::Enough)) => return Some(after),
                 Ok(After::Next) => {}
                 Err(line) => self.voice.error(&line),
@@ -283,7 +310,7 @@ impl Conductor<'_> {
         };
         self.learn(number, &page);
         let holds = judged(&page.summary, code).holds();
-        match self.cool_down(number, &page, holds)? {
+        match self.cool_down(number, &page)? {
             After::Next => Ok(self.gate(number, holds)),
             after => Ok(after),
         }
@@ -301,11 +328,11 @@ impl Conductor<'_> {
         }
     }
 
-    fn cool_down(&mut self, number: usize, page: &Page, holds: bool) -> Result<After, String> {
+    fn cool_down(&mut self, number: usize, page: &Page) -> Result<After, String> {
         let (Some(asked), Some(before)) = (&self.campaign.cool_down, self.before) else {
             return Ok(After::Next);
         };
-        if number == asked.baseline && holds {
+        if number == asked.baseline {
             return Ok(After::Next);
         }
         let label = self.label(number);

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::campaign::CoolDown;
+use analysis::campaign::{CoolDown, Planned};
 use serde::{Deserialize, Serialize};
 
 /// Its name in the campaign's folder.
@@ -49,6 +49,8 @@ pub struct StageHead {
     pub name: String,
     /// Its load in words, or another tool's command line.
     pub load: String,
+    /// What it sends at its highest rate; none of another tool's.
+    pub planned: Option<Planned>,
 }
 
 /// A line behind the first.

@@ -98,18 +98,10 @@ impl Teller<'_> {
 
     /// A rate as one would say it: whole where that is within 5 %, else with two digits.
     fn rate(&self, per_second: f64) -> String {
-        let whole = per_second.round();
-        if self.shown.exact || per_second == 0.0 {
+        if self.shown.exact {
             exactly(per_second)
-        } else if (whole - per_second).abs() <= 0.05 * per_second {
-            count(whole as u64)
         } else {
-            let places = if per_second < 1.0 {
-                (1.0 - per_second.log10().floor()) as usize
-            } else {
-                1
-            };
-            format!("{per_second:.places$}")
+            rounded(per_second)
         }
     }
 
@@ -401,6 +393,23 @@ impl Teller<'_> {
 }
 
 /// Two digits behind the point, where they say anything.
+/// A planned rate as capacity plans write it: a whole number wherever that is near enough.
+pub(crate) fn rounded(per_second: f64) -> String {
+    let whole = per_second.round();
+    if per_second == 0.0 {
+        exactly(per_second)
+    } else if (whole - per_second).abs() <= 0.05 * per_second {
+        count(whole as u64)
+    } else {
+        let places = if per_second < 1.0 {
+            (1.0 - per_second.log10().floor()) as usize
+        } else {
+            1
+        };
+        format!("{per_second:.places$}")
+    }
+}
+
 fn exactly(per_second: f64) -> String {
     if (0.1..999.5).contains(&per_second) {
         format!("{per_second:.2}")

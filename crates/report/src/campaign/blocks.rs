@@ -1,12 +1,12 @@
 //! What a campaign's report says, block by block, before anybody decides how a block looks.
 
 use analysis::{
-    campaign::{Campaign, Row, Verdict, recovered},
+    campaign::{Campaign, Planned, Rate, Row, Verdict, recovered},
     verdict::Judgement,
 };
 use record::units;
 
-use crate::svg;
+use crate::{profile::rounded, svg};
 
 /// A part of a report.
 pub(super) enum Block<'a> {
@@ -61,11 +61,12 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         Block::Heading("Load profile"),
         Block::Table(profile(campaign)),
     ];
-    if !campaign.endpoints.is_empty() {
+    let planned = tables(&campaign.stages);
+    if !planned.is_empty() {
+        blocks.extend(planned.into_iter().map(Block::Table));
         blocks.push(Block::Text(
-            "Requests per second that were answered or given up, endpoint by endpoint:".into(),
+            "Planned, at the highest rate of each stage, where no request fails; each figure is rounded for itself.".into(),
         ));
-        blocks.push(Block::Table(endpoints(campaign)));
     }
     blocks.push(Block::Heading("Stages"));
     blocks.push(Block::Table(stages(&campaign.stages)));
@@ -80,6 +81,12 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         .collect();
     if !whys.is_empty() {
         blocks.push(Block::List(whys));
+    }
+    if !campaign.endpoints.is_empty() {
+        blocks.push(Block::Text(
+            "Requests per second that came of it, from the start to the last completion:".into(),
+        ));
+        blocks.push(Block::Table(endpoints(campaign)));
     }
     if !charts.is_empty() {
         blocks.push(Block::Heading("Over time"));
@@ -114,35 +121,65 @@ fn or_dash(text: Option<String>) -> String {
 }
 
 fn profile(campaign: &Campaign) -> Table {
-    let mut table = Table::new(&["Stage", "<Load", "Arrivals/s", "Requests/s"]);
+    let mut table = Table::new(&["Stage", "<Load"]);
     for row in &campaign.stages {
-        let cells = [
-            row.name.clone(),
-            row.load.clone(),
-            or_dash(row.planned_per_second.map(units::rate)),
-            or_dash(row.requests_per_second.map(units::rate)),
-        ];
-        table.row(cells, None);
+        table.row([row.name.clone(), row.load.clone()], None);
     }
     table
 }
 
-fn endpoints(campaign: &Campaign) -> Table {
-    let names = campaign.stages.iter().map(|row| row.name.as_str());
-    let heads: Vec<&str> = ["Endpoint"].into_iter().chain(names).collect();
-    let mut table = Table::new(&heads);
-    for endpoint in &campaign.endpoints {
-        let rates = endpoint
-            .per_second
-            .iter()
-            .map(|rate| or_dash(rate.map(units::rate)));
-        table.row([endpoint.text.clone()].into_iter().chain(rates), None);
-    }
-    let totals = campaign
-        .stages
+/// A stage with what it plans.
+type Plans<'a> = [(&'a str, &'a Planned)];
+
+/// Arrivals by scenario and requests by endpoint, a column per stage that plans some.
+fn tables(rows: &[Row]) -> Vec<Table> {
+    let planned = rows
         .iter()
-        .map(|row| or_dash(row.requests_per_second.map(units::rate)));
-    table.row(["Total".to_owned()].into_iter().chain(totals), None);
+        .filter_map(|row| Some((row.name.as_str(), row.planned.as_ref()?)));
+    let planned: Vec<(&str, &Planned)> = planned.collect();
+    if planned.is_empty() {
+        return Vec::new();
+    }
+    let arrivals = |planned: &Planned| planned.arrivals_per_second;
+    let requests = |planned: &Planned| planned.requests_per_second;
+    vec![
+        rates(&planned, ("Scenario", "TPS"), |of| &of.scenarios, arrivals),
+        rates(&planned, ("Endpoint", "RPS"), |of| &of.endpoints, requests),
+    ]
+}
+
+fn rates(
+    plans: &Plans<'_>,
+    (what, unit): (&str, &str),
+    rates: fn(&Planned) -> &[Rate],
+    total: fn(&Planned) -> f64,
+) -> Table {
+    let first = plans.first().map_or(&[][..], |(_, planned)| rates(planned));
+    let has_volumes = first.iter().any(|rate| rate.volume.is_some());
+    let mut heads = vec![what.to_owned()];
+    heads.extend(has_volumes.then(|| "Volume".to_owned()));
+    heads.extend(plans.iter().map(|(name, _)| format!("{name} {unit}")));
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for (i, rate) in first.iter().enumerate() {
+        let volume = has_volumes.then(|| rate.volume.clone().unwrap_or_default());
+        let of_stages = plans.iter().map(|(_, planned)| {
+            let rate = rates(planned).get(i).map(|rate| rate.per_second);
+            rate.map_or_else(|| "–".to_owned(), rounded)
+        });
+        table.row(
+            [rate.name.clone()]
+                .into_iter()
+                .chain(volume)
+                .chain(of_stages),
+            None,
+        );
+    }
+    let totals = plans.iter().map(|(_, planned)| rounded(total(planned)));
+    let blank = has_volumes.then(String::new);
+    table.row(
+        ["Total".to_owned()].into_iter().chain(blank).chain(totals),
+        None,
+    );
     table
 }
 
@@ -190,9 +227,8 @@ fn recovery(rows: &[Row]) -> Table {
         let Some(cool_down) = &row.cool_down else {
             continue;
         };
-        let back = recovered(cool_down).unwrap_or_else(|| {
-            format!("**not** within {}", units::time(cool_down.looked_until_ns)).replace("**", "")
-        });
+        let back = recovered(cool_down)
+            .unwrap_or_else(|| format!("not within {}", units::time(cool_down.looked_until_ns)));
         let cells = [
             row.name.clone(),
             back,
@@ -202,6 +238,26 @@ fn recovery(rows: &[Row]) -> Table {
         ];
         table.row(cells, None);
     }
+    table
+}
+
+/// What came of the plan, endpoint by endpoint.
+fn endpoints(campaign: &Campaign) -> Table {
+    let names = campaign.stages.iter().map(|row| row.name.as_str());
+    let heads: Vec<&str> = ["Endpoint"].into_iter().chain(names).collect();
+    let mut table = Table::new(&heads);
+    for endpoint in &campaign.endpoints {
+        let rates = endpoint
+            .per_second
+            .iter()
+            .map(|rate| or_dash(rate.map(units::rate)));
+        table.row([endpoint.text.clone()].into_iter().chain(rates), None);
+    }
+    let totals = campaign
+        .stages
+        .iter()
+        .map(|row| or_dash(row.requests_per_second.map(units::rate)));
+    table.row(["Total".to_owned()].into_iter().chain(totals), None);
     table
 }
 

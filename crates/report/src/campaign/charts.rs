@@ -28,6 +28,53 @@ struct Placed<'a> {
 
 type Points = Vec<(f64, Option<f64>)>;
 
+/// The axis that all charts of a campaign share.
+struct Course {
+    end_ns: u64,
+    marks: Vec<(f64, String)>,
+}
+
+impl Course {
+    /// Of these runs; none where nothing was recorded.
+    fn of(runs: &[(Span, &Page)], placed: &[Placed<'_>]) -> Option<Course> {
+        let ends = placed.iter().filter_map(|run| {
+            let last = run.page.series.points.to_ns.last()?;
+            Some(run.from_ns + last)
+        });
+        let marks = runs.iter().zip(placed).map(|((span, _), run)| {
+            // A look between stages is short: its line stands without a word.
+            (run.from_ns as f64, span.stage.clone().unwrap_or_default())
+        });
+        Some(Course {
+            end_ns: ends.max()?,
+            marks: marks.collect(),
+        })
+    }
+
+    fn drawn(
+        &self,
+        title: &str,
+        y_title: &'static str,
+        y: (Scale, Unit),
+        curves: Vec<Curve>,
+    ) -> String {
+        let values = curves
+            .iter()
+            .flat_map(|curve| curve.points.iter().filter_map(|(_, y)| *y));
+        Chart {
+            title: title.to_owned(),
+            y_title,
+            x_title: "time since the start of the campaign",
+            x: Axis::exactly(0.0, self.end_ns as f64, Unit::Time, plot_width()),
+            y: Axis::over(values, y.0, y.1, plot_height()),
+            shades: Vec::new(),
+            marks: self.marks.clone(),
+            curves,
+        }
+        .draw()
+    }
+}
+
 /// The charts of these runs, in the order in which they ran.
 pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
     let placed: Vec<Placed<'_>> = runs
@@ -41,52 +88,25 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
             page,
         })
         .collect();
-    let marks: Vec<(f64, String)> = runs
-        .iter()
-        .zip(&placed)
-        .map(|((span, _), run)| {
-            let name = span.stage.clone().unwrap_or_else(|| "looks".into());
-            (run.from_ns as f64, name)
-        })
-        .collect();
-    let end = placed.iter().filter_map(|run| {
-        let last = run.page.series.points.to_ns.last()?;
-        Some(run.from_ns + last)
-    });
-    let Some(end) = end.max() else {
+    let Some(course) = Course::of(runs, &placed) else {
         return Vec::new();
     };
-    let over_time = |title: &str, y_title: &'static str, y: (Scale, Unit), curves: Vec<Curve>| {
-        let values = curves
-            .iter()
-            .flat_map(|curve| curve.points.iter().filter_map(|(_, y)| *y));
-        Chart {
-            title: title.to_owned(),
-            y_title,
-            x_title: "time since the start of the campaign",
-            x: Axis::exactly(0.0, end as f64, Unit::Time, plot_width()),
-            y: Axis::over(values, y.0, y.1, plot_height()),
-            shades: Vec::new(),
-            marks: marks.clone(),
-            curves,
-        }
-        .draw()
-    };
+    let rates = (Scale::Linear, Unit::Number);
     let mut files = vec![
         File {
             name: "throughput.svg".into(),
             description: "Requests per second over all stages".into(),
-            text: over_time(
+            text: course.drawn(
                 "Requests per second",
                 "per second",
-                (Scale::Linear, Unit::Number),
+                rates,
                 throughput(&placed),
             ),
         },
         File {
             name: "latency.svg".into(),
             description: "Service time over all stages".into(),
-            text: over_time(
+            text: course.drawn(
                 "Service time",
                 "log scale",
                 (Scale::Log, Unit::Time),
@@ -94,43 +114,57 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
             ),
         },
     ];
-    for (number, (name, (unit, lines))) in panels(&placed).into_iter().take(MOST_PANELS).enumerate()
-    {
-        let more = lines.len().saturating_sub(MOST_LINES);
-        let title = match more {
-            0 => name.clone(),
-            more => format!("{name} ({more} more are not shown)"),
-        };
-        let curves = lines
-            .into_iter()
-            .zip(LINES)
-            .map(|((of, points), (colour, dashes))| Curve {
-                name: of.unwrap_or_default(),
-                colour,
-                dashes,
-                filled: false,
-                points,
-            });
-        let y_title = match unit.as_str() {
-            "%" => "%",
-            "/s" => "per second",
-            "B" => "bytes",
-            "B/s" => "bytes per second",
-            "cores" => "cores",
-            _ => "",
-        };
-        files.push(File {
-            name: format!("server-{}.svg", number + 1),
-            description: format!("{name} over all stages"),
-            text: over_time(
-                &title,
-                y_title,
-                (Scale::Linear, Unit::Number),
-                curves.collect(),
-            ),
-        });
-    }
+    let panels = panels(&placed).into_iter().take(MOST_PANELS).enumerate();
+    files.extend(panels.map(|(number, (name, panel))| server(&course, number + 1, &name, panel)));
     files
+}
+
+/// A metric of the server's, its instances as lines.
+fn server(course: &Course, number: usize, name: &str, (unit, lines): Panel) -> File {
+    let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
+    let common = common(&names);
+    let by = common.map_or_else(String::new, |key| format!(" by {key}"));
+    let title = match lines.len().saturating_sub(MOST_LINES) {
+        0 => format!("{name}{by}"),
+        more => format!("{name}{by} ({more} more are not shown)"),
+    };
+    let skipped = common.map_or(0, |key| key.len() + 1);
+    let curves = lines.into_iter().zip(LINES);
+    let curves = curves.map(|((of, points), (colour, dashes))| Curve {
+        name: of.map_or_else(String::new, |of| of[skipped..].to_owned()),
+        colour,
+        dashes,
+        filled: false,
+        points,
+    });
+    let y_title = match unit.as_str() {
+        "%" => "%",
+        "/s" => "per second",
+        "B" => "bytes",
+        "B/s" => "bytes per second",
+        "cores" => "cores",
+        _ => "",
+    };
+    File {
+        name: format!("server-{number}.svg"),
+        description: format!("{name} over all stages"),
+        text: course.drawn(
+            &title,
+            y_title,
+            (Scale::Linear, Unit::Number),
+            curves.collect(),
+        ),
+    }
+}
+
+/// The label that all of `key=value` have in common, if they have no other.
+fn common<'n>(names: &[&'n str]) -> Option<&'n str> {
+    let mut keys = names.iter().map(|name| match name.split_once('=') {
+        Some((key, value)) if !value.contains('=') => Some(key),
+        _ => None,
+    });
+    let first = keys.next()??;
+    keys.all(|key| key == Some(first)).then_some(first)
 }
 
 /// The points of all runs, with a gap behind each.
@@ -192,8 +226,10 @@ fn latency(runs: &[Placed<'_>]) -> Vec<Curve> {
     curves.collect()
 }
 
-/// By name: the unit, and a line for each of several.
-type Panels = BTreeMap<String, (String, Vec<(Option<String>, Points)>)>;
+/// The unit, and a line for each of several.
+type Panel = (String, Vec<(Option<String>, Points)>);
+/// By name.
+type Panels = BTreeMap<String, Panel>;
 
 /// The server's metrics, and the CPU of the machine that generated the load.
 fn panels(runs: &[Placed<'_>]) -> Panels {
