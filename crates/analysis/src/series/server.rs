@@ -52,7 +52,8 @@ fn limit(run: &Run, series: &server::Series) -> Option<f64> {
         let Metric::Server(name, _) = &criterion.metric else {
             return None;
         };
-        let (of, bound) = verdict::server::bound_of(run, name, &criterion)?;
-        std::ptr::eq(of, series).then_some(bound)
+        let bounds = verdict::server_bounds(run, name, &criterion);
+        let own = bounds.iter().find(|(of, _)| std::ptr::eq(*of, series));
+        own.map(|(_, bound)| *bound)
     })
 }

@@ -2,21 +2,36 @@
 //! looks, not at the ends of intervals.
 
 use plan::{StopRule, criteria::Metric, units::SECOND};
-use record::{Run, units};
+use record::{Run, server::Series, units};
 
-use crate::verdict::server_bound;
+use crate::verdict::server_bounds;
 
 /// A source that has been silent for so long says nothing of now.
 const STALE_NS: u64 = 3 * SECOND;
 /// The share of a window of which something must be known.
 const KNOWN: f64 = 0.9;
 
-/// What was measured, in words, if the rule's condition has held for its window up to now; `from_ns` is where it began to look.
+/// What was measured, in words, if the rule's condition has held for its window up to now; `from_ns` is where it began to look. Of several
+/// instances the first of which it has decides: one that gives in is enough.
 pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;
     };
-    let (series, bound) = server_bound(run, name, &rule.when)?;
+    let bounds = server_bounds(run, name, &rule.when);
+    let is_one = bounds.len() == 1;
+    bounds.into_iter().find_map(|(series, bound)| {
+        let text = one(rule, series, bound, (from_ns, now_ns))?;
+        let instance = series.of.instance.as_deref().filter(|_| !is_one);
+        Some(instance.map_or_else(|| text.clone(), |of| format!("\"{of}\": {text}")))
+    })
+}
+
+fn one(
+    rule: &StopRule,
+    series: &Series,
+    bound: f64,
+    (from_ns, now_ns): (u64, u64),
+) -> Option<String> {
     let to = series.samples.last()?.at_ns;
     let from = to
         .checked_sub(rule.for_ns)

@@ -25,7 +25,7 @@ pub(crate) use bound::bound;
 pub(crate) use measured::kind_of;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
-pub(crate) use server::bound_of as server_bound;
+pub(crate) use server::bounds_of as server_bounds;
 pub use server::never_measured;
 pub(crate) use subject::Subject;
 pub use timeline::Timeline;

@@ -1,8 +1,9 @@
-//! Criteria on what was measured beside the load: which series they are of, and what it was. What is measured is the samplers'.
+//! Criteria on what was measured beside the load: which series they are of, and what it was. Of several instances each is looked at: the
+//! worst decides. What is measured is the samplers'.
 
 use plan::{
     Criterion,
-    criteria::{Metric, Stat, fits},
+    criteria::{Metric, Op, Stat, fits},
     units::{Quantity, SECOND},
 };
 use record::{
@@ -18,14 +19,56 @@ const MAY_BE_MISSING: f64 = 0.1;
 /// As many names as are told of those that there are.
 const NAMES: usize = 12;
 
-/// The figure of a criterion, or why there is none.
+/// The figure of a criterion, or why there is none: of several instances, that of the one which is nearest to the bound or furthest beyond.
 pub(super) fn of(
     run: &Run,
     (name, stat): (&str, Stat),
     criterion: &Criterion,
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
-    let series = series_of(&run.server.series, name, criterion)?;
+    let all = series_of(&run.server.series, name, criterion)?;
+    let is_one = all.len() == 1;
+    let mut worst: Option<Measured> = None;
+    for series in all {
+        let mut measured = one(run, series, stat, criterion, elapsed_ns)?;
+        let instance = series.of.instance.as_deref().filter(|_| !is_one);
+        if let Some(instance) = instance {
+            measured.text = format!("{} of \"{instance}\"", measured.text);
+        }
+        let is_worse = worst.as_ref().is_none_or(|known| {
+            let (known, value) = (
+                known.value.unwrap_or(f64::INFINITY),
+                measured.value.unwrap_or(f64::INFINITY),
+            );
+            match criterion.op {
+                Op::Less | Op::LessOrEqual => value > known,
+                Op::Greater | Op::GreaterOrEqual => value < known,
+            }
+        });
+        // What is missing of one may have been the worst.
+        let doubt = worst
+            .as_ref()
+            .filter(|known| !known.certain)
+            .and_then(|known| known.reason.clone());
+        if is_worse {
+            worst = Some(measured);
+        }
+        if let (Some(worst), Some(doubt)) = (&mut worst, doubt) {
+            worst.certain = false;
+            worst.reason.get_or_insert(doubt);
+        }
+    }
+    worst.ok_or_else(|| format!("nothing was measured of server.{name}"))
+}
+
+/// The figure of one series.
+fn one(
+    run: &Run,
+    series: &Series,
+    stat: Stat,
+    criterion: &Criterion,
+    elapsed_ns: u64,
+) -> Result<Measured, String> {
     let scale = scale(series, criterion)?;
     let spans = spans(run, criterion, elapsed_ns)?;
     let (mut sum, mut known_ns, mut asked_ns) = (0.0, 0, 0);
@@ -64,29 +107,38 @@ pub(super) fn of(
 
 /// Why nothing can come of a criterion on what will be measured.
 pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> Option<String> {
-    let fitting =
-        series_of(&run.server.series, name, criterion).and_then(|series| scale(series, criterion));
-    let why = fitting.and_then(|_| spans(run, criterion, u64::MAX).map(drop));
+    let why = fitting(&run.server, name, criterion)
+        .and_then(|()| spans(run, criterion, u64::MAX).map(drop));
     why.err()
 }
 
-/// The series that a criterion is of, and its bound in the unit of the samples.
-pub(crate) fn bound_of<'a>(
+/// Whether there is something that a criterion is of, in a unit that it can be held against.
+fn fitting(server: &Server, name: &str, criterion: &Criterion) -> Result<(), String> {
+    let all = series_of(&server.series, name, criterion)?;
+    all.into_iter()
+        .try_for_each(|series| scale(series, criterion).map(drop))
+}
+
+/// The series that a criterion is of, each with its bound in the unit of the samples.
+pub(crate) fn bounds_of<'a>(
     run: &'a Run,
     name: &str,
     criterion: &Criterion,
-) -> Option<(&'a Series, f64)> {
-    let series = series_of(&run.server.series, name, criterion).ok()?;
-    let scale = scale(series, criterion).ok()?;
-    Some((series, bound(criterion) / scale))
+) -> Vec<(&'a Series, f64)> {
+    let all = series_of(&run.server.series, name, criterion).unwrap_or_default();
+    let fitting = all.into_iter().filter_map(|series| {
+        let scale = scale(series, criterion).ok()?;
+        Some((series, bound(criterion) / scale))
+    });
+    fitting.collect()
 }
 
-/// The one series that a criterion is of.
+/// The series that a criterion is of: without a name, all instances there are.
 fn series_of<'a>(
     all: &'a [Series],
     name: &str,
     criterion: &Criterion,
-) -> Result<&'a Series, String> {
+) -> Result<Vec<&'a Series>, String> {
     let wanted = criterion.of.as_deref();
     let is_wanted = |series: &&Series| {
         let own = series.of.instance.as_deref();
@@ -95,13 +147,9 @@ fn series_of<'a>(
     let named: Vec<&Series> = all.iter().filter(|series| series.name() == name).collect();
     let found: Vec<&Series> = named.iter().copied().filter(is_wanted).collect();
     match found.as_slice() {
-        [one] => Ok(one),
         [] if !named.is_empty() => Err(no_instance(name, wanted.unwrap_or_default(), &named)),
         [] => Err(format!("there is no server.{name}{}", those(all.iter()))),
-        several => Err(format!(
-            "server.{name} is several, name one with `of \"…\"`{}",
-            those(several.iter().copied())
-        )),
+        _ => Ok(found),
     }
 }
 
@@ -125,8 +173,7 @@ pub fn never_measured(criterion: &Criterion, server: &Server) -> Option<String> 
     let Metric::Server(name, _) = &criterion.metric else {
         return None;
     };
-    let series = series_of(&server.series, name, criterion);
-    let why = series.and_then(|series| scale(series, criterion)).err()?;
+    let why = fitting(server, name, criterion).err()?;
     Some(format!("`{}` can never be judged: {why}", criterion.text))
 }
 

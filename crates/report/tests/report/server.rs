@@ -25,6 +25,14 @@ fn looks() -> Vec<Look> {
                 of: Descriptor::counter("read", "B").of("sda"),
                 value: tenths as f64 * 100.0,
             },
+            Reading {
+                of: Descriptor::gauge("queue", "").of("a"),
+                value: 3.0,
+            },
+            Reading {
+                of: Descriptor::gauge("queue", "").of("b"),
+                value: 8.0,
+            },
         ]),
     };
     let gap = Look {
@@ -73,6 +81,9 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
         "server.host.cpu in \"peak\" < 25%",
         "server.host.read of \"sd*\" >= 1000/s",
         "server.host.disk < 1",
+        "server.host.queue < 5",
+        "server.host.queue of \"a\" < 5",
+        "server.host.queue > 2",
     ];
     let run = run(&folder.0, &criteria);
     let summary = analysis::summarise(&run);
@@ -89,11 +100,21 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
             (Fail, Some("90 %")),
             (Pass, Some("20 %")),
             (Pass, Some("1.00 kB/s")),
-            (Inconclusive, None)
+            (Inconclusive, None),
+            // Of several the worst decides, and is named.
+            (Fail, Some("8 of \"b\"")),
+            (Pass, Some("3")),
+            (Pass, Some("3 of \"a\"")),
         ]
     );
     let panels = series::of(&run, &summary).server;
-    let (cpu, read) = (&panels[0], &panels[1]);
+    let (cpu, read) = (
+        &panels[0],
+        panels
+            .iter()
+            .find(|panel| panel.name == "host.read")
+            .unwrap(),
+    );
     assert_eq!((cpu.name.as_str(), cpu.unit.as_str()), ("host.cpu", "%"));
     assert_eq!(
         (cpu.limit, read.name.as_str(), read.of.as_deref()),
@@ -128,9 +149,10 @@ fn what_cannot_be_judged_is_known_before() {
             "server.host.network-in of \"eth9\" < 10/s",
             Some("server.host.network-in has no \"eth9\" (there are \"lo\", \"others\")"),
         ),
+        ("server.host.network-in < 10/s", None),
         (
-            "server.host.network-in < 10/s",
-            Some("is several, name one with `of \"…\"`"),
+            "server.host.network-in < 10%",
+            Some("is a number per second"),
         ),
         (
             "server.host.cpu in \"cold\" < 80%",
