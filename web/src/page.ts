@@ -15,6 +15,7 @@ import { distribution, latency } from "./sections/latency";
 import { plan } from "./sections/plan";
 import { provenance } from "./sections/provenance";
 import { recovery } from "./sections/recovery";
+import { saturation } from "./sections/saturation";
 import type { Section } from "./sections/section";
 import { throughput } from "./sections/throughput";
 import { verdict } from "./sections/verdict";
@@ -38,6 +39,7 @@ export function view(env: Env, header: Header): View {
     concurrency(env),
     offeredLoad(env),
     generator(env),
+    saturation(),
     recovery(),
     conclusions(),
     provenance(),

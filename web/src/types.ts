@@ -108,6 +108,31 @@ export interface Requests {
   adds_up: boolean;
 }
 
+/** Which of the resources that were measured beside the load reached their limits. */
+export interface Saturation {
+  /** In the order in which they did. */
+  reached: Reached[];
+  /** Index into `reached`; null: nothing did, or nobody can tell which was first. */
+  first: number | null;
+  /** The same in words. */
+  sentence: string;
+  /** Resources whose limits are known. */
+  watched: string[];
+}
+
+export interface Reached {
+  resource: string;
+  source: string;
+  metric: string;
+  limit: string;
+  instances: number;
+  of: number;
+  at_ns: number;
+  held_ns: number;
+  issued_per_second: number | null;
+  cause: string | null;
+}
+
 /** How the target came back to rest. */
 export interface Recovery {
   after_load: AfterLoad | null;
@@ -256,6 +281,7 @@ export interface Summary {
   phases: PhaseRow[];
   scenarios: ScenarioRow[];
   recovery: Recovery | null;
+  saturation?: Saturation | null;
   all: Row;
   labels: Row[];
   iterations: Row[];

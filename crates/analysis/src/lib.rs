@@ -12,6 +12,7 @@ pub mod conclusions;
 pub mod figures;
 mod moments;
 pub mod page;
+mod saturation;
 pub mod series;
 pub mod stop;
 mod summarise;

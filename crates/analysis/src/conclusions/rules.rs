@@ -10,8 +10,8 @@ use record::{Model, units};
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
 /// All rules, in the order in which their sentences are read.
-pub(super) const ALL: [Rule; 9] = [
-    nothing, generator, overload, errors, healthy, course, recovery, slowest, not_sent,
+pub(super) const ALL: [Rule; 10] = [
+    nothing, generator, overload, saturated, errors, healthy, course, recovery, slowest, not_sent,
 ];
 
 /// Errors below this share do not keep a server from being called healthy.
@@ -203,6 +203,30 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
             "trend.last.in_flight",
             "trend.best.ok_per_second",
         ],
+    ))
+}
+
+/// What reached its limit is told of every run; that nothing did, or that nobody knows, of those in which the server fell behind.
+fn saturated(summary: &Summary) -> Option<Conclusion> {
+    let saturation = summary.saturation.as_ref()?;
+    if saturation.reached.is_empty() && falls_behind(summary).is_none() {
+        return None;
+    }
+    let figures = saturation.first.map(|place| {
+        let of = |figure: &str| format!("saturation.reached.{place}.{figure}");
+        [of("at_ns"), of("issued_per_second")]
+    });
+    let figures: Vec<&str> = figures.iter().flatten().map(String::as_str).collect();
+    let tone = if saturation.reached.is_empty() {
+        Tone::Neutral
+    } else {
+        Tone::Bad
+    };
+    Some(Conclusion::new(
+        "saturation",
+        tone,
+        saturation.sentence.clone(),
+        &figures,
     ))
 }
 

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     figures::{self, Sampled, elapsed_ns, per_second, share_of},
+    saturation,
     verdict::{self, Timeline},
 };
 use record::{Cut, EventKind, Model, Part, Run, State, units};
@@ -51,6 +52,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         scenarios: Vec::new(),
         trend: None,
         recovery: None,
+        saturation: saturation::of(run, &timeline.moments),
         all: row_of(&all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),

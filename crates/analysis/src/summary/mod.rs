@@ -26,6 +26,8 @@ pub use scenarios::ScenarioRow;
 pub use told::{Conclusion, Deciding, Headline, Tone};
 pub use trend::{Stretch, Trend};
 
+pub use crate::saturation::{Reached, Saturation};
+
 pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats};
 use crate::verdict::{Judged, Measurement};
 
@@ -70,6 +72,9 @@ pub struct Summary {
     /// How the target came back to rest; none where there is nothing to tell, in closed loops, and of a run that did not come to its end.
     #[serde(default)]
     pub recovery: Option<Recovery>,
+    /// Which of the resources that were measured beside the load reached their limits; none where nothing of a service was measured.
+    #[serde(default)]
+    pub saturation: Option<Saturation>,
     /// All requests.
     pub all: Row,
     /// A row per label of requests.

@@ -41,6 +41,10 @@ pub fn summary_text(summary: &Summary) -> String {
     if !summary.errors.is_empty() {
         blocks.push(errors(summary));
     }
+    let saturation = summary.saturation.as_ref();
+    if let Some(saturation) = saturation.filter(|saturation| !saturation.reached.is_empty()) {
+        blocks.push(wrap(&saturation.sentence, 2));
+    }
     if !summary.notes.is_empty() {
         let notes = summary
             .notes

@@ -3,6 +3,7 @@
 
 mod plan;
 mod published;
+mod saturation;
 mod sections;
 pub(crate) mod table;
 
@@ -48,6 +49,7 @@ pub fn of(page: &Page) -> Document {
         sections::concurrency(summary),
         chart("concurrency.svg"),
         sections::generator(summary),
+        saturation::saturation(summary),
         plan::recovery(summary),
         sections::conclusions(summary),
         sections::assumptions(summary),

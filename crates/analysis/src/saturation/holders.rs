@@ -1,0 +1,70 @@
+//! Why the threads of a pool are all taken, where figures show it: who holds them, or that they compute and there are too few of them.
+//! Time spent per second is threads held (Little's law), so a sum of seconds tells as much as a level.
+
+use std::collections::BTreeMap;
+
+use super::{
+    BUSY, processor,
+    watched::{Stretch, Watched},
+};
+use record::units;
+
+/// Who holds this share of the threads is why they are taken.
+const MOST: f64 = 0.6;
+/// Labels whose value is who is waited for.
+const WHOM: [&str; 4] = ["for", "downstream", "upstream", "on"];
+
+/// The cause in words; none where nothing shows one. The pool has so many threads, and was full in this stretch.
+pub(super) fn cause(
+    all: &[Watched],
+    cores: Option<f64>,
+    (stretch, threads): (Stretch, f64),
+) -> Option<String> {
+    // Without the processor nobody knows whether whoever waits does not wait for it.
+    let processor = processor::share(all, cores, stretch)?;
+    if processor >= BUSY || threads <= 0.0 {
+        return None;
+    }
+    let share = units::share(processor);
+    if let Some((who, held)) = most(all, stretch).filter(|(_, held)| held / threads >= MOST) {
+        return Some(format!(
+            "held by {who}: {} of {threads} threads wait for it, the processor is at {share}",
+            units::decimal((held.min(threads) * 10.0).round() / 10.0)
+        ));
+    }
+    let computing = processor::cores_in_use(all, cores, stretch)?;
+    (computing / threads >= MOST)
+        .then(|| format!("too small: its threads compute, and the processor is at {share} only"))
+}
+
+/// Who holds most threads, and how many on average.
+fn most(all: &[Watched], stretch: Stretch) -> Option<(String, f64)> {
+    // By metric and by whom: a level and a sum that tell of the same are not added up.
+    let mut held: BTreeMap<(&str, String), f64> = BTreeMap::new();
+    for one in all {
+        let Some(who) = whom(one) else { continue };
+        if let Some(mean) = one.mean(stretch) {
+            *held.entry((one.metric.as_str(), who)).or_default() += mean;
+        }
+    }
+    held.into_iter()
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|((_, who), held)| (who, held))
+}
+
+fn whom(one: &Watched) -> Option<String> {
+    let tells_waiting = one.metric.contains("waiting") || one.metric.contains("waiters");
+    let tells_seconds = one.before("seconds_sum").is_some();
+    if one.metric.contains("lock") && tells_waiting {
+        return Some(match WHOM.iter().find_map(|label| one.label(label)) {
+            Some(name) => format!("the lock {name}"),
+            None => "a lock".to_owned(),
+        });
+    }
+    if !tells_waiting && !tells_seconds {
+        return None;
+    }
+    WHOM.iter()
+        .find_map(|label| one.label(label))
+        .map(ToOwned::to_owned)
+}

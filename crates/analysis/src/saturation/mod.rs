@@ -1,0 +1,262 @@
+//! What saturated first: which of the resources that were measured beside the load reached its limit, when, at which rate, and - only
+//! where figures show it - why. Limits are known from pairs of metrics by name and meaning; whatever has none is "unknown" rather than a
+//! guess. A full pool is what everything else shows itself by, so it is named only where the processor is not behind it.
+
+mod holders;
+mod pools;
+mod processor;
+mod watched;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{figures::per_second, moments::Moment};
+use record::{Run, units};
+use watched::{Stretch, Watched};
+
+/// Two limits that are reached within this time are reached together: looks are a second apart, and the processor is told as a mean.
+const TOGETHER_NS: u64 = 3_000_000_000;
+/// A processor above this is behind whatever waits.
+const BUSY: f64 = 0.8;
+
+/// Which resources reached their limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Saturation {
+    /// In the order in which they did.
+    pub reached: Vec<Reached>,
+    /// The first of them, by its place in the list; none: nothing reached its limit, or nobody can tell which was first.
+    pub first: Option<usize>,
+    /// The same in words.
+    pub sentence: String,
+    /// Resources whose limits are known.
+    pub watched: Vec<String>,
+}
+
+/// A resource that reached its limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reached {
+    /// What it is.
+    pub resource: String,
+    /// Who measured it.
+    pub source: String,
+    /// The metric that shows it.
+    pub metric: String,
+    /// Its limit, in words.
+    pub limit: String,
+    /// How many instances reached it.
+    pub instances: usize,
+    /// Of how many.
+    pub of: usize,
+    /// When the first of them did, in nanoseconds from the start of the test.
+    pub at_ns: u64,
+    /// For how long it stayed so.
+    pub held_ns: u64,
+    /// Requests per second at that moment; none where nothing was sent.
+    pub issued_per_second: Option<f64>,
+    /// Why, where figures show it.
+    pub cause: Option<String>,
+}
+
+/// A resource with a limit, as far as it was looked at.
+struct Limited {
+    resource: &'static str,
+    source: String,
+    metric: String,
+    limit: String,
+    /// Size of one instance: threads, connections, cores.
+    size: f64,
+    /// Since when it was at its limit, if it ever was.
+    stretch: Option<Stretch>,
+}
+
+/// What saturated; none where nothing was measured of a service.
+pub(crate) fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
+    let rate = |at_ns: u64| {
+        let moment = moments
+            .iter()
+            .find(|moment| moment.span.0 <= at_ns && at_ns < moment.span.1)?;
+        Some(per_second(
+            moment.all.slot.counters.issued,
+            moment.length_ns(),
+        ))
+    };
+    let all: Vec<Watched> = run.server.series.iter().map(Watched::of).collect();
+    // The machine that generates the load matters to a service only where they share it.
+    let all: Vec<Watched> = if is_here(&run.manifest.target) {
+        all
+    } else {
+        all.into_iter()
+            .filter(|one| one.source != watched::GENERATOR)
+            .collect()
+    };
+    let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
+    judge(&all, cores, &rate).filter(|saturation| {
+        // The machine that generates the load is no service: of it alone, only what it reached is told.
+        !saturation.reached.is_empty() || all.iter().any(|one| one.source != watched::GENERATOR)
+    })
+}
+
+/// Whether a target is on this machine.
+fn is_here(target: &str) -> bool {
+    let host = target.split_once("://").map_or(target, |(_, rest)| rest);
+    let host = host.rsplit_once('@').map_or(host, |(_, rest)| rest);
+    ["127.", "localhost", "[::1]"]
+        .iter()
+        .any(|here| host.starts_with(here))
+}
+
+/// The same of what was looked at. `cores` are those of this machine, `rate` the requests per second at a moment.
+fn judge(
+    all: &[Watched],
+    cores: Option<f64>,
+    rate: &dyn Fn(u64) -> Option<f64>,
+) -> Option<Saturation> {
+    if all.is_empty() {
+        return None;
+    }
+    let mut limited = pools::of(all);
+    limited.extend(processor::of(all, cores));
+    let watched = names(&limited);
+    let mut reached = gathered(&limited, all, cores, rate);
+    reached.sort_by_key(|one| one.at_ns);
+    let first = first(&reached, all, cores);
+    Some(Saturation {
+        sentence: sentence(&reached, first, &watched),
+        first,
+        watched,
+        reached,
+    })
+}
+
+fn names(limited: &[Limited]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for one in limited {
+        let name = format!("{} ({})", one.resource, one.source);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Instances of one resource as one.
+fn gathered(
+    limited: &[Limited],
+    all: &[Watched],
+    cores: Option<f64>,
+    rate: &dyn Fn(u64) -> Option<f64>,
+) -> Vec<Reached> {
+    let mut reached: Vec<Reached> = Vec::new();
+    for one in limited {
+        let Some(stretch) = one.stretch else { continue };
+        let same = |other: &&Limited| {
+            other.resource == one.resource
+                && other.source == one.source
+                && other.metric == one.metric
+        };
+        let is_known =
+            |known: &Reached| known.resource == one.resource && known.source == one.source;
+        if reached.iter().any(is_known) {
+            continue;
+        }
+        let others: Vec<&Limited> = limited.iter().filter(same).collect();
+        let at_their_limit: Vec<Stretch> =
+            others.iter().filter_map(|other| other.stretch).collect();
+        // The first of several instances, and of several metrics of one resource, speaks for all.
+        let earliest = limited
+            .iter()
+            .filter(|other| other.resource == one.resource && other.source == one.source)
+            .filter_map(|other| other.stretch)
+            .min_by_key(|stretch| stretch.from_ns)
+            .unwrap_or(stretch);
+        let size: f64 = others.iter().map(|other| other.size).sum();
+        reached.push(Reached {
+            resource: one.resource.to_owned(),
+            source: one.source.clone(),
+            metric: one.metric.clone(),
+            limit: one.limit.clone(),
+            instances: at_their_limit.len(),
+            of: others.len(),
+            at_ns: earliest.from_ns,
+            held_ns: earliest.to_ns - earliest.from_ns,
+            issued_per_second: rate(earliest.from_ns),
+            cause: match one.resource {
+                pools::THREADS => holders::cause(all, cores, (earliest, size)),
+                _ => None,
+            },
+        });
+    }
+    reached
+}
+
+/// Which was first; none where nobody can tell.
+fn first(reached: &[Reached], all: &[Watched], cores: Option<f64>) -> Option<usize> {
+    let earliest = reached.first()?;
+    let is_processor =
+        |one: &Reached| one.resource == processor::CPU || one.resource == processor::QUOTA;
+    if is_processor(earliest) {
+        return Some(0);
+    }
+    let processor = reached.iter().position(is_processor);
+    let stretch = Stretch {
+        from_ns: earliest.at_ns,
+        to_ns: earliest.at_ns + earliest.held_ns.min(watched::AT_LEAST_NS),
+    };
+    let busy = processor::share(all, cores, stretch).is_some_and(|share| share >= BUSY);
+    let together = |one: &Reached| one.at_ns - earliest.at_ns <= TOGETHER_NS;
+    match processor {
+        // Whoever waits for the processor holds what else there is: the pool is full because of it.
+        Some(place) if busy || together(&reached[place]) => Some(place),
+        _ if busy => None,
+        _ => {
+            let others = reached[1..].iter().filter(|one| together(one));
+            (others.count() == 0).then_some(0)
+        }
+    }
+}
+
+fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> String {
+    match (first.map(|place| &reached[place]), reached.first()) {
+        (Some(first), _) => {
+            let instances = if first.of > 1 {
+                format!(", {} of {} instances", first.instances, first.of)
+            } else {
+                String::new()
+            };
+            let rate = first.issued_per_second.map_or_else(String::new, |rate| {
+                format!(" with {} requests/s", units::rate(rate))
+            });
+            let cause = match &first.cause {
+                Some(cause) => format!(", {cause}"),
+                None if first.resource == pools::THREADS => {
+                    "; why it is full, what was measured does not show".to_owned()
+                }
+                None => String::new(),
+            };
+            format!(
+                "What saturated first: {} ({}: {}{instances}), at {}{rate}{cause}.",
+                first.resource,
+                first.source,
+                first.limit,
+                units::duration(first.at_ns)
+            )
+        }
+        (None, Some(earliest)) => format!(
+            "What saturated first is unknown: {} ({}) reached its limit at {}, and what was measured does not tell whether that is the cause or the effect.",
+            earliest.resource,
+            earliest.source,
+            units::duration(earliest.at_ns)
+        ),
+        (None, None) if watched.is_empty() => {
+            "What saturated first is unknown: of nothing that was measured a limit is known."
+                .to_owned()
+        }
+        (None, None) => format!(
+            "Nothing that was measured reached its limit: {}.",
+            watched.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! The processor: as a share, as cores in use beside cores that there are, as time for which a control group was held back.
+
+use super::{
+    Limited,
+    watched::{GENERATOR, Stretch, Watched},
+};
+
+/// Busy cores.
+pub(super) const CPU: &str = "CPU";
+/// What a control group may use.
+pub(super) const QUOTA: &str = "CPU quota";
+
+/// From this share on it is at its limit.
+const FULL: f64 = 0.95;
+/// A control group that is held back for this much of the time is at its quota, in cores.
+const THROTTLED: f64 = 0.1;
+/// Last words of metrics that are shares of all cores, from 0 to 1.
+const RATIOS: [&str; 4] = [
+    "cpu_ratio",
+    "system_cpu_usage",
+    "process_cpu_usage",
+    "cpu_utilization",
+];
+/// Last words of metrics that count seconds of processor time, and of those that say how many cores there are.
+const SECONDS: [&str; 2] = ["process_cpu_seconds_total", "process_cpu_seconds"];
+const CORES: [&str; 3] = ["instance_cores", "system_cpu_count", "machine_cpu_cores"];
+
+/// How the processor of one instance is told of.
+struct Told<'a> {
+    by: &'a Watched,
+    /// What is full; none: it is told as a share already.
+    cores: Option<f64>,
+    /// What 1 is of its values, where it is a share: 100 of per cents.
+    scale: f64,
+}
+
+impl Told<'_> {
+    fn share(&self, value: f64) -> f64 {
+        value / self.scale / self.cores.unwrap_or(1.0)
+    }
+}
+
+/// Every processor that tells of itself.
+pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
+    let told = told(all, cores).into_iter().map(|told| {
+        let size = told.cores.unwrap_or(1.0);
+        Limited {
+            resource: CPU,
+            source: told.by.source.clone(),
+            metric: told.by.metric.clone(),
+            limit: match told.cores {
+                Some(cores) => {
+                    format!("{cores} cores, {:.0} % of them and more busy", FULL * 100.0)
+                }
+                None => format!("{:.0} % and more busy", FULL * 100.0),
+            },
+            size,
+            stretch: told.by.lasting(|_, value| told.share(value) >= FULL),
+        }
+    });
+    let throttled = all
+        .iter()
+        .filter(|one| one.metric == "throttled")
+        .map(|one| Limited {
+            resource: QUOTA,
+            source: one.source.clone(),
+            metric: one.metric.clone(),
+            limit: "held back by the control group's quota".to_owned(),
+            size: 1.0,
+            stretch: one.lasting(|_, value| value >= THROTTLED),
+        });
+    told.chain(throttled).collect()
+}
+
+/// The busiest processor of a service in a stretch of time, as a share; none where nobody tells. The machine that generates the load
+/// tells nothing of it: that is idle while one core of it is not.
+pub(super) fn share(all: &[Watched], cores: Option<f64>, stretch: Stretch) -> Option<f64> {
+    let shares = told(all, cores)
+        .into_iter()
+        .filter(|told| told.by.source != GENERATOR)
+        .filter_map(|told| Some(told.share(told.by.mean(stretch)?)));
+    shares.fold(None, |most: Option<f64>, share| {
+        Some(most.map_or(share, |most| most.max(share)))
+    })
+}
+
+/// Cores in use in a stretch of time, all instances together; none where nobody tells.
+pub(super) fn cores_in_use(all: &[Watched], cores: Option<f64>, stretch: Stretch) -> Option<f64> {
+    let mut in_use = None;
+    for told in told(all, cores) {
+        if told.cores.is_some() {
+            let here = told.by.mean(stretch)?;
+            in_use = Some(in_use.unwrap_or(0.0) + here);
+        }
+    }
+    in_use
+}
+
+fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
+    let is_cpu = |one: &Watched| one.metric == "cpu";
+    let of_process = |one: &Watched| {
+        let sibling = |name: &str| {
+            all.iter()
+                .any(|other| other.source == one.source && other.metric == name)
+        };
+        sibling("context-switches") || sibling("throttled")
+    };
+    all.iter()
+        .filter_map(|one| {
+            if one.unit == "%" && one.before("cpu").is_some() {
+                return Some(Told {
+                    by: one,
+                    cores: None,
+                    scale: 100.0,
+                });
+            }
+            if is_cpu(one) && one.source != GENERATOR && of_process(one) {
+                // A process of this machine.
+                return Some(Told {
+                    by: one,
+                    cores: Some(cores?),
+                    scale: 1.0,
+                });
+            }
+            if SECONDS.iter().any(|last| one.before(last).is_some()) {
+                let there_are = CORES.iter().find_map(|last| cores_beside(one, all, last))?;
+                return Some(Told {
+                    by: one,
+                    cores: Some(there_are),
+                    scale: 1.0,
+                });
+            }
+            let is_ratio = RATIOS.iter().any(|last| one.before(last).is_some());
+            is_ratio.then_some(Told {
+                by: one,
+                cores: None,
+                scale: 1.0,
+            })
+        })
+        .collect()
+}
+
+fn cores_beside(one: &Watched, all: &[Watched], last: &str) -> Option<f64> {
+    let beside = all.iter().find(|other| {
+        other.source == one.source && other.of == one.of && other.before(last).is_some()
+    })?;
+    let (_, cores) = beside.looks.last()?;
+    (*cores > 0.0).then_some(*cores)
+}

@@ -1,0 +1,407 @@
+//! Simulated services whose limit is known: what is named must be that limit or nothing, never another one.
+
+use std::collections::VecDeque;
+
+use plan::rng::{Purpose, Rng};
+
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+/// Steps of a second.
+const STEPS: u64 = 100;
+const SECONDS: u64 = 90;
+
+/// A service of threads, and what its requests ask for one after the other.
+#[derive(Clone, Copy)]
+struct Service {
+    threads: usize,
+    cores: f64,
+    /// Seconds of a core.
+    cpu: f64,
+    /// Seconds under a lock that only one holds at a time.
+    lock: f64,
+    /// Seconds at a downstream, before and behind the half of the run.
+    downstream: [f64; 2],
+    /// Requests per second at the beginning and at the end.
+    rate: [f64; 2],
+}
+
+const CALM: Service = Service {
+    threads: 16,
+    cores: 4.0,
+    cpu: 0.01,
+    lock: 0.0,
+    downstream: [0.05, 0.05],
+    rate: [20.0, 60.0],
+};
+
+struct Request {
+    cpu: f64,
+    lock: f64,
+    downstream: f64,
+}
+
+/// What a second of a service looked like from outside.
+#[derive(Default)]
+struct Seen {
+    free: f64,
+    backlog: f64,
+    cpu: f64,
+    for_lock: f64,
+    for_downstream: f64,
+}
+
+fn simulated(service: Service, seed: u64) -> Vec<Seen> {
+    let mut rng = Rng::keyed(seed, Purpose::User, 0, 0);
+    let (mut line, mut running) = (VecDeque::new(), Vec::<Request>::new());
+    let dt = 1.0 / STEPS as f64;
+    let mut seconds = Vec::new();
+    for second in 0..SECONDS {
+        let mut seen = Seen::default();
+        let share = second as f64 / SECONDS as f64;
+        let rate = service.rate[0] + (service.rate[1] - service.rate[0]) * share;
+        let downstream = service.downstream[usize::from(share >= 0.5)];
+        for _ in 0..STEPS {
+            // Arrivals have no memory: each step is drawn afresh.
+            let mut at = rng.exponential() / rate;
+            while at < dt {
+                line.push_back(Request {
+                    cpu: service.cpu * rng.exponential(),
+                    lock: service.lock * rng.exponential(),
+                    downstream: downstream * rng.exponential(),
+                });
+                at += rng.exponential() / rate;
+            }
+            taken_up(service, &mut line, &mut running);
+            step(service, &mut running, dt, &mut seen);
+            taken_up(service, &mut line, &mut running);
+        }
+        seen.free = (service.threads - running.len()) as f64;
+        seen.backlog = line.len() as f64;
+        seconds.push(seen);
+    }
+    seconds
+}
+
+fn taken_up(service: Service, line: &mut VecDeque<Request>, running: &mut Vec<Request>) {
+    while running.len() < service.threads {
+        let Some(request) = line.pop_front() else {
+            break;
+        };
+        running.push(request);
+    }
+}
+
+/// Everybody gets on by a step: those who compute share the cores, one has the lock, the others wait for the downstream.
+fn step(service: Service, running: &mut Vec<Request>, dt: f64, seen: &mut Seen) {
+    let computing = running.iter().filter(|request| request.cpu > 0.0).count() as f64;
+    let speed = (service.cores / computing.max(1.0)).min(1.0);
+    seen.cpu += computing.min(service.cores) * dt;
+    let mut lock_is_free = true;
+    for request in running.iter_mut() {
+        if request.cpu > 0.0 {
+            request.cpu -= dt * speed;
+        } else if request.lock > 0.0 {
+            seen.for_lock += dt;
+            if std::mem::take(&mut lock_is_free) {
+                request.lock -= dt;
+            }
+        } else {
+            seen.for_downstream += dt;
+            request.downstream -= dt;
+        }
+    }
+    running.retain(|request| request.cpu > 0.0 || request.lock > 0.0 || request.downstream > 0.0);
+}
+
+fn metric(
+    source: &str,
+    metric: &str,
+    of: Option<&str>,
+    values: impl Iterator<Item = f64>,
+) -> Watched {
+    Watched {
+        source: source.into(),
+        metric: metric.into(),
+        of: of.map(ToOwned::to_owned),
+        unit: String::new(),
+        looks: values
+            .enumerate()
+            .map(|(second, value)| ((second as u64 + 1) * SECOND, value))
+            .collect(),
+    }
+}
+
+/// As a Puma and its exporter would tell of it.
+fn told(service: Service, seen: &[Seen]) -> Vec<Watched> {
+    let of = |name: &str, value: &dyn Fn(&Seen) -> f64| {
+        metric("puma", name, Some("0"), seen.iter().map(value))
+    };
+    let app = |name: &str, labels: &str, value: &dyn Fn(&Seen) -> f64| {
+        metric("app", name, Some(labels), seen.iter().map(value))
+    };
+    vec![
+        of("worker_status.last_status.pool_capacity", &|seen| seen.free),
+        of("worker_status.last_status.max_threads", &|_| {
+            service.threads as f64
+        }),
+        of("worker_status.last_status.backlog", &|seen| seen.backlog),
+        app("process_cpu_seconds_total", "instance=0", &|seen| seen.cpu),
+        app("instance_cores", "instance=0", &|_| service.cores),
+        app("instance_cpu_ratio", "instance=0", &|seen| {
+            seen.cpu / service.cores
+        }),
+        app(
+            "checkin_threads_waiting",
+            "instance=0,for=lorota",
+            &|seen| seen.for_downstream,
+        ),
+        app(
+            "checkin_downstream_seconds_sum",
+            "instance=0,downstream=lorota",
+            &|seen| seen.for_downstream,
+        ),
+        app("app_lock_waiting", "instance=0", &|seen| seen.for_lock),
+    ]
+}
+
+fn judged(all: &[Watched]) -> Saturation {
+    judge(all, Some(4.0), &|_| Some(100.0)).expect("something was watched")
+}
+
+/// What is named of a service: the resource, and the first words of the cause.
+fn named(service: Service, seed: u64) -> Option<String> {
+    let saturation = judged(&told(service, &simulated(service, seed)));
+    let first = &saturation.reached[saturation.first?];
+    let cause = first
+        .cause
+        .as_deref()
+        .and_then(|cause| cause.split(':').next());
+    Some(match cause {
+        Some(cause) => format!("{}, {cause}", first.resource),
+        None => first.resource.clone(),
+    })
+}
+
+/// Of twenty runs at least nineteen name it, and none names anything else.
+fn always(service: Service, expected: Option<&str>) {
+    let named: Vec<Option<String>> = (1..=20).map(|seed| named(service, seed)).collect();
+    let right = named
+        .iter()
+        .filter(|name| name.as_deref() == expected)
+        .count();
+    let wrong: Vec<&String> = named
+        .iter()
+        .flatten()
+        .filter(|name| Some(name.as_str()) != expected)
+        .collect();
+    assert!(
+        right >= 19 && wrong.is_empty(),
+        "{right} of 20 right; {wrong:?}"
+    );
+}
+
+#[test]
+fn a_pool_whose_threads_compute_is_too_small() {
+    let service = Service {
+        threads: 4,
+        cores: 8.0,
+        cpu: 0.04,
+        downstream: [0.001, 0.001],
+        rate: [20.0, 160.0],
+        ..CALM
+    };
+    always(service, Some("thread pool, too small"));
+}
+
+#[test]
+fn a_pool_is_held_by_the_downstream_that_became_slow() {
+    let service = Service {
+        downstream: [0.05, 2.0],
+        rate: [40.0, 40.0],
+        ..CALM
+    };
+    always(service, Some("thread pool, held by lorota"));
+}
+
+#[test]
+fn a_pool_is_held_by_a_downstream_that_always_took_so_long() {
+    let service = Service {
+        downstream: [1.1, 1.1],
+        rate: [5.0, 40.0],
+        ..CALM
+    };
+    always(service, Some("thread pool, held by lorota"));
+}
+
+#[test]
+fn a_lock_is_named_where_it_tells_of_itself() {
+    let service = Service {
+        lock: 0.02,
+        rate: [20.0, 90.0],
+        ..CALM
+    };
+    always(service, Some("thread pool, held by a lock"));
+}
+
+#[test]
+fn the_processor_is_named_though_the_pool_is_full_too() {
+    let service = Service {
+        cores: 2.0,
+        cpu: 0.02,
+        downstream: [0.01, 0.01],
+        rate: [40.0, 160.0],
+        ..CALM
+    };
+    always(service, Some("CPU"));
+    always(
+        Service {
+            threads: 64,
+            ..service
+        },
+        Some("CPU"),
+    );
+}
+
+#[test]
+fn where_nothing_is_full_nothing_is_named() {
+    always(CALM, None);
+    // At 80 % of what its threads can do a line forms now and then.
+    let near = Service {
+        downstream: [0.19, 0.19],
+        rate: [64.0, 64.0],
+        ..CALM
+    };
+    always(near, None);
+    let saturation = judged(&told(near, &simulated(near, 7)));
+    assert_eq!(
+        saturation.sentence,
+        "Nothing that was measured reached its limit: thread pool (puma), CPU (app)."
+    );
+}
+
+#[test]
+fn without_the_figures_a_cause_is_not_told() {
+    let service = Service {
+        lock: 0.02,
+        rate: [20.0, 90.0],
+        ..CALM
+    };
+    let mut all = told(service, &simulated(service, 3));
+    all.retain(|one| !one.metric.contains("lock"));
+    let saturation = judged(&all);
+    let first = &saturation.reached[saturation.first.expect("a first")];
+    assert_eq!(
+        (first.resource.as_str(), first.cause.as_deref()),
+        ("thread pool", None)
+    );
+    assert!(
+        saturation
+            .sentence
+            .ends_with("why it is full, what was measured does not show.")
+    );
+    // Without the processor nobody knows what whoever waits is waiting for.
+    let mut all = told(service, &simulated(service, 3));
+    all.retain(|one| !one.metric.contains("cpu"));
+    let saturation = judged(&all);
+    assert_eq!(saturation.reached[0].cause, None);
+    let unknown = judged(&[metric("app", "queue", None, (0..20).map(f64::from))]);
+    assert_eq!((unknown.first, unknown.reached.len()), (None, 0));
+    assert!(
+        unknown
+            .sentence
+            .contains("is unknown: of nothing that was measured a limit is known")
+    );
+}
+
+#[test]
+fn two_that_are_reached_together_are_not_told_apart() {
+    let from = |second: usize, before: f64, behind: f64| {
+        (0..30).map(move |i| if i < second { before } else { behind })
+    };
+    let all = |apart: usize| {
+        vec![
+            metric(
+                "app",
+                "hikaricp_connections_active",
+                None,
+                from(10, 1.0, 10.0),
+            ),
+            metric("app", "hikaricp_connections_max", None, from(0, 10.0, 10.0)),
+            metric(
+                "app",
+                "hikaricp_connections_pending",
+                None,
+                from(10, 0.0, 5.0),
+            ),
+            metric(
+                "app",
+                "process_open_fds",
+                None,
+                from(10 + apart, 5.0, 100.0),
+            ),
+            metric("app", "process_max_fds", None, from(0, 100.0, 100.0)),
+        ]
+    };
+    let together = judged(&all(1));
+    assert_eq!((together.first, together.reached.len()), (None, 2));
+    assert!(
+        together.sentence.contains("does not tell"),
+        "{}",
+        together.sentence
+    );
+    let apart = judged(&all(5));
+    assert_eq!(
+        apart
+            .first
+            .map(|place| apart.reached[place].resource.as_str()),
+        Some("connection pool")
+    );
+    assert_eq!(
+        (apart.reached[0].at_ns, apart.reached[1].at_ns),
+        (11 * SECOND, 16 * SECOND)
+    );
+}
+
+#[test]
+fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
+    let instance = |of: &str, full_from: usize| {
+        let free = (0..30).map(move |i| if i < full_from { 3.0 } else { 0.0 });
+        let waits = (0..30).map(move |i| if i < full_from { 0.0 } else { 2.0 });
+        vec![
+            metric("puma", "pool_capacity", Some(of), free),
+            metric("puma", "max_threads", Some(of), (0..30).map(|_| 40.0)),
+            metric("puma", "backlog", Some(of), waits),
+        ]
+    };
+    let all: Vec<Watched> = [instance("0", 20), instance("1", 12), instance("2", 29)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let saturation = judged(&all);
+    let first = &saturation.reached[saturation.first.expect("a first")];
+    assert_eq!(
+        (first.instances, first.of, first.at_ns),
+        (2, 3, 13 * SECOND)
+    );
+    assert_eq!(first.limit, "0 of 40 left, and requests wait");
+    assert!(saturation.sentence.starts_with(
+        "What saturated first: thread pool (puma: 0 of 40 left, and requests wait, 2 of 3 instances), at 13 s with 100 requests/s;"
+    ), "{}", saturation.sentence);
+}
+
+#[test]
+fn a_gap_is_no_state() {
+    let mut full = metric("puma", "pool_capacity", None, (0..9).map(|_| 0.0));
+    // Four looks, a gap of a minute, five looks: only the latter last.
+    for look in full.looks.iter_mut().skip(4) {
+        look.0 += 60 * SECOND;
+    }
+    let stretch = full.lasting(|_, free| free == 0.0).expect("a stretch");
+    assert_eq!((stretch.from_ns, stretch.to_ns), (65 * SECOND, 69 * SECOND));
+    assert!(
+        metric("puma", "pool_capacity", None, (0..4).map(|_| 0.0))
+            .lasting(|_, free| free == 0.0)
+            .is_none()
+    );
+}

@@ -1,0 +1,123 @@
+//! What was looked at, as saturation sees it: a metric's name by its last words, its values look by look, and for how long something
+//! was so. It knows no resource.
+
+use record::server;
+
+/// The source that is the machine which generates the load.
+pub(super) const GENERATOR: &str = "host";
+/// So many looks in a row make a state.
+const LOOKS: usize = 5;
+/// Looks further apart than this are not in a row.
+const APART_NS: u64 = 3_500_000_000;
+/// What is said of the beginning of a state is said of this much of it.
+pub(super) const AT_LEAST_NS: u64 = 5_000_000_000;
+
+/// A metric over time.
+pub(super) struct Watched {
+    pub source: String,
+    pub metric: String,
+    /// Which of several.
+    pub of: Option<String>,
+    pub unit: String,
+    /// Moment and value: a level, or the growth per second.
+    pub looks: Vec<(u64, f64)>,
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+impl Watched {
+    pub fn of(series: &server::Series) -> Watched {
+        Watched {
+            source: series.source.clone(),
+            metric: series.of.metric.clone(),
+            of: series.of.instance.clone(),
+            unit: series.of.unit.clone(),
+            looks: series
+                .samples
+                .iter()
+                .map(|sample| (sample.at_ns, sample.value))
+                .collect(),
+        }
+    }
+
+    /// What stands before the last words of the metric's name, if those are its last words: `worker_status.last_status.` of
+    /// `worker_status.last_status.backlog` and `backlog`.
+    pub fn before(&self, last: &str) -> Option<&str> {
+        let before = self.metric.strip_suffix(last)?;
+        (before.is_empty() || before.ends_with(['.', '_', ':', '-', '/'])).then_some(before)
+    }
+
+    /// Another metric of the same source and instance, with the same words before its last ones.
+    pub fn beside<'a>(&self, all: &'a [Watched], before: &str, last: &str) -> Option<&'a Watched> {
+        all.iter().find(|other| {
+            other.source == self.source && other.of == self.of && other.before(last) == Some(before)
+        })
+    }
+
+    /// The value at a look.
+    pub fn at(&self, at_ns: u64) -> Option<f64> {
+        let place = self
+            .looks
+            .binary_search_by_key(&at_ns, |look| look.0)
+            .ok()?;
+        Some(self.looks[place].1)
+    }
+
+    /// The mean of the looks in a stretch of time; none without any.
+    pub fn mean(&self, stretch: Stretch) -> Option<f64> {
+        let within = self
+            .looks
+            .iter()
+            .filter(|(at, _)| (stretch.from_ns..=stretch.to_ns).contains(at));
+        let (count, sum) = within.fold((0u32, 0.0), |(count, sum), (_, value)| {
+            (count + 1, sum + value)
+        });
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// The value of a label of its instance: `for` of `instance=0,for=lorota`.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        let labels = self.of.as_deref()?.split(',');
+        labels
+            .filter_map(|label| label.split_once('='))
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The first time that something is so for several looks in a row, and until when.
+    pub fn lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Option<Stretch> {
+        let mut all = self.runs(is_so).into_iter();
+        all.find(|(_, looks)| *looks >= LOOKS)
+            .map(|(stretch, _)| stretch)
+    }
+
+    /// The stretches in which something is so look by look, with how many looks each has.
+    pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(Stretch, usize)> {
+        let mut runs: Vec<(Stretch, usize)> = Vec::new();
+        let mut goes_on = false;
+        for (at, value) in &self.looks {
+            let so = is_so(*at, *value);
+            match runs.last_mut() {
+                Some((run, looks)) if so && goes_on && at - run.to_ns <= APART_NS => {
+                    run.to_ns = *at;
+                    *looks += 1;
+                }
+                _ if so => runs.push((
+                    Stretch {
+                        from_ns: *at,
+                        to_ns: *at,
+                    },
+                    1,
+                )),
+                _ => {}
+            }
+            goes_on = so;
+        }
+        runs
+    }
+}

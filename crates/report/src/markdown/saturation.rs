@@ -1,0 +1,37 @@
+//! What saturated first: the section of `report.md` that ranks the resources which reached their limits.
+
+use super::{sections::section, table::Table};
+use analysis::summary::Summary;
+use record::units;
+
+pub fn saturation(summary: &Summary) -> String {
+    let Some(saturation) = &summary.saturation else {
+        return String::new();
+    };
+    let sentence = super::table::escaped(&saturation.sentence);
+    if saturation.reached.is_empty() {
+        return section("What saturated first", &sentence);
+    }
+    let mut table = Table::new(&[
+        "Resource",
+        "<Limit",
+        "<Instances",
+        "Reached at",
+        "Held",
+        "Requests/s then",
+        "<Cause",
+    ]);
+    for one in &saturation.reached {
+        table.row([
+            format!("{} ({})", one.resource, one.source),
+            one.limit.clone(),
+            format!("{} of {}", one.instances, one.of),
+            units::duration(one.at_ns),
+            units::duration(one.held_ns),
+            one.issued_per_second
+                .map_or_else(|| "–".into(), units::rate),
+            one.cause.clone().unwrap_or_else(|| "–".into()),
+        ]);
+    }
+    section("What saturated first", &format!("{sentence}\n\n{table}"))
+}

@@ -1,0 +1,41 @@
+// What saturated first: the resources that reached their limits, in the order in which they did.
+
+import { h } from "../dom/el";
+import { table } from "../dom/table";
+import { NONE } from "../text/figures";
+import { rate, time } from "../text/units";
+import type { Page, Reached } from "../types";
+import { type Section, section } from "./section";
+
+const COLUMNS = [
+  { name: "Resource" },
+  { name: "Limit" },
+  { name: "Instances" },
+  { name: "Reached at", number: true },
+  { name: "Held", number: true },
+  { name: "Requests/s then", number: true },
+  { name: "Cause" },
+];
+
+export function saturation(): Section {
+  return section("saturation", "What saturated first", (page: Page) => {
+    // Records that another version has summed up know nothing of it.
+    const found = page.summary.saturation ?? null;
+    if (found === null) return { above: [] };
+    const sentence = h("p", {}, found.sentence);
+    if (found.reached.length === 0) return { above: [sentence] };
+    return { above: [sentence, table("What saturated first", COLUMNS, found.reached.map(row))] };
+  });
+}
+
+function row(one: Reached): string[] {
+  return [
+    `${one.resource} (${one.source})`,
+    one.limit,
+    `${one.instances} of ${one.of}`,
+    time(one.at_ns),
+    time(one.held_ns),
+    one.issued_per_second === null ? NONE : rate(one.issued_per_second),
+    one.cause ?? NONE,
+  ];
+}
