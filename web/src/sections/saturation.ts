@@ -3,7 +3,7 @@
 import { h } from "../dom/el";
 import { table } from "../dom/table";
 import { NONE } from "../text/figures";
-import { rate, time } from "../text/units";
+import { duration, rate } from "../text/units";
 import type { Page, Reached } from "../types";
 import { type Section, section } from "./section";
 
@@ -33,9 +33,14 @@ function row(one: Reached): string[] {
     `${one.resource} (${one.source})`,
     one.limit,
     `${one.instances} of ${one.of}`,
-    time(one.at_ns),
-    time(one.held_ns),
+    seconds(one.at_ns),
+    seconds(one.held_ns),
     one.issued_per_second === null ? NONE : rate(one.issued_per_second),
     one.cause ?? NONE,
   ];
+}
+
+/** As exact as looks are. */
+function seconds(ns: number): string {
+  return duration(Math.round(ns / 1e9) * 1e9);
 }

@@ -11,6 +11,8 @@ use record::units;
 
 /// Who holds this share of the threads is why they are taken.
 const MOST: f64 = 0.6;
+/// Of several who do so together, each holds this share at least.
+const PART: f64 = 0.15;
 /// Labels whose value is who is waited for.
 const WHOM: [&str; 4] = ["for", "downstream", "upstream", "on"];
 
@@ -26,9 +28,11 @@ pub(super) fn cause(
         return None;
     }
     let share = units::share(processor);
-    if let Some((who, held)) = most(all, stretch).filter(|(_, held)| held / threads >= MOST) {
+    if let Some((who, held)) =
+        most(all, stretch, threads).filter(|(_, held)| held / threads >= MOST)
+    {
         return Some(format!(
-            "held by {who}: {} of {threads} threads wait for it, the processor is at {share}",
+            "held by {who}: {} of {threads} threads wait there, the processor is at {share}",
             units::decimal((held.min(threads) * 10.0).round() / 10.0)
         ));
     }
@@ -37,19 +41,31 @@ pub(super) fn cause(
         .then(|| format!("too small: its threads compute, and the processor is at {share} only"))
 }
 
-/// Who holds most threads, and how many on average.
-fn most(all: &[Watched], stretch: Stretch) -> Option<(String, f64)> {
+/// Who holds most threads, and how many on average; several together where they are called one by one and none alone holds most.
+fn most(all: &[Watched], stretch: Stretch, threads: f64) -> Option<(String, f64)> {
     // By metric and by whom: a level and a sum that tell of the same are not added up.
-    let mut held: BTreeMap<(&str, String), f64> = BTreeMap::new();
+    let mut held: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
     for one in all {
         let Some(who) = whom(one) else { continue };
         if let Some(mean) = one.mean(stretch) {
-            *held.entry((one.metric.as_str(), who)).or_default() += mean;
+            *held.entry(&one.metric).or_default().entry(who).or_default() += mean;
         }
     }
-    held.into_iter()
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .map(|((_, who), held)| (who, held))
+    let told = held.into_values().map(|by_whom| {
+        let mut by_whom: Vec<(String, f64)> = by_whom.into_iter().collect();
+        by_whom.sort_by(|a, b| b.1.total_cmp(&a.1));
+        if by_whom[0].1 < MOST * threads {
+            by_whom.retain(|(_, held)| *held >= PART * threads);
+        } else {
+            by_whom.truncate(1);
+        }
+        let names: Vec<String> = by_whom.iter().map(|(who, _)| who.clone()).collect();
+        (
+            names.join(" and "),
+            by_whom.iter().map(|(_, held)| held).sum(),
+        )
+    });
+    told.max_by(|a: &(String, f64), b| a.1.total_cmp(&b.1))
 }
 
 fn whom(one: &Watched) -> Option<String> {

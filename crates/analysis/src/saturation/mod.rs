@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{figures::per_second, moments::Moment};
+use plan::units::SECOND;
 use record::{Run, units};
 use watched::{Stretch, Watched};
 
@@ -80,29 +81,15 @@ pub(crate) fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
             moment.length_ns(),
         ))
     };
-    let all: Vec<Watched> = run.server.series.iter().map(Watched::of).collect();
-    // The machine that generates the load matters to a service only where they share it.
-    let all: Vec<Watched> = if is_here(&run.manifest.target) {
-        all
-    } else {
-        all.into_iter()
-            .filter(|one| one.source != watched::GENERATOR)
-            .collect()
-    };
-    let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
-    judge(&all, cores, &rate).filter(|saturation| {
-        // The machine that generates the load is no service: of it alone, only what it reached is told.
-        !saturation.reached.is_empty() || all.iter().any(|one| one.source != watched::GENERATOR)
-    })
-}
-
-/// Whether a target is on this machine.
-fn is_here(target: &str) -> bool {
-    let host = target.split_once("://").map_or(target, |(_, rest)| rest);
-    let host = host.rsplit_once('@').map_or(host, |(_, rest)| rest);
-    ["127.", "localhost", "[::1]"]
+    // The machine that generates the load is no service, and whoever else works on it is none either.
+    let of_a_service = run
+        .server
+        .series
         .iter()
-        .any(|here| host.starts_with(here))
+        .filter(|series| series.source != watched::GENERATOR);
+    let all: Vec<Watched> = of_a_service.map(Watched::of).collect();
+    let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
+    judge(&all, cores, &rate)
 }
 
 /// The same of what was looked at. `cores` are those of this machine, `rate` the requests per second at a moment.
@@ -215,6 +202,11 @@ fn first(reached: &[Reached], all: &[Watched], cores: Option<f64>) -> Option<usi
     }
 }
 
+/// A moment to the second, as exact as looks are.
+fn second(at_ns: u64) -> String {
+    units::duration((at_ns + SECOND / 2) / SECOND * SECOND)
+}
+
 fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> String {
     match (first.map(|place| &reached[place]), reached.first()) {
         (Some(first), _) => {
@@ -238,14 +230,14 @@ fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> St
                 first.resource,
                 first.source,
                 first.limit,
-                units::duration(first.at_ns)
+                second(first.at_ns)
             )
         }
         (None, Some(earliest)) => format!(
             "What saturated first is unknown: {} ({}) reached its limit at {}, and what was measured does not tell whether that is the cause or the effect.",
             earliest.resource,
             earliest.source,
-            units::duration(earliest.at_ns)
+            second(earliest.at_ns)
         ),
         (None, None) if watched.is_empty() => {
             "What saturated first is unknown: of nothing that was measured a limit is known."

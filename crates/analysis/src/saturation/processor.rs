@@ -2,7 +2,7 @@
 
 use super::{
     Limited,
-    watched::{GENERATOR, Stretch, Watched},
+    watched::{Stretch, Watched},
 };
 
 /// Busy cores.
@@ -72,12 +72,10 @@ pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
     told.chain(throttled).collect()
 }
 
-/// The busiest processor of a service in a stretch of time, as a share; none where nobody tells. The machine that generates the load
-/// tells nothing of it: that is idle while one core of it is not.
+/// The busiest processor of a service in a stretch of time, as a share; none where nobody tells.
 pub(super) fn share(all: &[Watched], cores: Option<f64>, stretch: Stretch) -> Option<f64> {
     let shares = told(all, cores)
         .into_iter()
-        .filter(|told| told.by.source != GENERATOR)
         .filter_map(|told| Some(told.share(told.by.mean(stretch)?)));
     shares.fold(None, |most: Option<f64>, share| {
         Some(most.map_or(share, |most| most.max(share)))
@@ -114,7 +112,7 @@ fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
                     scale: 100.0,
                 });
             }
-            if is_cpu(one) && one.source != GENERATOR && of_process(one) {
+            if is_cpu(one) && of_process(one) {
                 // A process of this machine.
                 return Some(Told {
                     by: one,

@@ -6,7 +6,6 @@ use plan::rng::{Purpose, Rng};
 
 use super::*;
 
-const SECOND: u64 = 1_000_000_000;
 /// Steps of a second.
 const STEPS: u64 = 100;
 const SECONDS: u64 = 90;
@@ -311,6 +310,32 @@ fn without_the_figures_a_cause_is_not_told() {
         unknown
             .sentence
             .contains("is unknown: of nothing that was measured a limit is known")
+    );
+}
+
+#[test]
+fn those_who_hold_the_threads_together_are_named_together() {
+    let service = Service {
+        downstream: [1.1, 1.1],
+        rate: [5.0, 40.0],
+        ..CALM
+    };
+    let mut all = told(service, &simulated(service, 3));
+    all.retain(|one| !one.metric.contains("seconds_sum"));
+    let waiting = all
+        .iter()
+        .position(|one| one.metric.contains("threads_waiting"));
+    let both = all.swap_remove(waiting.expect("a metric"));
+    for (name, share) in [("chip", 0.45), ("lorota", 0.5), ("other", 0.05)] {
+        let part = both.looks.iter().map(|(_, value)| value * share);
+        let labels = format!("instance=0,for={name}");
+        all.push(metric("app", &both.metric, Some(&labels), part));
+    }
+    let saturation = judged(&all);
+    let cause = saturation.reached[0].cause.as_deref();
+    assert!(
+        cause.is_some_and(|cause| cause.starts_with("held by lorota and chip: ")),
+        "{cause:?}"
     );
 }
 

@@ -2,6 +2,7 @@
 
 use super::{sections::section, table::Table};
 use analysis::summary::Summary;
+use plan::units::SECOND;
 use record::units;
 
 pub fn saturation(summary: &Summary) -> String {
@@ -26,12 +27,17 @@ pub fn saturation(summary: &Summary) -> String {
             format!("{} ({})", one.resource, one.source),
             one.limit.clone(),
             format!("{} of {}", one.instances, one.of),
-            units::duration(one.at_ns),
-            units::duration(one.held_ns),
+            units::duration(whole_seconds(one.at_ns)),
+            units::duration(whole_seconds(one.held_ns)),
             one.issued_per_second
                 .map_or_else(|| "–".into(), units::rate),
             one.cause.clone().unwrap_or_else(|| "–".into()),
         ]);
     }
     section("What saturated first", &format!("{sentence}\n\n{table}"))
+}
+
+/// As exact as looks are.
+fn whole_seconds(ns: u64) -> u64 {
+    (ns + SECOND / 2) / SECOND * SECOND
 }
