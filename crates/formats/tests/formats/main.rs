@@ -1,5 +1,6 @@
 //! The crate from outside: test files in, plans or problems out.
 
+mod campaign;
 mod detect;
 mod native;
 mod support;

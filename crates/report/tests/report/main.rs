@@ -1,6 +1,7 @@
 //! The crate from outside: runs are made by hand, written, read back and told of.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod campaign;
 mod conclude;
 mod damage;
 mod export;

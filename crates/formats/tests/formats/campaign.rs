@@ -1,0 +1,221 @@
+//! Campaigns: what stages become, and every way in which they can be wrong, with its place.
+
+use formats::native::campaign::{Campaign, OnFail, Work, translate_text};
+
+const HEAD: &str = "loadline: 1\nname: Shop\ntarget: http://127.0.0.1:1\nsteps: [{ get: / }]\n";
+
+fn read(rest: &str) -> Result<Campaign, Vec<String>> {
+    let text = format!("{HEAD}{rest}");
+    translate_text("c.yml", &text)
+        .map_err(|errors| errors.problems.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
+    let campaign = read(
+        "criteria: [ errors < 1% ]\nstop: [ errors > 5% for 5s: stop ]\nstages:\n\
+         - { name: half, load: { rate: 5/s, duration: 10s } }\n\
+         - { name: whole, load: { rate: 10/s, duration: 10s }, criteria: [ p95 < 1s ], on-fail: continue }\n\
+         - { name: other, run: locust -f l.py --headless, stop: [ p95 > 2s for 10s: stop ] }\n\
+         cool-down: { at-most: 30s, rate: 4/s, for: 5s, baseline: whole }\nassumptions: [ one ]\nrecommendations: two\n",
+    )
+    .unwrap();
+    assert_eq!(campaign.name, "Shop");
+    let [half, whole, other] = campaign.stages.as_slice() else {
+        panic!("{campaign:?}");
+    };
+    let (Work::Load(half_plan), Work::Load(plan), Work::Command(command)) =
+        (&half.work, &whole.work, &other.work)
+    else {
+        panic!("{campaign:?}");
+    };
+    assert_eq!(half_plan.name, "Shop · half");
+    assert_eq!(half_plan.schedule(0).total(), 50);
+    assert_eq!(plan.schedule(0).total(), 100);
+    let texts: Vec<&str> = plan
+        .criteria
+        .iter()
+        .map(|criterion| criterion.text.as_str())
+        .collect();
+    assert_eq!(texts, ["errors < 1%", "p95 < 1s"]);
+    assert_eq!((half_plan.criteria.len(), half_plan.stop.len()), (1, 1));
+    assert_eq!(
+        (half.on_fail, whole.on_fail),
+        (OnFail::Stop, OnFail::Continue)
+    );
+    assert_eq!(command.words, ["locust", "-f", "l.py", "--headless"]);
+    assert_eq!(command.criteria, ["errors < 1%"]);
+    assert_eq!(
+        command.stop,
+        ["errors > 5% for 5s: stop", "p95 > 2s for 10s: stop"]
+    );
+    let cool_down = campaign.cool_down.unwrap();
+    assert_eq!(
+        (cool_down.at_most_ns, cool_down.baseline),
+        (30_000_000_000, 1)
+    );
+    assert_eq!(campaign.assumptions, ["one"]);
+    assert_eq!(campaign.recommendations, ["two"]);
+}
+
+#[test]
+fn whoever_says_nothing_of_it_waits_a_minute_behind_a_stage() {
+    let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
+    let usual = read(stages).unwrap().cool_down.unwrap();
+    assert_eq!(
+        (usual.at_most_ns, usual.settled_ns, usual.baseline),
+        (60_000_000_000, 10_000_000_000, 0)
+    );
+    assert_eq!(
+        read(&format!("{stages}cool-down: false\n"))
+            .unwrap()
+            .cool_down,
+        None
+    );
+    let commands = translate_text(
+        "c.yml",
+        "loadline: 1\nstages: [{ name: a, run: [wrk, -d1s, 'http://127.0.0.1:1/a b'] }]\n",
+    )
+    .unwrap();
+    assert_eq!(commands.cool_down, None);
+    assert!(matches!(&commands.stages[0].work, Work::Command(command) if command.words.len() == 3));
+}
+
+#[test]
+fn every_wrong_field_has_its_place_and_advice() {
+    let load = "load: { rate: 5/s, duration: 10s }";
+    for (rest, said) in [
+        (
+            "load: { rate: 1/s, duration: 1s }\n".to_owned(),
+            "c.yml:1:1: this plan has no `stages`: `loadline run` runs it",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\nload: {{ rate: 1/s, duration: 1s }}\n"),
+            "c.yml:6:1: a campaign's load is that of its stages: move this into one of them",
+        ),
+        ("stages: []\n".to_owned(), "c.yml:5:9: `stages` has none"),
+        (
+            "stages: 5\n".to_owned(),
+            "c.yml:5:9: `stages` is a list, not a number",
+        ),
+        (
+            format!("stages: [{{ {load} }}]\n"),
+            "c.yml:5:10: a stage has a `name`",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}, {{ name: a, {load} }}]\n"),
+            "there is another stage `a`: give this one a name of its own",
+        ),
+        (
+            "stages: [{ name: a }]\n".to_owned(),
+            "a stage has a `load`, or another tool's command line in `run`",
+        ),
+        (
+            format!("stages: [{{ name: a, {load}, run: wrk }}]\n"),
+            "a stage has a `load` or a `run`, not both",
+        ),
+        (
+            format!("stages: [{{ name: a, laod: 1, {load} }}]\n"),
+            "unknown key `laod`: did you mean `load`?",
+        ),
+        (
+            format!("stages: [{{ name: a, {load}, on-fail: retry }}]\n"),
+            "`on-fail: retry` is not known: use stop or continue",
+        ),
+        (
+            "stages: [{ name: a, run: wrk 'a b' }]\n".to_owned(),
+            "c.yml:5:30: no shell reads this",
+        ),
+        (
+            "stages: [{ name: a, run: [] }]\n".to_owned(),
+            "`run` is empty",
+        ),
+        (
+            "stages: [{ name: a, load: { rate: 5, duration: 10 } }]\n".to_owned(),
+            "`10` has no unit",
+        ),
+        (
+            format!("stages: [{{ name: a, {load}, criteria: [ p95 < 1x ] }}]\n"),
+            "c.yml:5:76: `x` is not a unit",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\ncool-down: 5s\n"),
+            "c.yml:6:12: a cool-down that may last 5 s cannot see the service settled for 10 s",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ rate: 1/s }}\n"),
+            "10 iterations in 10 s tell too little: 20 at least",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ baseline: b }}\n"),
+            "there is no stage `b`",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ most: 5s }}\n"),
+            "unknown key `most`",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\nassumptions: [ 5 ]\n"),
+            "`assumptions` is text, not a number",
+        ),
+    ] {
+        let told = read(&rest).unwrap_err();
+        assert!(
+            told.iter().any(|line| line.contains(said)),
+            "{rest}\n{told:#?}\n{said}"
+        );
+    }
+    let twice = read(
+        "tokne: 1\nstages: [{ name: a, load: { rate: 5/s, duration: 1s } }, { name: b, load: { rate: 5/s, duration: 1s } }]\n",
+    );
+    assert_eq!(twice.unwrap_err().len(), 1);
+    let none = translate_text(
+        "c.yml",
+        "loadline: 1\ncool-down: 60s\nstages: [{ name: a, run: wrk -d1s http://127.0.0.1:1 }]\n",
+    );
+    let none = none.unwrap_err().problems;
+    assert!(
+        none[0]
+            .to_string()
+            .contains("c.yml:2:1: a cool-down looks at the service with the plan's own `steps`"),
+        "{none:?}"
+    );
+}
+
+#[test]
+fn one_stage_of_a_plan_is_run_by_its_name() {
+    let text = format!(
+        "{HEAD}stages:\n- {{ name: half, load: {{ rate: 5/s, duration: 10s }} }}\n- {{ name: other, run: wrk }}\n"
+    );
+    let folder = std::env::temp_dir().join(format!("loadline-stages-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("c.yml");
+    std::fs::write(&file, text).unwrap();
+    let load = |stage: Option<&str>| {
+        let inputs = formats::Inputs {
+            files: vec![file.clone()],
+            stage: stage.map(ToOwned::to_owned),
+            ..formats::Inputs::default()
+        };
+        formats::native::load(&inputs).map_err(|errors| errors.to_string())
+    };
+    assert_eq!(load(Some("half")).unwrap().schedule(0).total(), 50);
+    for (stage, said) in [
+        (
+            None,
+            "5:1: this plan has stages: `loadline campaign` runs them one after the other, `--stage 'half'` that one alone",
+        ),
+        (
+            Some("hafl"),
+            "there is no stage `hafl`: did you mean `half`?",
+        ),
+        (
+            Some("other"),
+            "the stage `other` is another tool's command line: run that",
+        ),
+    ] {
+        let told = load(stage).unwrap_err();
+        assert!(told.contains(said), "{told}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,219 @@
+//! Campaigns: what several runs mean together, and the page and the paper that tell it.
+
+use analysis::{
+    campaign::{self, Campaign, CoolDown, Identity, Outcome, Planned, Rate, Stage, Verdict},
+    page::{self, Page},
+    verdict::Judgement,
+};
+use report::campaign::Span;
+
+use crate::support::{self, Folder};
+
+fn identity() -> Identity {
+    Identity {
+        name: "Shop <b>".into(),
+        target: "http://127.0.0.1:1".into(),
+        started_utc: "2026-01-02T03:04:05.000Z".into(),
+        started_wall_ns: 0,
+        version: "0.1.0".into(),
+        file: "shop.yml".into(),
+        assumptions: vec!["Nobody leaves.".into()],
+        recommendations: vec!["Ask the owner of the database.".into()],
+    }
+}
+
+fn page() -> Page {
+    let folder = Folder::new();
+    let plan = support::plan(&[]);
+    page::of(&support::write(&folder.0, &plan))
+}
+
+fn planned(times: f64) -> Planned {
+    let rate = |name: &str, volume: Option<&str>, per_second: f64| Rate {
+        name: name.into(),
+        volume: volume.map(Into::into),
+        per_second: per_second * times,
+    };
+    Planned {
+        arrivals_per_second: 50.07 * times,
+        requests_per_second: 209.8 * times,
+        scenarios: vec![
+            rate("Check-in", Some("35260/h"), 9.79),
+            rate("Pre check-in", Some("145000/h"), 40.28),
+        ],
+        endpoints: vec![rate("GET /sessions", None, 50.07)],
+    }
+}
+
+fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
+    CoolDown {
+        recovered_ns,
+        first_look_ns: 2_000_000_000,
+        looked_until_ns: 60_000_000_000,
+        bound_ns: 1_500_000_000,
+        error_bound: 0.01,
+        settled_ns: 10_000_000_000,
+        runs: vec!["2-looks/r".into()],
+    }
+}
+
+/// Stages that came out so, by what their runs exited with; `None` was not run.
+fn campaign(codes: &[(&str, Option<u8>)], cool_down: Option<&CoolDown>) -> Campaign {
+    let pages: Vec<Page> = codes.iter().map(|_| page()).collect();
+    let planned = planned(1.0);
+    let stages: Vec<Stage<'_>> = codes
+        .iter()
+        .zip(&pages)
+        .enumerate()
+        .map(|(number, ((name, code), page))| Stage {
+            name,
+            load: "open, 50/s",
+            planned: Some(&planned),
+            outcome: match code {
+                Some(3) => Outcome::CouldNotRun("no route"),
+                Some(code) => Outcome::Ran {
+                    page,
+                    code: *code,
+                    report: "1-a/r/report.html",
+                },
+                None => Outcome::NotRun,
+            },
+            cool_down: cool_down.filter(|_| number == 1),
+        })
+        .collect();
+    campaign::of(identity(), &stages)
+}
+
+#[test]
+fn the_sentence_says_what_holds_and_what_does_not() {
+    let all = campaign(&[("half", Some(0)), ("whole", Some(0))], None);
+    assert_eq!(
+        all.sentence,
+        "All 2 stages hold, up to whole (50.1 arrivals and 210 requests per second)."
+    );
+    assert_eq!((all.verdict, all.stages[0].verdict), (None, Verdict::Ran));
+    assert!(
+        all.recommendations[0].starts_with("Proceed: nothing up to whole"),
+        "{:?}",
+        all.recommendations
+    );
+    assert_eq!(
+        all.recommendations.last().map(String::as_str),
+        Some("Ask the owner of the database.")
+    );
+
+    let back = cool_down(Some(41_200_000_000));
+    let some = campaign(
+        &[("half", Some(0)), ("whole", Some(1)), ("more", None)],
+        Some(&back),
+    );
+    assert_eq!(
+        some.sentence,
+        "half (50.1 arrivals and 210 requests per second) holds. whole does not hold: the tool that ran it exited with 1. more was not run. \
+         Behind whole the service was back 41.2 s after the load."
+    );
+    assert_eq!(some.verdict, Some(Judgement::Fail));
+    assert!(some.recommendations[0].starts_with("Do not plan for more than half ("));
+
+    let never = cool_down(None);
+    let never = campaign(
+        &[("half", Some(0)), ("whole", Some(0)), ("more", None)],
+        Some(&never),
+    );
+    assert!(
+        never
+            .sentence
+            .ends_with("Behind whole the service did not recover within 60.0 s."),
+        "{}",
+        never.sentence
+    );
+    assert_eq!(never.verdict, Some(Judgement::Fail));
+
+    let none = campaign(&[("half", Some(3)), ("whole", None)], None);
+    assert_eq!(
+        none.sentence,
+        "half could not be run: no route. whole was not run."
+    );
+    assert_eq!(none.verdict, Some(Judgement::Inconclusive));
+}
+
+#[test]
+fn what_runs_exit_with_is_told_apart() {
+    let summary = page().summary;
+    for (code, verdict) in [
+        (0, Verdict::Ran),
+        (1, Verdict::Fail),
+        (5, Verdict::Inconclusive),
+        (130, Verdict::Unfinished),
+        (143, Verdict::Unfinished),
+        (101, Verdict::Fail),
+    ] {
+        assert_eq!(campaign::judged(&summary, code), verdict, "{code}");
+    }
+    let mut invalid = summary;
+    if let Some(measurement) = &mut invalid.measurement {
+        measurement.verdict = "INVALID".into();
+    }
+    assert_eq!(campaign::judged(&invalid, 4), Verdict::Invalid);
+}
+
+#[test]
+fn page_and_paper_say_the_same() {
+    let back = cool_down(Some(500_000_000));
+    let campaign = campaign(
+        &[("half", Some(0)), ("whole", Some(0)), ("more", None)],
+        Some(&back),
+    );
+    let runs = [page(), page()];
+    let named = |name: Option<&str>| Span {
+        stage: name.map(Into::into),
+    };
+    let report = report::campaign::of(
+        &campaign,
+        &[(named(Some("half")), &runs[0]), (named(None), &runs[1])],
+    );
+    for text in [
+        "Load profile",
+        "Stages",
+        "Over time",
+        "Recovery",
+        "Recommendations",
+        "Assumptions",
+        "Check-in",
+        "35260/h",
+        "at once",
+        "Nobody leaves.",
+    ] {
+        assert!(report.page.contains(text), "the page lacks {text}");
+        assert!(report.markdown.contains(text), "the paper lacks {text}");
+    }
+    // As the case study has it: 9.79 is shown as 10, 40.28 as 40, 209.8 as 210.
+    let paper: Vec<&str> = report.markdown.split_whitespace().collect();
+    let paper = paper.join(" ");
+    for row in [
+        "| Check-in | 35260/h | 10 | 10 | 10 |",
+        "| Pre check-in | 145000/h | 40 | 40 | 40 |",
+        "| Total | 210 | 210 | 210 |",
+    ] {
+        assert!(paper.contains(row), "{}", report.markdown);
+    }
+    assert!(report.page.contains("<h1>Load test: Shop &lt;b&gt;</h1>"));
+    assert!(
+        report
+            .page
+            .contains("<a href=\"1-a/r/report.html\">half</a>")
+    );
+    for chart in &report.charts {
+        assert!(
+            report
+                .markdown
+                .contains(&format!("(charts/{})", chart.name)),
+            "{}",
+            chart.name
+        );
+        assert!(report.page.contains(&chart.text), "{}", chart.name);
+    }
+    assert!(report.charts.len() >= 2);
+    assert!(!report.page.contains("<script"));
+    assert!(!report.page.contains("NaN"));
+}
