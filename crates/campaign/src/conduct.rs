@@ -157,23 +157,27 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
 /// What a stage's plan sends at its highest rate; none of a closed loop.
 fn planned(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::of(plan, 0, Assumed::default()).ok()?;
-    let rates = profile.columns.iter().map(|column| column.per_second);
-    let (at, per_second) = rates.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    let scenarios = profile.scenarios.iter().map(|row| Rate {
-        name: row.name.clone(),
-        volume: row.volume.clone(),
-        per_second: row.per_second[at],
-    });
-    let endpoints = profile.endpoints.iter().map(|row| Rate {
-        name: row.name.clone(),
-        volume: None,
-        per_second: row.per_second[at],
-    });
+    let rates = profile.phases.iter();
+    let rates = rates.flat_map(|phase| [phase.from_per_second, phase.to_per_second]);
+    let most = rates.max_by(f64::total_cmp)?;
+    // Everything grows with the rate: any column will do.
+    let times = most / profile.columns.first()?.per_second;
+    let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
+        Some(Rate {
+            name: name.clone(),
+            volume: volume.cloned(),
+            per_second: per_second.first()? * times,
+        })
+    };
+    let scenarios = profile.scenarios.iter();
+    let scenarios = scenarios.map(|row| rate(&row.name, row.volume.as_ref(), &row.per_second));
+    let endpoints = profile.endpoints.iter();
+    let endpoints = endpoints.map(|row| rate(&row.name, None, &row.per_second));
     Some(Planned {
-        arrivals_per_second: per_second,
-        requests_per_second: profile.requests_per_second[at],
-        scenarios: scenarios.collect(),
-        endpoints: endpoints.collect(),
+        arrivals_per_second: most,
+        requests_per_second: profile.requests_per_second.first()? * times,
+        scenarios: scenarios.collect::<Option<_>>()?,
+        endpoints: endpoints.collect::<Option<_>>()?,
     })
 }
 

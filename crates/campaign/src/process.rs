@@ -69,7 +69,7 @@ impl Ground<'_> {
         let words = asked
             .words
             .iter()
-            .map(|word| word.replace("{{ target }}", &self.target));
+            .map(|word| word.replace(campaign::TARGET, &self.target));
         let words: Vec<String> = words.collect();
         self.run(name, |command| {
             command.args(&words);

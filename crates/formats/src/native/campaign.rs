@@ -19,6 +19,10 @@ use crate::{
     nearest::nearest,
 };
 
+/// What stands for the base URL in another tool's command line.
+pub const TARGET: &str = "{{ target }}";
+const TARGET_TIGHT: &str = "{{target}}";
+
 /// Stages, to be run one after the other.
 #[derive(Debug, Clone)]
 pub struct Campaign {
@@ -373,8 +377,11 @@ impl Reader<'_> {
                     self.findings.problem(run.mark_at(at), "no shell reads this: write words with blanks or quotes as a list, run: [locust, -f, 'my test.py']");
                     return None;
                 }
-                text.split_whitespace()
-                    .map(ToOwned::to_owned)
+                // What stands for the base URL is one word, whatever is written between its braces.
+                let text = text.replace(TARGET, TARGET_TIGHT);
+                let words = text.split_whitespace();
+                words
+                    .map(|word| word.replace(TARGET_TIGHT, TARGET))
                     .collect::<Vec<_>>()
             }
         };

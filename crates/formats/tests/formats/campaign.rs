@@ -16,7 +16,7 @@ fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
         "criteria: [ errors < 1% ]\nstop: [ errors > 5% for 5s: stop ]\nstages:\n\
          - { name: half, load: { rate: 5/s, duration: 10s } }\n\
          - { name: whole, load: { rate: 10/s, duration: 10s }, criteria: [ p95 < 1s ], on-fail: continue }\n\
-         - { name: other, run: locust -f l.py --headless, stop: [ p95 > 2s for 10s: stop ] }\n\
+         - { name: other, run: 'locust -f l.py -H {{ target }}/x --headless', stop: [ p95 > 2s for 10s: stop ] }\n\
          cool-down: { at-most: 30s, rate: 4/s, for: 5s, baseline: whole }\nassumptions: [ one ]\nrecommendations: two\n",
     )
     .unwrap();

@@ -1,0 +1,278 @@
+"""Campaigns: stages one after the other, a look at the service between them, one report over all; nothing finished is lost."""
+
+import json
+import signal
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import until
+
+PLAN = """loadline: 1
+name: Shop
+target: {target}
+scenarios:
+  - name: order
+    volume: 72000/h
+    steps: [ {{ get: / }} ]
+stages:
+{stages}
+cool-down: {cool_down}
+assumptions: [ Nobody leaves. ]
+"""
+
+#: What chance does to a busy machine's figures is no business of these tests: they look at what was run, kept and told.
+ANYHOW = "on-fail: continue"
+
+
+def stage(name: str, level: str = "1x", duration: str = "2s", more: str = ANYHOW) -> str:
+    return f"  - {{ name: {name}, load: {{ level: {level}, duration: {duration} }}, {more} }}"
+
+
+def campaign(loadline, lab, *stages: str, cool_down: str = "false") -> Path:
+    return loadline.write("shop.yml", PLAN.format(target=lab.url, stages="\n".join(stages), cool_down=cool_down))
+
+
+def last(loadline) -> Path:
+    return loadline.folder / ".loadline" / "campaigns" / "last"
+
+
+def told(loadline) -> dict:
+    return json.loads((last(loadline) / "campaign.json").read_text())
+
+
+def ledger(loadline) -> list[dict]:
+    return [json.loads(line) for line in (last(loadline) / "campaign.jsonl").read_text().splitlines()]
+
+
+def finished(loadline) -> list[int]:
+    return [line["stage"] for line in ledger(loadline)[1:] if line["what"] == "ended"]
+
+
+def test_every_stage_is_a_run_and_all_are_one_report(loadline, start_lab):
+    lab = start_lab("truth")
+    campaign(loadline, lab, stage("half", "0.5x"), stage("whole"), cool_down="{ at-most: 20s, rate: 20/s, for: 1s }")
+    run = loadline("campaign", "shop.yml")
+    report = told(loadline)
+    rows = report["stages"]
+    assert [row["name"] for row in rows] == ["half", "whole"], run.stderr
+    assert [row["requests"] for row in rows] == [20, 40]
+    assert [row["planned"]["arrivals_per_second"] for row in rows] == [10.0, 20.0]
+    looks = rows[1]["cool_down"]["runs"]
+    assert looks
+    assert rows[0]["cool_down"] is None
+    # What the target received is what all the runs together have sent.
+    folder = last(loadline)
+    records = [Path(row["report"]).parent for row in rows] + [Path(name) for name in looks]
+    summaries = [json.loads((folder / record / "summary.json").read_text()) for record in records]
+    assert lab.stats()["received"]["total"] == sum(summary["requests"]["issued"] for summary in summaries)
+    page = (folder / "report.html").read_text()
+    paper = (folder / "report.md").read_text()
+    for text in ("Shop", "Load profile", "Stages", "Recovery", "Nobody leaves.", "72000/h"):
+        assert text in page, text
+        assert text in paper, text
+    for row in rows:
+        assert row["report"] in page
+        assert (folder / row["report"]).is_file()
+    for chart in (folder / "charts").iterdir():
+        assert f"charts/{chart.name}" in paper
+    heads = run.stdout.splitlines()[1].split()
+    assert heads == ["stage", "verdict", "requests/s", "errors", "p50", "p95", "p99", "lasted"]
+    assert "Report: .loadline/campaigns/" in run.stdout
+    assert not list((loadline.folder / ".loadline").glob("runs/*"))
+
+
+def test_a_stage_that_fails_keeps_the_others_from_running(loadline, start_lab):
+    lab = start_lab("truth", "mode=error", "share=100%")
+    campaign(loadline, lab, stage("half", more="criteria: [ errors < 1% ]"), stage("whole"))
+    run = loadline("campaign", "shop.yml")
+    verdicts = [row["verdict"] for row in told(loadline)["stages"]]
+    # A measurement that cannot be trusted is no pass either.
+    assert verdicts[0] in ("FAIL", "INVALID"), run.stderr
+    assert verdicts[1] == "NOT RUN"
+    assert run.returncode in (1, 4)
+    assert "whole was not run." in " ".join(run.stdout.split())
+    assert finished(loadline) == [0]
+
+
+def test_a_stage_may_fail_and_the_next_one_run_all_the_same(loadline, start_lab):
+    lab = start_lab("truth", "mode=error", "share=100%")
+    campaign(loadline, lab, stage("half", more=f"criteria: [ errors < 1% ], {ANYHOW}"), stage("whole"))
+    run = loadline("campaign", "shop.yml")
+    assert finished(loadline) == [0, 1], run.stderr
+    assert run.returncode in (1, 4)
+
+
+class Tired(BaseHTTPRequestHandler):
+    """Answers at once for a while, and slowly ever after."""
+
+    protocol_version = "HTTP/1.1"
+    left = 70
+
+    def do_GET(self) -> None:
+        Tired.left -= 1
+        if Tired.left < 0:
+            time.sleep(0.3)
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_service_that_does_not_come_back_ends_the_campaign(loadline):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Tired)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    lab = SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}")
+    cool_down = "{ at-most: 4s, rate: 20/s, for: 1s }"
+    try:
+        campaign(loadline, lab, stage("quick"), stage("slow", more="on-fail: stop"), stage("never"), cool_down=cool_down)
+        run = loadline("campaign", "shop.yml")
+    finally:
+        server.shutdown()
+        server.server_close()
+    rows = told(loadline)["stages"]
+    assert rows[2]["verdict"] == "NOT RUN", run.stderr
+    cooled = rows[1]["cool_down"]
+    assert cooled["recovered_ns"] is None
+    assert cooled["settled_ns"] == 1_000_000_000
+    assert run.returncode in (1, 4)
+    words = " ".join(run.stdout.split())
+    assert "Behind slow the service did not recover within " in words
+    assert "until then an overload needs somebody's hand" in words
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_is_told_to_end_keeps_what_is_finished_and_goes_on_later(loadline, start_lab, number):
+    lab = start_lab("truth")
+    campaign(loadline, lab, stage("half"), stage("whole", duration="60s"))
+    process = loadline.start("campaign", "shop.yml")
+    received(lab, 60)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, errors
+    assert finished(loadline) == [0, 1]
+    assert [row["verdict"] for row in told(loadline)["stages"]][1] == "UNFINISHED"
+    assert "--resume" in errors
+    # What was interrupted is run again, what was finished is not.
+    before = lab.stats()["received"]["total"]
+    process = loadline.start("campaign", "shop.yml", "--resume")
+    received(lab, before + 20)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert "1/2 half: finished earlier" in errors
+    assert finished(loadline) == [0, 1, 1]
+
+
+def test_kill_9_loses_nothing_that_was_finished_and_leaves_no_process(loadline, start_lab):
+    lab = start_lab("truth")
+    campaign(loadline, lab, stage("half"), stage("whole", duration="60s"))
+    process = loadline.start("campaign", "shop.yml", start_new_session=True)
+    received(lab, 60)
+    stage_pid = children(process.pid)
+    assert len(stage_pid) == 1
+    process.kill()
+    process.communicate(timeout=60)
+    # The run that was under way ends in good order, with a record.
+    until(lambda: is_gone(stage_pid[0]), "the end of the run")
+    assert finished(loadline) == [0]
+    assert (last(loadline) / "report.md").is_file()
+    run = last(loadline) / "2-whole" / "last" / "summary.json"
+    assert json.loads(run.read_text())["requests"]["issued"] > 0
+    campaign(loadline, lab, stage("half"), stage("whole"))
+    changed = loadline("campaign", "shop.yml", "--resume")
+    assert changed.returncode == 2
+    assert "shop.yml has changed since the campaign in " in changed.stderr
+
+
+def received(lab, least: int) -> None:
+    """Waits until the target has got so many requests."""
+    until(lambda: lab.stats()["received"]["total"] >= least, f"the request number {least}")
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(status.parent.name))
+    return found
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_another_tools_command_line_is_a_stage_too(loadline, start_lab):
+    lab = start_lab("truth")
+    plan = f"""loadline: 1
+target: {lab.url}
+criteria: [ errors < 1% ]
+stages:
+  - {{ name: bare, run: 'wrk -t1 -c2 -d1s {{{{ target }}}}/x', {ANYHOW} }}
+  - {{ name: missing, run: [artillery, run, nowhere.yml], {ANYHOW} }}
+"""
+    loadline.write("mixed.yml", plan)
+    run = loadline("campaign", "mixed.yml")
+    bare, missing = told(loadline)["stages"]
+    assert bare["requests"] > 0, run.stderr
+    assert bare["load"] == "wrk -t1 -c2 -d1s {{ target }}/x"
+    assert missing["verdict"] == "COULD NOT RUN"
+    assert "nowhere.yml" in missing["why"]
+    assert run.returncode == 3
+
+
+def test_an_embedded_target_lives_as_long_as_the_campaign(loadline):
+    plan = PLAN.format(target="lab:shortener?token=demo", stages=stage("half") + "\n" + stage("whole"), cool_down="false")
+    plan = plan.replace("steps: [ { get: / } ]", "steps: [ { get: { url: /nothing, expect: 404 } } ]")
+    loadline.write("shop.yml", plan + "server: { lab: lab:/__lab/stats }\n")
+    run = loadline("campaign", "shop.yml")
+    folder = last(loadline)
+    rows = told(loadline)["stages"]
+    assert [row["requests"] for row in rows] == [40, 40], run.stderr
+    assert all(row["error_share"] == 0.0 for row in rows)
+    second = json.loads((folder / Path(rows[1]["report"]).parent / "series.json").read_text())
+    counted = [panel for panel in second["server"] if panel["name"] == "lab.received.total"]
+    # It counts on: the same lab has had the first stage's requests.
+    assert counted
+    assert max(value for value in counted[0]["values"] if value is not None) > 40
+
+
+def test_what_is_wrong_is_told_before_anything_is_sent(loadline, start_lab):
+    lab = start_lab("truth")
+    loadline.write("plain.yml", f"loadline: 1\ntarget: {lab.url}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n")
+    campaign(loadline, lab, stage("half"), stage("half"), "  - { name: other, load: { rate: 5, duration: 10 } }")
+    for arguments, said in [
+        (("campaign", "plain.yml"), "plain.yml:1:1: this plan has no `stages`: `loadline run` runs it"),
+        (("campaign", "shop.yml"), "shop.yml:10:13: there is another stage `half`: give this one a name of its own"),
+        (("campaign", "shop.yml"), "`10` has no unit: write for example 10s"),
+        (("campaign", "nowhere.yml"), "nowhere.yml"),
+        (("campaign", "shop.yml", "--resume"), "give this one a name of its own"),
+        (
+            ("run", "shop.yml"),
+            "this plan has stages: `loadline campaign` runs them one after the other, `--stage 'half'` that one alone",
+        ),
+        (("run", "plain.yml", "--stage", "half"), "`--stage half`: this plan has no `stages`"),
+        (("run", lab.url, "--stage", "half"), "--stage is for plans with stages: a URL has none"),
+    ]:
+        run = loadline(*arguments)
+        assert run.returncode == 2, (arguments, run.stderr)
+        assert said in run.stderr, (arguments, run.stderr)
+        assert "panicked" not in run.stderr
+    campaign(loadline, lab, stage("half"))
+    none = loadline("campaign", "shop.yml", "--resume")
+    assert none.returncode == 2
+    assert "there is no campaign last in .loadline/campaigns" in none.stderr
+    assert lab.stats()["received"]["total"] == 0
+    assert not (loadline.folder / ".loadline/campaigns").exists()
