@@ -287,6 +287,10 @@ fn volumes_that_are_none() {
             "5:47: `growth: 20` is no share: write for example 20%",
         ),
         (
+            ["volume: 900000000/s", "volume: 900000000/s"],
+            "5:3: all volumes together are more than a rate can hold",
+        ),
+        (
             ["volume: 0/h", "volume: 1/h"],
             "5:24: a volume of `0/h` never comes: leave the scenario out",
         ),
@@ -331,6 +335,10 @@ fn levels_stairs_and_spikes_that_are_none() {
         (
             "{ from: 1x, to: 2x, steps: 2000, duration: 1s }",
             "3:34: `steps: 2000`: no more than 1000 stairs",
+        ),
+        (
+            "{ from: 0.00001/d, to: 0.00002/d, steps: 900, duration: 1s }",
+            "3:7: these stairs are flatter than a rate can hold",
         ),
         (
             "{ base: 1x, peak: 2x, duration: 1s }",

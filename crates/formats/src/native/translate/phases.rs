@@ -129,7 +129,12 @@ impl Translator<'_> {
             };
             Some(Stretch::part(part, end - begin, steady(rate)))
         };
-        (0..number).map(stair).collect()
+        let stairs: Option<Vec<Stretch>> = (0..number).map(stair).collect();
+        if stairs.is_none() {
+            let text = "these stairs are flatter than a rate can hold";
+            self.findings.problem(node.mark, text);
+        }
+        stairs
     }
 
     /// From the base to the peak and back: at once, or by ramps; in the middle of the phase, or where it is said.

@@ -58,8 +58,14 @@ impl Translator<'_> {
         if !said {
             return Volumes::default();
         }
-        let each = items.iter().map(|item| self.volume_of(item)).collect();
-        Volumes { each, said }
+        let each: Vec<Option<Volume>> = items.iter().map(|item| self.volume_of(item)).collect();
+        let all_read = each.iter().all(Option::is_some);
+        let volumes = Volumes { each, said };
+        if let Some(node) = scenarios.filter(|_| all_read && volumes.full().is_none()) {
+            let text = "all volumes together are more than a rate can hold";
+            self.findings.problem(node.mark, text);
+        }
+        volumes
     }
 
     fn volume_of(&mut self, scenario: &Node) -> Option<Volume> {
