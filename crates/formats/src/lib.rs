@@ -60,6 +60,8 @@ pub struct Inputs {
     pub native: bool,
     /// So much memory a table may take, in bytes; none: any.
     pub memory: Option<u64>,
+    /// Where the plan's mocks listen, by their names: what `{{ mocks.NAME }}` is.
+    pub mocks: Vec<(String, String)>,
 }
 
 /// Why nothing was loaded.

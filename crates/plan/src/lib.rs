@@ -10,6 +10,7 @@ mod draw;
 mod extension;
 pub mod load;
 pub mod media;
+pub mod mocks;
 pub mod mqtt;
 pub mod mutant;
 pub mod profile;

@@ -2,6 +2,7 @@
 //! duration without a unit is a problem, a variable that nobody sets is a problem.
 
 pub mod campaign;
+pub mod mocks;
 pub mod model;
 mod read;
 pub mod schema;

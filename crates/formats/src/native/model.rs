@@ -15,6 +15,7 @@ pub const PLAN: &[&str] = &[
     "criteria",
     "stop",
     "server",
+    "mocks",
     "assume",
     "secrets",
     "stages",
@@ -111,3 +112,15 @@ pub const CHECK: &[&str] = &["status", "header", "json", "body"];
 pub const LOOP: &[&str] = &["count", "over", "index", "element", "steps"];
 /// `think`, where it is more than a time.
 pub const THINK: &[&str] = &["time", "jitter"];
+/// An item of `mocks`.
+pub const MOCK: &[&str] = &["port", "latency", "routes", "faults"];
+/// A route of a mock, beside its method.
+pub const ROUTE: &[&str] = &[
+    "status", "headers", "json", "body", "latency", "remember", "recall", "forget",
+];
+/// A latency that is a mean with slow episodes.
+pub const EPISODIC: &[&str] = &["mean", "episodes"];
+/// `episodes`
+pub const EPISODES: &[&str] = &["every", "for", "latency"];
+/// `queue`
+pub const QUEUE: &[&str] = &["capacity", "workers"];

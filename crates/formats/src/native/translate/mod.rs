@@ -18,7 +18,7 @@ use plan::{Criterion, Format, Load, Plan, Scenario, StopRule, Template, criteria
 use serde_json::{Map, Value};
 
 use super::{
-    model,
+    mocks, model,
     read::{self, entries, list},
 };
 use crate::{
@@ -26,6 +26,7 @@ use crate::{
     document::{Data, Mark, Node},
     files::ReadFile,
     findings::Findings,
+    nearest::hint,
     secrets,
     templates::Templates,
 };
@@ -45,6 +46,8 @@ struct Translator<'a> {
     follow_redirects: bool,
     /// What the scenarios say of their volumes.
     volumes: Volumes,
+    /// Where mocks listen, by name.
+    mocks: Map<String, Value>,
 }
 
 /// Translates; what is wrong is in the findings afterwards.
@@ -71,6 +74,7 @@ pub(super) fn translate(
         headers: vec![("user-agent".into(), Template::from(crate::USER_AGENT))],
         follow_redirects: true,
         volumes: Volumes::default(),
+        mocks: Map::new(),
     };
     t.plan(root)
 }
@@ -97,7 +101,7 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
 }
 
 /// A stop rule holds `: `, and so looks like a mapping to YAML unless it is quoted.
-fn rule(item: &Node) -> Node {
+pub(super) fn rule(item: &Node) -> Node {
     match &item.data {
         Data::Map(pairs) if pairs.len() == 1 => {
             let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
@@ -137,6 +141,7 @@ impl Translator<'_> {
         let name = root
             .get("name")
             .and_then(|node| read::text(node, "name", self.findings));
+        self.mocks = self.places_of_mocks(root.get("mocks"));
         let target = self.target(root);
         let folder = path.parent().unwrap_or(Path::new(""));
         let http = self.http(root.get("http"), folder);
@@ -167,6 +172,18 @@ impl Translator<'_> {
         let environment = secrets::Known::environment(self.inputs, &self.env_used);
         secrets::collect(&mut plan, secrets::Known { names, environment });
         Some(plan)
+    }
+
+    /// Where the plan's mocks listen; of those that have not been started, a place where nobody is.
+    fn places_of_mocks(&mut self, node: Option<&Node>) -> Map<String, Value> {
+        let mocks = mocks::of(node, self.findings).into_iter();
+        let started = &self.inputs.mocks;
+        let place = |mock: plan::mocks::Mock| {
+            let url = started.iter().find(|(name, _)| *name == mock.name);
+            let url = url.map_or_else(mocks::nowhere, |(_, url)| url.clone());
+            (mock.name, Value::from(url))
+        };
+        mocks.map(place).collect()
     }
 
     fn version(&mut self, root: &Node) {
@@ -329,6 +346,7 @@ impl Translator<'_> {
         let mut scope = Map::new();
         scope.insert("$env".into(), self.env.clone());
         scope.insert("$testId".into(), self.inputs.test_id.as_str().into());
+        scope.insert(mocks::KEY.into(), self.mocks.clone().into());
         let mut rng = plan::rng::Rng::keyed(0, plan::rng::Purpose::Variable, 0, 0);
         template.eval(&scope, &mut rng).filter(|_| !missing)
     }
@@ -337,6 +355,7 @@ impl Translator<'_> {
         match (root, key) {
             ("$testId", None) => true,
             ("$env", Some(key)) => self.check_env(key, mark),
+            (mocks::KEY, Some(name)) => self.check_mock(name, mark),
             _ => {
                 self.findings.problem(
                     mark,
@@ -345,6 +364,16 @@ impl Translator<'_> {
                 false
             }
         }
+    }
+
+    fn check_mock(&mut self, name: &str, mark: Mark) -> bool {
+        let is_there = self.mocks.contains_key(name);
+        if !is_there {
+            let hint = hint(name, self.mocks.keys().map(String::as_str));
+            let text = format!("there is no mock `{name}`: add it to `mocks`{hint}");
+            self.findings.problem(mark, text);
+        }
+        is_there
     }
 
     fn check_env(&mut self, key: &str, mark: Mark) -> bool {

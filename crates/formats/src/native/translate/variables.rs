@@ -8,7 +8,10 @@ use serde_json::Value;
 use super::{Translator, model};
 use crate::{
     document::Node,
-    native::read::{self, entries},
+    native::{
+        mocks,
+        read::{self, entries},
+    },
     open,
     table::Table,
 };
@@ -77,6 +80,19 @@ impl Translator<'_> {
                 "$testId".to_owned(),
                 Variable::Constant(self.inputs.test_id.as_str().into()),
             ));
+        }
+        if !self.mocks.is_empty() {
+            let uses = std::mem::take(&mut self.templates.uses);
+            for (path, mark) in uses.iter().filter(|(path, _)| path.root() == mocks::KEY) {
+                self.check_mock(path.rest().next().unwrap_or_default(), *mark);
+            }
+            self.templates.uses = uses;
+            if constants.iter().any(|(name, _)| name == mocks::KEY) {
+                let text = "a plan with mocks has no variable `mocks` of its own: {{ mocks.NAME }} is where they listen";
+                self.findings.problem_anywhere(text);
+            }
+            let places = Variable::Constant(self.mocks.clone().into());
+            variables.push((mocks::KEY.to_owned(), places));
         }
         variables.extend(constants);
         let mut known: BTreeSet<String> = variables.iter().map(|(name, _)| name.clone()).collect();

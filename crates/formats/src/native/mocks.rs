@@ -1,0 +1,312 @@
+//! `mocks`: the services behind the target, mock by mock: routes, what they answer, faults. The same grammar serves `loadline mock` and a
+//! plan that is run; latencies are read in `latency`.
+
+mod latency;
+
+use plan::{
+    Template,
+    mocks::{Body, Fault, Latency, Mock, Route, Segment, parse_fault},
+};
+
+use super::{
+    model, open_plan,
+    read::{self, entries, list},
+    translate,
+};
+use crate::{
+    Inputs, LoadErrors,
+    document::{Entry, Node},
+    files::{ReadFile, from_disk, from_text},
+    findings::Findings,
+    methods::METHODS,
+    nearest::nearest,
+    templates::Templates,
+};
+
+/// The key of a plan, and the variable that has their addresses.
+pub(super) const KEY: &str = "mocks";
+/// What templates of an answer may name beside the variables of its path.
+const KNOWN: [&str; 4] = ["query", "body", "remembered", "$uuid"];
+/// Statuses whose answers have no body.
+const NO_BODY: [u16; 2] = [204, 304];
+
+/// The mocks of a plan's file; none where it has none. Nothing else of it is looked at but its keys.
+///
+/// # Errors
+/// Every problem of theirs, each with its place.
+pub fn load(inputs: &Inputs) -> Result<Vec<Mock>, LoadErrors> {
+    load_with(inputs, &from_disk)
+}
+
+/// The same of a text: for tests and fuzzing.
+///
+/// # Errors
+/// As [`load`].
+pub fn of_text(name: &str, text: &str) -> Result<Vec<Mock>, LoadErrors> {
+    let inputs = Inputs {
+        files: vec![name.into()],
+        ..Inputs::default()
+    };
+    load_with(&inputs, &from_text(name, text))
+}
+
+fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Vec<Mock>, LoadErrors> {
+    let mut findings = Findings::default();
+    let mut mocks = Vec::new();
+    if let Some(root) = open_plan(inputs, read, &mut findings) {
+        entries(&root, "plan", model::PLAN, &mut findings);
+        if root
+            .entries()
+            .first()
+            .is_none_or(|entry| entry.key != super::KEY)
+        {
+            findings.problem(root.mark, "a plan begins with `loadline: 1`");
+        }
+        mocks = of(root.get(KEY), &mut findings);
+    }
+    let (_, problems) = findings.told();
+    problems.map_or(Ok(mocks), Err)
+}
+
+/// The key `mocks`.
+pub(super) fn of(node: Option<&Node>, findings: &mut Findings) -> Vec<Mock> {
+    let Some(node) = node else { return Vec::new() };
+    let named = read::map(node, KEY, findings).iter();
+    named.map(|entry| mock(entry, findings)).collect()
+}
+
+fn mock(entry: &Entry, findings: &mut Findings) -> Mock {
+    let node = &entry.value;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if !entry.key.bytes().all(is_plain) || entry.key.starts_with(|c: char| c.is_ascii_digit()) {
+        let text = format!(
+            "`{}` cannot be named in `{{{{ mocks.NAME }}}}`: write letters, digits and `_`",
+            entry.key
+        );
+        findings.problem(entry.key_mark, text);
+    }
+    entries(node, "a mock", model::MOCK, findings);
+    let port = node.get("port").and_then(|node| {
+        let port = read::whole(node, "port", 1, findings)?;
+        let fits = u16::try_from(port).ok();
+        if fits.is_none() {
+            findings.problem(node.mark, format!("`port: {port}` is above 65535"));
+        }
+        fits
+    });
+    let usual = node
+        .get("latency")
+        .and_then(|node| latency::read(node, findings));
+    let routes: Vec<Route> = match node.get("routes") {
+        Some(routes) => list(routes, "routes", findings)
+            .iter()
+            .filter_map(|item| route(item, usual.as_ref(), findings))
+            .collect(),
+        None => {
+            let help = "this mock has no `routes`: `routes: [{ get: /data, json: {} }]`";
+            read::missing(node, model::MOCK, help, findings);
+            Vec::new()
+        }
+    };
+    if let Some(items) = node.get("routes").and_then(Node::as_list)
+        && items.is_empty()
+    {
+        findings.problem(node.mark, "`routes` is empty");
+    }
+    let faults = node.get("faults").map_or_else(Vec::new, |node| {
+        let items = list(node, "faults", findings).iter();
+        items.filter_map(|item| fault(item, findings)).collect()
+    });
+    Mock {
+        name: entry.key.clone(),
+        port: port.unwrap_or(0),
+        routes,
+        faults,
+    }
+}
+
+fn route(node: &Node, usual: Option<&Latency>, findings: &mut Findings) -> Option<Route> {
+    let is_method = |entry: &&Entry| METHODS.contains(&entry.key.as_str());
+    let methods: Vec<&Entry> = node.entries().iter().filter(is_method).collect();
+    let keys: Vec<&str> = model::ROUTE.iter().chain(METHODS).copied().collect();
+    unknown(node, &keys, findings);
+    let entry = match methods.as_slice() {
+        [entry] => *entry,
+        [] if node.is_map() => {
+            let help = "a route begins with its method and path: `get: /data/{id}`";
+            read::missing(node, &keys, help, findings);
+            return None;
+        }
+        [] => return None,
+        [_, second, ..] => {
+            findings.problem(second.key_mark, "a route has one method");
+            return None;
+        }
+    };
+    let path = path(&entry.value, findings)?;
+    let pattern = Route::pieces(&path);
+    let mut templates = Templates {
+        strict: true,
+        ..Templates::default()
+    };
+    let mut of = |key: &str, findings: &mut Findings| -> Option<Template> {
+        node.get(key).map(|node| templates.of(node, findings))
+    };
+    let (remember, recall, forget) = (
+        of("remember", findings),
+        of("recall", findings),
+        of("forget", findings),
+    );
+    let body = match (of("json", findings), of("body", findings)) {
+        (Some(_), Some(_)) => {
+            findings.problem(node.mark, "an answer has `json` or `body`, not both");
+            Body::Empty
+        }
+        (Some(json), None) => Body::Json(json),
+        (None, Some(text)) => Body::Text(text),
+        (None, None) => Body::Empty,
+    };
+    let headers = node.get("headers").map_or_else(Vec::new, |node| {
+        let named = read::map(node, "headers", findings).iter();
+        let named: Vec<_> = named
+            .map(|entry| (entry.key.clone(), templates.of(&entry.value, findings)))
+            .collect();
+        named
+    });
+    names(&templates, &pattern, recall.is_some(), findings);
+    let status = status(node.get("status"), &body, findings);
+    let latency = match node.get("latency") {
+        Some(node) => latency::read(node, findings),
+        None => usual.cloned(),
+    };
+    Some(Route {
+        method: entry.key.to_ascii_uppercase(),
+        path,
+        pattern,
+        status,
+        headers,
+        body,
+        latency: latency.unwrap_or(Latency::Constant(0)),
+        remember,
+        recall,
+        forget,
+    })
+}
+
+/// Every variable of an answer must be there.
+fn names(templates: &Templates, pattern: &[Segment], recalls: bool, findings: &mut Findings) {
+    let mut known: std::collections::BTreeSet<String> =
+        KNOWN.iter().map(|name| (*name).to_owned()).collect();
+    for piece in pattern {
+        if let Segment::Variable(name) = piece {
+            known.insert(name.clone());
+        }
+    }
+    for (name, mark, hint) in templates.unset(&known) {
+        let all: Vec<&str> = known.iter().map(String::as_str).collect();
+        let text = format!(
+            "nothing of the request is called `{name}`: there is {}{hint}",
+            all.join(", ")
+        );
+        findings.problem(mark, text);
+    }
+    let remembered = templates
+        .uses
+        .iter()
+        .find(|(path, _)| path.root() == "remembered");
+    if let Some((_, mark)) = remembered.filter(|_| !recalls) {
+        let text = "`remembered` is what `recall: '{{ id }}'` finds: add it to the route";
+        findings.problem(*mark, text);
+    }
+}
+
+fn unknown(node: &Node, keys: &[&str], findings: &mut Findings) {
+    if !node.is_map() {
+        let text = format!("a route is a mapping, not {}", node.kind());
+        findings.problem(node.mark, text);
+    }
+    for entry in node.entries() {
+        if keys.contains(&entry.key.as_str()) {
+            continue;
+        }
+        let lower = entry.key.to_ascii_lowercase();
+        let help = match nearest(&lower, keys.iter().copied()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("a route has a method and {}", model::ROUTE.join(", ")),
+        };
+        findings.problem(
+            entry.key_mark,
+            format!("unknown key `{}`: {help}", entry.key),
+        );
+    }
+}
+
+fn path(node: &Node, findings: &mut Findings) -> Option<String> {
+    let path = read::text(node, "the path", findings)?;
+    let mut names = std::collections::BTreeSet::new();
+    let problem = if !path.starts_with('/') {
+        Some("a path begins with `/`".to_owned())
+    } else if path.contains(['?', '#']) {
+        Some("a path has no query: what comes in it is `{{ query.NAME }}`".to_owned())
+    } else {
+        path.split('/').find_map(|piece| {
+            let name = piece
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix('}'));
+            let is_plain = |name: &str| {
+                let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+                !name.is_empty() && name.bytes().all(plain)
+            };
+            match name {
+                Some(name) if !is_plain(name) => Some(format!(
+                    "`{piece}` is no variable: write it as `{{id}}`, in letters, digits and `_`"
+                )),
+                Some(name) if KNOWN.contains(&name) => Some(format!(
+                    "`{name}` has its meaning already: take another name"
+                )),
+                Some(name) if !names.insert(name) => Some(format!("`{name}` is there twice")),
+                Some(_) => None,
+                None if piece.contains(['{', '}']) => Some(format!(
+                    "`{piece}`: a variable fills the whole piece between two slashes"
+                )),
+                None => None,
+            }
+        })
+    };
+    if let Some(problem) = problem {
+        findings.problem(node.mark, format!("`{path}`: {problem}"));
+        return None;
+    }
+    Some(path)
+}
+
+fn status(node: Option<&Node>, body: &Body, findings: &mut Findings) -> u16 {
+    const USUAL: u16 = 200;
+    let Some(node) = node else { return USUAL };
+    let Some(status) = read::whole(node, "status", 200, findings) else {
+        return USUAL;
+    };
+    match u16::try_from(status).ok().filter(|status| *status <= 599) {
+        Some(status) if NO_BODY.contains(&status) && !matches!(body, Body::Empty) => {
+            findings.problem(node.mark, format!("an answer of {status} has no body"));
+            USUAL
+        }
+        Some(status) => status,
+        None => {
+            findings.problem(node.mark, format!("`status: {status}` is above 599"));
+            USUAL
+        }
+    }
+}
+
+fn fault(item: &Node, findings: &mut Findings) -> Option<Fault> {
+    let node = translate::rule(item);
+    let text = read::text(&node, "a fault", findings)?;
+    read::grammar(&node, parse_fault(&text), findings)
+}
+
+/// Where a mock is that has not been started: nobody can be reached there.
+#[must_use]
+pub(super) fn nowhere() -> String {
+    "http://127.0.0.1:0".to_owned()
+}

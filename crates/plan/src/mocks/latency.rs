@@ -1,0 +1,398 @@
+//! How long a mock's answers take: constants, percentiles, slow episodes, a queue. The n-th delay is a function of the seed and n, drawn
+//! by strata: of each 1,024 delays in a row one lies in every 1,024th of the distribution, so that even short runs have the percentiles
+//! that were asked for. Reads no clock.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// How long answers take.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Latency {
+    /// Always so long.
+    Constant(u64),
+    /// A distribution through percentiles.
+    Curve(Curve),
+    /// Slow for a while now and then, and quick between so that the mean over all time is as asked.
+    Episodes {
+        /// One in each stretch of this length, in its middle.
+        every_ns: u64,
+        /// So long an episode lasts.
+        for_ns: u64,
+        /// What a request takes that comes in one.
+        slow_ns: u64,
+        /// What any other takes.
+        quick_ns: u64,
+    },
+    /// First come, first served, in front of workers.
+    Queue {
+        /// How many.
+        workers: u32,
+        /// What a worker takes for a request.
+        service_ns: u64,
+    },
+}
+
+impl Latency {
+    /// Episodes with this mean over requests that come evenly; none where the episodes alone make more than the mean.
+    #[must_use]
+    pub fn episodes(mean_ns: u64, every_ns: u64, for_ns: u64, slow_ns: u64) -> Option<Latency> {
+        let share = for_ns as f64 / every_ns as f64;
+        let quick = (mean_ns as f64 - share * slow_ns as f64) / (1.0 - share);
+        (for_ns < every_ns && quick >= 0.0).then(|| Latency::Episodes {
+            every_ns,
+            for_ns,
+            slow_ns,
+            quick_ns: whole(quick),
+        })
+    }
+
+    /// What the mean is meant to be, as far as that does not depend on the load.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        match self {
+            Latency::Constant(ns) => Some(*ns as f64),
+            Latency::Curve(curve) => {
+                const STEPS: u32 = 20_000;
+                let middle = |step: u32| (f64::from(step) + 0.5) / f64::from(STEPS);
+                let sum: f64 = (0..STEPS).map(|step| curve.at(middle(step)) as f64).sum();
+                Some(sum / f64::from(STEPS))
+            }
+            Latency::Episodes {
+                every_ns,
+                for_ns,
+                slow_ns,
+                quick_ns,
+            } => {
+                let share = *for_ns as f64 / *every_ns as f64;
+                Some(share.mul_add(*slow_ns as f64, (1.0 - share) * *quick_ns as f64))
+            }
+            Latency::Queue { .. } => None,
+        }
+    }
+
+    /// What a percentile is meant to be, as far as that does not depend on the load.
+    #[must_use]
+    pub fn percentile_ns(&self, q: f64) -> Option<u64> {
+        match self {
+            Latency::Constant(ns) => Some(*ns),
+            Latency::Curve(curve) => Some(curve.at(q)),
+            Latency::Episodes {
+                every_ns,
+                for_ns,
+                slow_ns,
+                quick_ns,
+            } => {
+                let slow = 1.0 - q < *for_ns as f64 / *every_ns as f64;
+                Some(if slow { *slow_ns } else { *quick_ns })
+            }
+            Latency::Queue { .. } => None,
+        }
+    }
+}
+
+/// A distribution through given percentiles: between two of them the logarithm is linear in the normal quantile (pieces of log-normal
+/// distributions), and the outer pieces go on to both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// Normal quantile, logarithm of nanoseconds.
+    points: Vec<(f64, f64)>,
+    /// Beyond this normal quantile on both sides nothing gets shorter or longer.
+    ends: f64,
+}
+
+impl Curve {
+    /// Beyond p99.99 nothing is longer, beyond p0.01 nothing shorter.
+    const CUT: f64 = 0.9999;
+
+    /// Through percentiles (shares and nanoseconds) that grow, two at least; cut at the ends unless told otherwise.
+    #[must_use]
+    pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<Curve> {
+        let grows = |pair: &[(f64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
+        let is_one = percentiles.len() >= 2 && percentiles.windows(2).all(grows);
+        let is_inside = percentiles
+            .iter()
+            .all(|&(q, ns)| q > 0.0 && q < 1.0 && ns > 0);
+        let last = percentiles.last()?.0;
+        let ends = if is_cut {
+            Curve::CUT.max(last)
+        } else {
+            1.0 - 1e-9
+        };
+        (is_one && is_inside).then(|| Curve {
+            points: percentiles
+                .iter()
+                .map(|&(q, ns)| (normal_quantile(q), (ns as f64).ln()))
+                .collect(),
+            ends: normal_quantile(ends),
+        })
+    }
+
+    /// The delay below which such a share lies.
+    #[must_use]
+    pub fn at(&self, share: f64) -> u64 {
+        let z = normal_quantile(share.clamp(1e-12, 1.0 - 1e-12)).clamp(-self.ends, self.ends);
+        let piece = self.points.iter().skip(1).position(|point| z < point.0);
+        let piece = piece.unwrap_or(self.points.len() - 2);
+        let ((z0, y0), (z1, y1)) = (self.points[piece], self.points[piece + 1]);
+        whole(((y1 - y0) / (z1 - z0)).mul_add(z - z0, y0).exp())
+    }
+}
+
+/// A latency at work: what each request takes, in the order in which they come.
+#[derive(Debug, Clone)]
+pub struct Course {
+    latency: Latency,
+    seed: u64,
+    drawn: u64,
+    /// When each worker of a queue is free.
+    free: BinaryHeap<Reverse<u64>>,
+}
+
+impl Course {
+    /// From the beginning.
+    #[must_use]
+    pub fn new(latency: Latency, seed: u64) -> Course {
+        let workers = match latency {
+            Latency::Queue { workers, .. } => workers as usize,
+            _ => 0,
+        };
+        Course {
+            latency,
+            seed,
+            drawn: 0,
+            free: vec![Reverse(0); workers].into(),
+        }
+    }
+
+    /// How long the request takes that comes now, at this moment of the timeline, so many times as long as usual.
+    pub fn next(&mut self, at_ns: u64, times: f64) -> u64 {
+        let n = self.drawn;
+        self.drawn += 1;
+        let usual = match &self.latency {
+            Latency::Constant(ns) => *ns,
+            Latency::Curve(curve) => curve.at(stratum(self.seed, n)),
+            Latency::Episodes {
+                every_ns,
+                for_ns,
+                slow_ns,
+                quick_ns,
+            } => {
+                let from = (every_ns - for_ns) / 2;
+                let into = at_ns % every_ns;
+                let slow = into >= from && into - from < *for_ns;
+                if slow { *slow_ns } else { *quick_ns }
+            }
+            Latency::Queue { service_ns, .. } => {
+                let service = whole(*service_ns as f64 * times);
+                return match self.free.peek_mut() {
+                    Some(mut earliest) => {
+                        earliest.0 = at_ns.max(earliest.0).saturating_add(service);
+                        earliest.0 - at_ns
+                    }
+                    None => service,
+                };
+            }
+        };
+        whole(usual as f64 * times)
+    }
+}
+
+fn whole(ns: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "never negative, and the cast saturates"
+    )]
+    let whole = ns.round() as u64;
+    whole
+}
+
+/// The n-th draw between 0 and 1: of each 1,024 in a row, one in every 1,024th, in an order that looks random.
+#[must_use]
+pub fn stratum(seed: u64, n: u64) -> f64 {
+    const SIDE: u64 = 32;
+    let (row, place) = (n / (SIDE * SIDE), n % (SIDE * SIDE));
+    let key = crate::rng::mix(seed ^ crate::rng::mix(row));
+    // A permutation of the row's 1,024 places: four rounds of Feistel's.
+    let (mut left, mut right) = (place / SIDE, place % SIDE);
+    for round in 0..4 {
+        let turned = crate::rng::mix(key ^ (round << 32) ^ right) % SIDE;
+        (left, right) = (right, (left + turned) % SIDE);
+    }
+    let jitter = (crate::rng::mix(key.wrapping_add(n)) >> 11) as f64 / (1_u64 << 53) as f64;
+    ((left * SIDE + right) as f64 + jitter) / (SIDE * SIDE) as f64
+}
+
+/// The quantile of the normal distribution, by Acklam's rational approximation (relative error below 1.2e-9).
+fn normal_quantile(p: f64) -> f64 {
+    const A: [f64; 6] = [
+        -3.969_683_028_665_376e1,
+        2.209_460_984_245_205e2,
+        -2.759_285_104_469_687e2,
+        1.383_577_518_672_69e2,
+        -3.066_479_806_614_716e1,
+        2.506_628_277_459_239,
+    ];
+    const B: [f64; 5] = [
+        -5.447_609_879_822_406e1,
+        1.615_858_368_580_409e2,
+        -1.556_989_798_598_866e2,
+        6.680_131_188_771_972e1,
+        -1.328_068_155_288_572e1,
+    ];
+    const C: [f64; 6] = [
+        -7.784_894_002_430_293e-3,
+        -3.223_964_580_411_365e-1,
+        -2.400_758_277_161_838,
+        -2.549_732_539_343_734,
+        4.374_664_141_464_968,
+        2.938_163_982_698_783,
+    ];
+    const D: [f64; 4] = [
+        7.784_695_709_041_462e-3,
+        3.224_671_290_700_398e-1,
+        2.445_134_137_142_996,
+        3.754_408_661_907_416,
+    ];
+    let polynomial = |of: &[f64], x: f64| of.iter().fold(0.0, |sum, c| f64::mul_add(sum, x, *c));
+    let tail = |p: f64| {
+        let q = (-2.0 * p.ln()).sqrt();
+        polynomial(&C, q) / polynomial(&D, q).mul_add(q, 1.0)
+    };
+    if p < 0.02425 {
+        tail(p)
+    } else if p > 1.0 - 0.02425 {
+        -tail(1.0 - p)
+    } else {
+        let q = p - 0.5;
+        let r = q * q;
+        polynomial(&A, r) * q / polynomial(&B, r).mul_add(r, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn sorted(latency: Latency, n: usize) -> Vec<u64> {
+        let mut course = Course::new(latency, 42);
+        let mut drawn: Vec<u64> = (0..n).map(|_| course.next(0, 1.0)).collect();
+        drawn.sort_unstable();
+        drawn
+    }
+
+    /// What was asked for is what 100,000 delays are.
+    #[test]
+    fn delays_have_the_percentiles_that_were_asked_for() {
+        const N: usize = 100_000;
+        for asked in [
+            &[(0.5, 120 * MS), (0.99, 900 * MS)][..],
+            &[(0.5, 120 * MS), (0.95, 300 * MS), (0.99, 900 * MS)],
+            &[(0.1, 1), (0.5, 2), (0.9, 400 * MS), (0.999, 900 * MS)],
+        ] {
+            for is_cut in [true, false] {
+                let curve = Curve::through(asked, is_cut).unwrap();
+                let drawn = sorted(Latency::Curve(curve.clone()), N);
+                for &(q, ns) in asked {
+                    let served = drawn[(q * N as f64) as usize] as f64;
+                    let off = (served / ns as f64 - 1.0).abs();
+                    assert!(
+                        off < 0.02 || served - (ns as f64) < 2.0,
+                        "{q}: {served} {ns}"
+                    );
+                }
+                let last = *drawn.last().unwrap();
+                let end = curve.at(0.9999);
+                assert!(!is_cut || last <= end, "{last} {end}");
+                let mean = Latency::Curve(curve).mean_ns().unwrap();
+                let served = drawn.iter().sum::<u64>() as f64 / N as f64;
+                assert!((served / mean - 1.0).abs() < 0.02, "{served} {mean}");
+            }
+        }
+    }
+
+    /// The 99th percentile is there in each thousand, not only in the long run.
+    #[test]
+    fn even_a_thousand_delays_have_them() {
+        let curve = Curve::through(&[(0.5, 120 * MS), (0.99, 900 * MS)], true).unwrap();
+        let mut course = Course::new(Latency::Curve(curve), 7);
+        for _ in 0..50 {
+            let row = (0..1024).map(|_| course.next(0, 1.0));
+            let above = row.filter(|&ns| ns > 900 * MS).count();
+            assert!((10..=11).contains(&above), "{above}");
+        }
+    }
+
+    #[test]
+    fn percentiles_that_do_not_grow_make_no_curve() {
+        for wrong in [
+            &[][..],
+            &[(0.5, 1)],
+            &[(0.5, 2), (0.9, 1)],
+            &[(0.9, 1), (0.5, 2)],
+            &[(0.5, 0), (0.9, 1)],
+        ] {
+            assert_eq!(Curve::through(wrong, true), None);
+        }
+    }
+
+    #[test]
+    fn episodes_have_the_mean_of_a_constant_and_come_in_clusters() {
+        let second = 1_000 * MS;
+        let latency = Latency::episodes(1_100 * MS, 60 * second, 5 * second, 3 * second).unwrap();
+        assert!((latency.mean_ns().unwrap() / (1_100 * MS) as f64 - 1.0).abs() < 1e-6);
+        let mut course = Course::new(latency.clone(), 1);
+        let served: Vec<u64> = (0..6_000)
+            .map(|n| course.next(n * second / 100, 1.0))
+            .collect();
+        let mean = served.iter().sum::<u64>() as f64 / 6_000.0;
+        assert!((mean / (1_100 * MS) as f64 - 1.0).abs() < 0.001, "{mean}");
+        let slow: Vec<usize> = (0..6_000).filter(|&n| served[n] == 3 * second).collect();
+        assert_eq!((slow.len(), slow[0], slow[499]), (500, 2_750, 3_249));
+        assert_eq!(latency.percentile_ns(0.99), Some(3 * second));
+        assert_eq!(
+            Latency::episodes(MS, 60 * second, 5 * second, 3 * second),
+            None
+        );
+        assert_eq!(Latency::episodes(MS, second, second, 0), None);
+    }
+
+    #[test]
+    fn a_queue_serves_first_come_first_served() {
+        let queue = Latency::Queue {
+            workers: 2,
+            service_ns: 8 * MS,
+        };
+        let mut course = Course::new(queue, 1);
+        let waits: Vec<u64> = (0..4).map(|_| course.next(0, 1.0) / MS).collect();
+        assert_eq!(waits, [8, 8, 16, 16]);
+        assert_eq!(course.next(100 * MS, 2.0), 16 * MS);
+        // 10 s of 1,400/s for a server that does 1,000/s: the backlog is gone 4 s later.
+        let mut course = Course::new(
+            Latency::Queue {
+                workers: 8,
+                service_ns: 8 * MS,
+            },
+            1,
+        );
+        let last = (0..14_000_u64).map(|n| {
+            let at = n * 1_000 * MS / 1_400;
+            at + course.next(at, 1.0)
+        });
+        let end = last.max().unwrap() as f64 / 1e9;
+        assert!((end - 14.0).abs() < 0.02, "{end}");
+    }
+
+    #[test]
+    fn each_stratum_is_drawn_once() {
+        for row in 0..3 {
+            let mut seen = [false; 1024];
+            for n in 0..1024 {
+                let at = (stratum(9, row * 1024 + n) * 1024.0) as usize;
+                assert!(!std::mem::replace(&mut seen[at], true));
+            }
+        }
+        assert_ne!(stratum(1, 0), stratum(2, 0));
+    }
+}
