@@ -39,10 +39,12 @@ use axum::Router;
 use tokio::sync::oneshot;
 
 pub use error::LabError;
+pub use listen::raise_descriptor_limit;
 pub use options::Options;
+pub use stop::Stop;
+pub use timer::Timer;
 
 use beside::Beside;
-use stop::Stop;
 
 /// What a lab offers to the shared part of this crate.
 struct Entry {

@@ -47,7 +47,7 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 }
 
 /// A load test may well hold more than the usual 1,024 connections.
-pub(crate) fn raise_descriptor_limit() {
+pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     // If it cannot be raised, connections beyond the limit wait in the backlog.
     let _ = setrlimit(

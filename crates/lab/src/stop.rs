@@ -1,4 +1,4 @@
-//! When a lab that runs as a command ends: SIGTERM, SIGINT, or, if asked for, the end of standard input.
+//! When a lab (or a mock) that runs as a command ends: SIGTERM, SIGINT, or, if asked for, the end of standard input.
 //! Only says when, on a thread that does nothing else; ending cleanly is the lab's part.
 
 use std::io;
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use crate::LabError;
 
 /// Everything that can ask the lab to end, already listened to.
-pub(crate) struct Stop {
+pub struct Stop {
     runtime: Runtime,
     terminate: Signal,
     interrupt: Signal,
@@ -19,7 +19,10 @@ pub(crate) struct Stop {
 
 impl Stop {
     /// Installs the handlers. From here on a signal is remembered, even if nobody waits yet.
-    pub(crate) fn listen(until_stdin_closes: bool) -> Result<Self, LabError> {
+    ///
+    /// # Errors
+    /// When the system gives no handler.
+    pub fn listen(until_stdin_closes: bool) -> Result<Self, LabError> {
         Self::try_listen(until_stdin_closes).map_err(LabError::Runtime)
     }
 
@@ -36,6 +39,12 @@ impl Stop {
             interrupt,
             stdin_closed,
         })
+    }
+
+    /// Waits until it should end.
+    pub fn wait_alone(self) {
+        let (_never, ended) = oneshot::channel();
+        self.wait(ended);
     }
 
     /// Waits until the lab should end, or until it has `ended` by itself.

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::{LabError, clock};
 
 /// A thread that wakes; it ends with this.
-pub(crate) struct Timer {
+pub struct Timer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -40,7 +40,11 @@ impl Shared {
 }
 
 impl Timer {
-    pub(crate) fn start() -> Result<Self, LabError> {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system has none to give.
+    pub fn start() -> Result<Self, LabError> {
         let shared = Arc::<Shared>::default();
         let waking = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -54,7 +58,7 @@ impl Timer {
     }
 
     /// Waits for a moment; one that has passed is not waited for.
-    pub(crate) async fn until(&self, due_ns: u64) {
+    pub async fn until(&self, due_ns: u64) {
         if clock::monotonic_ns() >= due_ns {
             return;
         }

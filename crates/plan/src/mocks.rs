@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::Template;
 
 pub use fault::{Fault, FaultKind, parse_fault};
-pub use latency::{Course, Curve, Latency};
+pub use latency::{Course, Curve, Latency, stratum};
 
 /// A service.
 #[derive(Debug, Clone)]

@@ -1,0 +1,142 @@
+//! What a mock has served, and how near that came to what was asked of it: counts by route and code, and the times that were asked for,
+//! computed and served. Counts only.
+
+use std::collections::BTreeMap;
+
+use measure::Histogram;
+use plan::mocks::{Latency, Route};
+use serde_json::{Map, Value, json};
+
+const PERCENTILES: [(&str, f64); 3] = [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)];
+
+/// The figures of one mock.
+#[derive(Default)]
+pub(crate) struct Books {
+    routes: Vec<Row>,
+    /// How much later than due answers were given.
+    late: Histogram,
+}
+
+#[derive(Default)]
+struct Row {
+    received: u64,
+    answered: BTreeMap<u16, u64>,
+    resets: u64,
+    silent: u64,
+    /// What each answer was to take, faults included.
+    due: Histogram,
+    /// What it took.
+    served: Histogram,
+}
+
+impl Books {
+    pub(crate) fn new(routes: usize) -> Self {
+        Self {
+            // The last is for what no route answers.
+            routes: (0..=routes).map(|_| Row::default()).collect(),
+            late: Histogram::default(),
+        }
+    }
+
+    fn row(&mut self, route: Option<usize>) -> &mut Row {
+        let last = self.routes.len() - 1;
+        &mut self.routes[route.unwrap_or(last)]
+    }
+
+    pub(crate) fn received(&mut self, route: Option<usize>) {
+        self.row(route).received += 1;
+    }
+
+    pub(crate) fn silent(&mut self, route: Option<usize>) {
+        self.row(route).silent += 1;
+    }
+
+    /// An answer is about to be written, or a connection to be reset (no code).
+    pub(crate) fn released(&mut self, route: Option<usize>, at: [u64; 3], code: Option<u16>) {
+        let [arrival_ns, due_ns, now_ns] = at;
+        self.late.record(now_ns.saturating_sub(due_ns));
+        let row = self.row(route);
+        row.due.record(due_ns.saturating_sub(arrival_ns));
+        row.served.record(now_ns.saturating_sub(arrival_ns));
+        match code {
+            Some(code) => *row.answered.entry(code).or_default() += 1,
+            None => row.resets += 1,
+        }
+    }
+
+    /// The document that tells of it.
+    pub(crate) fn to_json(&self, name: &str, routes: &[Route]) -> Value {
+        let mut shown: Vec<Value> = routes
+            .iter()
+            .zip(&self.routes)
+            .map(|(route, row)| row.to_json(&route.name(), Some(&route.latency)))
+            .collect();
+        if let Some(other) = self.routes.last().filter(|row| row.received > 0) {
+            shown.push(other.to_json("(no route)", None));
+        }
+        let received: u64 = self.routes.iter().map(|row| row.received).sum();
+        let answered: u64 = self
+            .routes
+            .iter()
+            .flat_map(|row| row.answered.values())
+            .sum();
+        json!({
+            "mock": name,
+            "received": received,
+            "answered": answered,
+            "resets": self.routes.iter().map(|row| row.resets).sum::<u64>(),
+            "silent": self.routes.iter().map(|row| row.silent).sum::<u64>(),
+            "late": {
+                "p50_ms": self.late.quantile(0.5).map(ms),
+                "p99_ms": self.late.quantile(0.99).map(ms),
+                "max_ms": self.late.max().map(ms),
+            },
+            "routes": shown,
+        })
+    }
+}
+
+impl Row {
+    fn to_json(&self, name: &str, latency: Option<&Latency>) -> Value {
+        let codes = self.answered.iter();
+        let codes: Map<String, Value> = codes
+            .map(|(code, n)| (code.to_string(), Value::from(*n)))
+            .collect();
+        json!({
+            "route": name,
+            "received": self.received,
+            "answered": codes,
+            "resets": self.resets,
+            "silent": self.silent,
+            "asked": latency.map(asked),
+            "due": times(&self.due),
+            "served": times(&self.served),
+        })
+    }
+}
+
+/// What the plan asks for, where it does not depend on the load.
+fn asked(latency: &Latency) -> Value {
+    let mut told = Map::new();
+    told.insert(
+        "mean_ms".into(),
+        latency.mean_ns().map(|ns| ns / 1e6).into(),
+    );
+    for (name, q) in PERCENTILES {
+        told.insert(name.into(), latency.percentile_ns(q).map(ms).into());
+    }
+    told.into()
+}
+
+fn times(of: &Histogram) -> Value {
+    let mut told = Map::new();
+    told.insert("mean_ms".into(), of.mean().map(|ns| ns / 1e6).into());
+    for (name, q) in PERCENTILES {
+        told.insert(name.into(), of.quantile(q).map(ms).into());
+    }
+    told.into()
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
