@@ -33,6 +33,9 @@ pub enum Command {
     /// Start an embedded target with known truth
     #[command(display_order = 91)]
     Lab(Lab),
+    /// Stand in for the services behind a target, as a plan's `mocks` describe them
+    #[command(display_order = 91)]
+    Mock(Mock),
     /// Render a run's record again
     #[command(display_order = 92)]
     Report(Report),
@@ -261,6 +264,29 @@ pub struct Lab {
     /// The lab's own options
     #[arg(value_name = "OPTION=VALUE")]
     pub options: Vec<String>,
+}
+
+/// `loadline mock`
+#[derive(Debug, ClapArgs)]
+pub struct Mock {
+    /// A plan with `mocks`; nothing else of it is started
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Address to listen on; any but this machine's own lets others in
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: String,
+    /// Port of the first mock that names none, the next one's is the next; 0 takes free ones
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Seed of everything random; 0 is a new one each time
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Write a line per request to this file
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// End when standard input is closed
+    #[arg(long, hide = true)]
+    pub until_stdin_closes: bool,
 }
 
 /// `loadline report`

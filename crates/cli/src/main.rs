@@ -13,6 +13,7 @@ mod headers;
 mod imported;
 mod labs;
 mod log;
+mod mocked;
 mod native;
 mod profile;
 mod programs;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         args::Command::Campaign(campaign) => campaign::command(&campaign),
         args::Command::Plan(plan) => profile::command(&plan),
         args::Command::Lab(lab) => labs::command(&lab),
+        args::Command::Mock(mock) => mocked::command(&mock),
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),

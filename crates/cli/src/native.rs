@@ -23,10 +23,14 @@ use session::{
     exports::{self, Exports},
     hosts, inputs,
     lab_process::{self, NotStarted},
-    live, memory, trust,
+    live, memory,
+    mock_process::{self, Addresses},
+    trust,
 };
 
-use crate::{args, doors, headers, log, programs, rerender, terminal::Progress, travel};
+use crate::{
+    args, doors, headers, log, mocked::Mocked, programs, rerender, terminal::Progress, travel,
+};
 
 /// Runs `loadline run`.
 pub fn run(args: args::Run) -> u8 {
@@ -55,6 +59,8 @@ struct Wanted {
     hooks: Option<Arc<dyn Hooks>>,
     /// The embedded target, if the run has one: it ends with this.
     lab: Option<Embedded>,
+    /// The services behind the target, if the plan has some: they end with this.
+    mocks: Option<Mocked>,
     seed: u64,
     drain_ns: u64,
     /// What may be spent on what others decide the size of, in bytes.
@@ -130,7 +136,10 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         exports::can_be_written(json).map_err(Stop::could_not_run)?;
     }
     let named = args.target.as_deref().or(Some(args.what.as_str()));
-    let mut lab = Embedded::of(named.unwrap_or_default())?;
+    // They are there before whatever calls them.
+    let mocks = Mocked::of(&args.what, args.seed)?;
+    let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
+    let mut lab = Embedded::of(named.unwrap_or_default(), places)?;
     let target = lab
         .as_ref()
         .map(|lab| lab.url().to_owned())
@@ -143,12 +152,12 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
             (plan, Some(script))
         }
         None => {
-            let mut plan = load(args, &flags, target.as_deref())?;
+            let mut plan = load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
                 // Whatever is wrong with the plan was told before anything is started.
-                lab = Embedded::of(&plan.target)?;
+                lab = Embedded::of(&plan.target, places)?;
                 if let Some(lab) = &lab {
-                    plan = load(args, &flags, Some(lab.url()))?;
+                    plan = load(args, &flags, Some(lab.url()), places)?;
                 }
             }
             (plan, None)
@@ -192,6 +201,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         plan,
         hooks,
         lab,
+        mocks,
         seed,
         drain_ns: flags.drain_ns,
         memory: flags.memory,
@@ -208,13 +218,13 @@ enum Embedded {
 
 impl Embedded {
     /// The target of the form `lab:NAME?…`, running; none where it is somewhere else.
-    fn of(target: &str) -> Result<Option<Embedded>, Stop> {
+    fn of(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, Stop> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
         };
         Ok(Some(match lab_process::lent() {
             Some(listeners) => Embedded::Lent(listeners),
-            None => Embedded::Own(LabProcess::start(name)?),
+            None => Embedded::Own(LabProcess::start(&mock_process::behind(name, mocks))?),
         }))
     }
 
@@ -370,7 +380,12 @@ fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> Stop {
     Stop::bad_input(error.told(flag, text))
 }
 
-fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, Stop> {
+fn load(
+    args: &args::Run,
+    flags: &Flags,
+    target: Option<&str>,
+    mocks: &[(String, String)],
+) -> Result<Plan, Stop> {
     let is_url = args.what.contains("://");
     if is_url || args.what.starts_with("lab:") {
         let url = if is_url {
@@ -400,6 +415,7 @@ fn load(args: &args::Run, flags: &Flags, target: Option<&str>) -> Result<Plan, S
         native: true,
         memory: Some(flags.memory),
         secrets: args.secret.clone(),
+        mocks: mocks.to_vec(),
         ..Inputs::default()
     };
     let mut plan = formats::load(&inputs, &doors::readers())?;
@@ -497,6 +513,8 @@ fn job(
 fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     let voice = log::voice();
     let _lab = wanted.lab.take();
+    let mocks = wanted.mocks.take();
+    let places = mocks.as_ref().map(Mocked::addresses);
     let mut script = wanted.script.take();
     let job = match job(wanted, args, script.as_mut(), &voice) {
         Ok(job) => job,
@@ -509,14 +527,39 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
         shows: Shows::new(),
         script,
     };
+    door.shows.mocks = places.cloned().unwrap_or_default();
     match session::prepare(job, &voice) {
         Ok(ready) => {
             tell_where(ready.plan());
             tell_notes(ready.plan());
             trust::can_be_read(ready.plan(), &voice);
-            ready.conduct(&mut door)
+            match ready.run(door.observer()) {
+                Ok(mut ended) => {
+                    tell_of_mocks(&mut ended, &door.shows.mocks);
+                    ended.finish(&mut door)
+                }
+                Err(why) => door.not_run(&why),
+            }
         }
         Err(refused) => door.not_run(&NotRun::Refused(refused)),
+    }
+}
+
+/// Keeps with the run what the mocks have served of what was asked of them.
+fn tell_of_mocks(ended: &mut Ended, places: &[(String, String)]) {
+    if places.is_empty() {
+        return;
+    }
+    let kept = mock_process::told(places).and_then(|told| {
+        let sentences = mock_process::sentences(&told);
+        let document = serde_json::json!({ "mocks": told });
+        let kept = ended.run.tell_found(&sentences, &document);
+        kept.map_err(|why| why.to_string())
+    });
+    if let Err(why) = kept {
+        log::warning(format_args!(
+            "what the mocks served is not in the record: {why}"
+        ));
     }
 }
 
@@ -570,6 +613,8 @@ impl Door for Native {
 
 /// Shows progress, and keeps the figures that a script's `done` is given.
 struct Shows {
+    /// The services behind the target, which are told when the load begins.
+    mocks: Addresses,
     progress: Progress,
     part: Tally,
 }
@@ -577,6 +622,7 @@ struct Shows {
 impl Shows {
     fn new() -> Shows {
         Shows {
+            mocks: Addresses::new(),
             progress: Progress::new(),
             part: Tally::default(),
         }
@@ -585,6 +631,11 @@ impl Shows {
 
 impl Observer for Shows {
     fn started(&mut self, run: &Run) {
+        if let Err(why) = mock_process::begin(&self.mocks) {
+            log::warning(format_args!(
+                "its timeline begins with its first request: {why}"
+            ));
+        }
         self.progress.started(run);
     }
 

@@ -2,6 +2,7 @@
 //! plan that is run; latencies are read in `latency`.
 
 mod latency;
+pub(super) mod schema;
 
 use plan::{
     Template,

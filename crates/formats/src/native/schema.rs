@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::model;
+use super::{mocks, model};
 use crate::methods::METHODS;
 
 /// Where the schema says of itself that it stands.
@@ -28,7 +28,7 @@ pub fn schema() -> Value {
 }
 
 fn definitions() -> Value {
-    json!({
+    let mut all = json!({
         "duration": {
             "type": "string",
             "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
@@ -90,11 +90,15 @@ fn definitions() -> Value {
         "check": object(model::CHECK, check, &[]),
         "loop": object(model::LOOP, a_loop, &["steps"]),
         "think": { "anyOf": [{ "type": "string" }, object(model::THINK, think, &["time"])], "description": "A pause: 1s, or { time: 1s, jitter: 20% }" },
-    })
+    });
+    for (name, definition) in mocks::schema::definitions() {
+        all[name] = definition;
+    }
+    all
 }
 
 /// A mapping with these keys and no others.
-fn object(keys: &[&str], of: impl Fn(&str) -> Value, required: &[&str]) -> Value {
+pub(super) fn object(keys: &[&str], of: impl Fn(&str) -> Value, required: &[&str]) -> Value {
     let properties: Map<String, Value> = keys
         .iter()
         .map(|key| ((*key).to_owned(), of(key)))
@@ -107,22 +111,22 @@ fn object(keys: &[&str], of: impl Fn(&str) -> Value, required: &[&str]) -> Value
     object
 }
 
-fn reference(name: &str) -> Value {
+pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
 /// A schema with what it means.
-fn said(text: &str, mut schema: Value) -> Value {
+pub(super) fn said(text: &str, mut schema: Value) -> Value {
     schema["description"] = text.into();
     schema
 }
 
 /// What has a name of its own here, and so is told only once what it means.
-fn named(text: &str, name: &str) -> Value {
+pub(super) fn named(text: &str, name: &str) -> Value {
     said(text, reference(name))
 }
 
-fn string(text: &str) -> Value {
+pub(super) fn string(text: &str) -> Value {
     json!({ "type": "string", "description": text })
 }
 
@@ -130,7 +134,7 @@ fn boolean(text: &str) -> Value {
     json!({ "type": "boolean", "description": text })
 }
 
-fn whole(text: &str, least: u64) -> Value {
+pub(super) fn whole(text: &str, least: u64) -> Value {
     json!({ "type": "integer", "minimum": least, "description": text })
 }
 
@@ -139,7 +143,7 @@ fn one_or_many(text: &str, name: &str) -> Value {
 }
 
 /// Any value: a key that this file knows nothing of yet.
-fn any() -> Value {
+pub(super) fn any() -> Value {
     json!({})
 }
 
@@ -173,6 +177,9 @@ fn plan(key: &str) -> Value {
         }
         "server" => {
             json!({ "type": "object", "additionalProperties": reference("source"), "description": "What else is measured, once a second: names and places" })
+        }
+        "mocks" => {
+            json!({ "type": "object", "additionalProperties": reference("mock"), "description": "The services behind the target, by name: started before the run, at {{ mocks.NAME }}" })
         }
         "assume" => named(
             "What is taken for granted of answers, for the load profile",

@@ -2,6 +2,7 @@
 
 mod campaign;
 mod detect;
+mod mocks;
 mod native;
 mod support;
 mod url;

@@ -155,6 +155,7 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
             test_id: test_id.to_owned(),
             native: false,
             memory: memory::budget(None).ok(),
+            mocks: Vec::new(),
         },
         config: args.config.clone(),
         overrides: args.overrides.clone(),

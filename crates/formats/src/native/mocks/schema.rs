@@ -1,0 +1,101 @@
+//! What the keys of mocks take, for the JSON schema of plans.
+
+use serde_json::{Value, json};
+
+use crate::{
+    methods::METHODS,
+    native::{
+        model,
+        schema::{any, named, object, reference, string, whole},
+    },
+};
+
+/// The definitions that mocks bring along.
+pub fn definitions() -> [(&'static str, Value); 3] {
+    let keys: Vec<&str> = METHODS.iter().chain(model::ROUTE).copied().collect();
+    let mut one = object(&keys, route, &[]);
+    one["oneOf"] = METHODS
+        .iter()
+        .map(|key| json!({ "required": [key] }))
+        .collect();
+    let latency = json!({
+        "anyOf": [
+            reference("duration"),
+            {
+                "type": "object",
+                "patternProperties": { "^p[0-9][0-9.]*$": reference("duration") },
+                "additionalProperties": false,
+                "minProperties": 2,
+                "description": "Percentiles: { p50: 120ms, p95: 300ms, p99: 900ms }",
+            },
+            object(&["lognormal"], |_| json!({ "type": "object", "description": "Log-normal through two percentiles" }), &["lognormal"]),
+            object(&["queue"], |_| object(model::QUEUE, queue, &["capacity"]), &["queue"]),
+            object(model::EPISODIC, episodic, model::EPISODIC),
+        ],
+        "description": "How long answers take: 120ms, percentiles, a queue, a mean with slow episodes",
+    });
+    [
+        ("mock", object(model::MOCK, mock, &["routes"])),
+        ("route", one),
+        ("latency", latency),
+    ]
+}
+
+fn mock(key: &str) -> Value {
+    match key {
+        "port" => whole("Its port; else any free one", 1),
+        "latency" => named("How long routes take that do not say", "latency"),
+        "routes" => {
+            json!({ "type": "array", "minItems": 1, "items": reference("route"), "description": "What it answers; the first that fits does" })
+        }
+        "faults" => {
+            json!({ "type": "array", "items": reference("rule"), "description": "What goes wrong, and when: at 2m for 30s: latency x5" })
+        }
+        _ => any(),
+    }
+}
+
+fn route(key: &str) -> Value {
+    match key {
+        "status" => whole("The status [200]", 200),
+        "headers" => named("Of the answer", "pairs"),
+        "json" => {
+            json!({ "description": "The answer's body; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are what was asked" })
+        }
+        "body" => named("The answer's body, as text", "text"),
+        "latency" => named("How long it takes", "latency"),
+        "remember" => named("Under which key the request's body is remembered", "text"),
+        "recall" => named(
+            "Which key's memory is {{ remembered }}; without one the answer is 404",
+            "text",
+        ),
+        "forget" => named("Which key's memory is given up", "text"),
+        method if METHODS.contains(&method) => string("The path: /data/{id}"),
+        _ => any(),
+    }
+}
+
+fn queue(key: &str) -> Value {
+    match key {
+        "capacity" => named("What all workers together serve: 1000/s", "rate"),
+        "workers" => whole("How many serve at a time [1]", 1),
+        _ => any(),
+    }
+}
+
+fn episodic(key: &str) -> Value {
+    match key {
+        "mean" => named("The mean over all time, episodes included", "duration"),
+        "episodes" => object(model::EPISODES, episode, model::EPISODES),
+        _ => any(),
+    }
+}
+
+fn episode(key: &str) -> Value {
+    match key {
+        "every" => named("One in each stretch so long, in its middle", "duration"),
+        "for" => named("How long it lasts", "duration"),
+        "latency" => named("What a request takes that comes in it", "duration"),
+        _ => any(),
+    }
+}

@@ -1,0 +1,260 @@
+//! The mocks of a plan as a child process, for the length of a run or of several: started, told when the load begins, and asked what they
+//! have served. What a mock answers is `mocks`' business.
+//!
+//! A child of its own keeps their CPU time apart from the generator's; it ends when its standard input closes, so that not even a killed
+//! run leaves it behind.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::{
+    asking::{Base, Request},
+    exit,
+    lab_process::NotStarted,
+};
+
+/// Where mocks listen that live longer than a run, for the processes of its runs: NAME=URL, separated by blanks.
+pub const ENVIRONMENT: &str = "LOADLINE_MOCKS";
+
+/// Names and base URLs.
+pub type Addresses = Vec<(String, String)>;
+
+/// Mocks that run as a child process; they end when this is dropped.
+#[derive(Debug)]
+pub struct MockProcess {
+    child: Child,
+    /// Held open: its end is the child's sign to stop.
+    stdin: Option<ChildStdin>,
+    addresses: Addresses,
+}
+
+/// Where the mocks listen that whoever started this process runs for it, if somebody does.
+#[must_use]
+pub fn lent() -> Option<Addresses> {
+    let all = std::env::var(ENVIRONMENT).ok()?;
+    let named = all.split_whitespace().filter_map(|one| one.split_once('='));
+    let addresses: Addresses = named
+        .map(|(name, url)| (name.to_owned(), url.to_owned()))
+        .collect();
+    (!addresses.is_empty()).then_some(addresses)
+}
+
+impl MockProcess {
+    /// Starts the mocks of this plan.
+    ///
+    /// # Errors
+    /// One line that says why they did not start.
+    pub fn start(plan: &Path, seed: Option<u64>) -> Result<MockProcess, NotStarted> {
+        let program = std::env::current_exe()
+            .map_err(|e| format!("cannot find the program's own file: {e}"))?;
+        let mut command = Command::new(program);
+        command.arg("mock").arg(plan).arg("--until-stdin-closes");
+        if let Some(seed) = seed {
+            command.arg(format!("--seed={seed}"));
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map_err(|e| format!("cannot start the mocks: {e}"))?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take();
+        let mut mocks = MockProcess {
+            child,
+            stdin,
+            addresses: Vec::new(),
+        };
+        let lines = stdout
+            .into_iter()
+            .flat_map(|out| BufReader::new(out).lines());
+        for line in lines.map_while(Result::ok) {
+            let told = line.strip_prefix("listening on ");
+            if let Some((url, name)) = told.and_then(|rest| rest.split_once(' ')) {
+                mocks.addresses.push((name.to_owned(), url.to_owned()));
+            }
+            if line == "ready" {
+                return Ok(mocks);
+            }
+        }
+        // Its own message is on standard error already; its exit code says whose fault it was.
+        let code = mocks.child.wait().ok().and_then(|status| status.code());
+        Err(NotStarted {
+            line: "the mocks did not start".to_owned(),
+            bad_input: code == Some(i32::from(exit::BAD_INPUT)),
+        })
+    }
+
+    /// Where each of them listens.
+    #[must_use]
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// What [`ENVIRONMENT`] is to be for processes that use them.
+    #[must_use]
+    pub fn environment(&self) -> String {
+        let named = self.addresses.iter();
+        let named: Vec<String> = named.map(|(name, url)| format!("{name}={url}")).collect();
+        named.join(" ")
+    }
+}
+
+impl Drop for MockProcess {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        // It ends by itself; waiting keeps it from being left behind as a zombie.
+        let _ = self.child.wait();
+    }
+}
+
+/// The target of a lab with the mocks as its downstreams, as far as it says nothing of them itself.
+#[must_use]
+pub fn behind(target: &str, addresses: &[(String, String)]) -> String {
+    let mut target = target.to_owned();
+    for (name, url) in addresses {
+        if target.contains(&format!("downstream={name}=")) {
+            continue;
+        }
+        target.push(if target.contains('?') { '&' } else { '?' });
+        target.push_str(&format!("downstream={name}={url}"));
+    }
+    target
+}
+
+/// Tells all of them that the load begins now: their timelines and figures begin anew.
+///
+/// # Errors
+/// A line of which one does not hear.
+pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
+    addresses
+        .iter()
+        .try_for_each(|one| ask(one, "POST", "/__mock/begin").map(drop))
+}
+
+/// What each of them has served since the load began.
+///
+/// # Errors
+/// A line of which one does not answer.
+pub fn told(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
+    addresses
+        .iter()
+        .map(|one| ask(one, "GET", "/__mock/stats"))
+        .collect()
+}
+
+fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value, String> {
+    let failed = |why: String| format!("mock {name}: {why}");
+    let (base, _) = Base::of_url(url).map_err(failed)?;
+    let request = Request {
+        method,
+        path,
+        headers: &[],
+        body: None,
+    };
+    let answer = base.ask(&request).map_err(failed)?;
+    serde_json::from_slice(&answer.body).map_err(|why| failed(why.to_string()))
+}
+
+/// A sentence for each route that was called: what was asked of its times and what was served.
+#[must_use]
+pub fn sentences(told: &[Value]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for mock in told {
+        let name = mock["mock"].as_str().unwrap_or_default();
+        let late = text(&mock["late"]["p99_ms"]);
+        let routes = mock["routes"].as_array().into_iter().flatten();
+        for route in routes.filter(|route| route["received"] != 0) {
+            sentences.push(sentence(name, route, &late));
+        }
+    }
+    sentences
+}
+
+fn sentence(mock: &str, route: &Value, late: &str) -> String {
+    let received = route["received"].as_u64().unwrap_or(0);
+    // Beyond a percentile there are ten at least: else it would be chance.
+    let told = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1000)].into_iter();
+    let told = told.filter(|(_, least)| received >= *least);
+    let times = told.map(|(what, _)| {
+        let of = |whose: &str| text(&route[whose][format!("{what}_ms")]);
+        // Where the plan alone does not say it, what was computed of it for each request does.
+        let asked = match &route["asked"][format!("{what}_ms")] {
+            Value::Null => of("due"),
+            asked => text(asked),
+        };
+        format!("{what} {asked} asked, {} served", of("served"))
+    });
+    let times: Vec<String> = times.collect();
+    let (resets, silent) = (&route["resets"], &route["silent"]);
+    let mut wrong = String::new();
+    for (count, what) in [(resets, "reset"), (silent, "never answered")] {
+        if *count != 0 {
+            wrong += &format!(", {count} {what}");
+        }
+    }
+    format!(
+        "mock {mock}, {}: {} requests{wrong}; {}; 99 % of its answers came at most {late} late",
+        route["route"].as_str().unwrap_or_default(),
+        received,
+        times.join("; "),
+    )
+}
+
+/// Milliseconds.
+fn text(ms: &Value) -> String {
+    match ms.as_f64() {
+        None => "–".to_owned(),
+        Some(ms) if ms >= 100.0 => format!("{ms:.0} ms"),
+        Some(ms) if ms >= 1.0 => format!("{ms:.1} ms"),
+        Some(ms) => format!("{ms:.2} ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn mocks_stand_behind_a_lab_unless_it_says_otherwise() {
+        let all = vec![
+            ("lorota".to_owned(), "http://127.0.0.1:1".to_owned()),
+            ("chip".to_owned(), "http://127.0.0.1:2".to_owned()),
+        ];
+        assert_eq!(
+            behind("lab:checkin", &all),
+            "lab:checkin?downstream=lorota=http://127.0.0.1:1&downstream=chip=http://127.0.0.1:2"
+        );
+        assert_eq!(
+            behind("lab:checkin?downstream=chip=http://x", &all),
+            "lab:checkin?downstream=chip=http://x&downstream=lorota=http://127.0.0.1:1"
+        );
+    }
+
+    #[test]
+    fn a_sentence_says_what_was_asked_and_what_was_served() {
+        let told = json!([{
+            "mock": "lorota", "late": { "p99_ms": 0.214 },
+            "routes": [
+                { "route": "GET /a", "received": 207, "resets": 2, "silent": 0,
+                  "asked": { "p50_ms": 120.0, "p95_ms": null }, "due": { "p95_ms": 4.25 },
+                  "served": { "p50_ms": 120.2, "p95_ms": 4.31 } },
+                { "route": "GET /b", "received": 0 },
+            ],
+        }]);
+        let sentences = sentences(told.as_array().unwrap());
+        assert_eq!(sentences.len(), 1);
+        let wanted = "mock lorota, GET /a: 207 requests, 2 reset; ";
+        assert!(sentences[0].starts_with(wanted), "{}", sentences[0]);
+        assert!(
+            sentences[0]
+                .contains("p50 120 ms asked, 120 ms served; p95 4.2 ms asked, 4.3 ms served")
+        );
+        assert!(sentences[0].ends_with("at most 0.21 ms late"));
+    }
+}
