@@ -8,11 +8,16 @@ use analysis::{
 };
 use formats::{
     Inputs,
-    native::campaign::{self, Campaign, OnFail, Work},
+    native::{
+        campaign::{self, Campaign, OnFail, Work},
+        mocks,
+    },
 };
 use plan::{Load, profile::Assumed};
 use record::units;
-use session::{Hosts, LabProcess, SharedVoice, exit, inputs, lab_process};
+use session::{
+    Hosts, LabProcess, MockProcess, SharedVoice, exit, inputs, lab_process, mock_process,
+};
 
 use crate::{
     NotBegun, Wanted,
@@ -46,18 +51,21 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
             ledger
         }
     };
+    // They are there before whatever calls them.
+    let mocks = match mocks_of(wanted)? {
+        true => Some(MockProcess::start(&wanted.file, wanted.seed).map_err(NotBegun::from)?),
+        false => None,
+    };
+    let places = mock_process::places(mocks.as_ref());
     let lab = match campaign
         .target
         .as_deref()
         .and_then(|target| target.strip_prefix(lab_process::SCHEME))
     {
-        Some(name) => Some(LabProcess::start(name).map_err(|error| {
-            if error.bad_input {
-                NotBegun::bad(error.line)
-            } else {
-                NotBegun::CouldNot(error.line)
-            }
-        })?),
+        Some(name) => {
+            let name = mock_process::behind(name, places);
+            Some(LabProcess::start(&name).map_err(NotBegun::from)?)
+        }
         None => None,
     };
     let folder = ledger.folder.clone();
@@ -70,6 +78,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
             wanted,
             folder: &folder,
             lab,
+            mocks,
             target,
         },
         campaign: &campaign,
@@ -81,6 +90,19 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
 }
 
 /// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.
+/// Whether the plan has mocks.
+fn mocks_of(wanted: &Wanted) -> Result<bool, NotBegun> {
+    let inputs = Inputs {
+        files: vec![wanted.file.clone()],
+        ..Inputs::default()
+    };
+    let read = mocks::load(&inputs);
+    let refused = |errors: formats::LoadErrors| {
+        NotBegun::BadInput(errors.problems.iter().map(ToString::to_string).collect())
+    };
+    read.map(|mocks| !mocks.is_empty()).map_err(refused)
+}
+
 fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![wanted.file.clone()],

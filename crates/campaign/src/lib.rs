@@ -47,6 +47,16 @@ pub enum NotBegun {
     CouldNot(String),
 }
 
+impl From<session::lab_process::NotStarted> for NotBegun {
+    fn from(error: session::lab_process::NotStarted) -> NotBegun {
+        if error.bad_input {
+            NotBegun::bad(error.line)
+        } else {
+            NotBegun::CouldNot(error.line)
+        }
+    }
+}
+
 impl NotBegun {
     fn bad(line: impl std::fmt::Display) -> NotBegun {
         NotBegun::BadInput(vec![line.to_string()])

@@ -7,7 +7,7 @@ use std::{
 };
 
 use formats::native::campaign;
-use session::{LabProcess, child, lab_process};
+use session::{LabProcess, MockProcess, child, lab_process, mock_process};
 
 use crate::Wanted;
 
@@ -31,6 +31,8 @@ pub struct Ground<'a> {
     pub folder: &'a Path,
     /// The embedded target that all of them load.
     pub lab: Option<LabProcess>,
+    /// The services behind the target.
+    pub mocks: Option<MockProcess>,
     /// The base URL.
     pub target: String,
 }
@@ -108,6 +110,9 @@ impl Ground<'_> {
         command.env("LOADLINE_RUNS", &runs);
         if let Some(lab) = &self.lab {
             command.env(lab_process::ENVIRONMENT, lab.listeners().join(" "));
+        }
+        if let Some(mocks) = &self.mocks {
+            command.env(mock_process::ENVIRONMENT, mocks.environment());
         }
         command.stdin(Stdio::null());
         command.stdout(File::create(&out).map_err(|error| cannot(&out, error))?);

@@ -44,6 +44,12 @@ pub fn lent() -> Option<Addresses> {
     (!addresses.is_empty()).then_some(addresses)
 }
 
+/// The addresses of mocks, of which there may be none.
+#[must_use]
+pub fn places(mocks: Option<&MockProcess>) -> &[(String, String)] {
+    mocks.map_or(&[], |mocks| &mocks.addresses)
+}
+
 impl MockProcess {
     /// Starts the mocks of this plan.
     ///
