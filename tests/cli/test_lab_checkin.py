@@ -31,6 +31,7 @@ def test_a_run_through_its_endpoints_and_what_its_instances_show(loadline: Loadl
     assert run.returncode in (0, 4, 5), run.stderr
     summary, told = loadline.summary(), lab.stats()
     assert summary["requests"]["ok"] == summary["requests"]["issued"] == told["answered"]["total"] == 60
+    assert told["checkin"].pop("pool_wait")["taken_up"] == 60
     assert told["checkin"] == {"sessions": 12, "check_ins": 0, "pre_check_ins": 12, "demographics": 12}
     looks = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
     named = {f"{look['source']}.{name}" for look in map(json.loads, looks) for name in look.get("metrics", {})}

@@ -176,6 +176,7 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
         let labels = format!("instance=\"{index}\",for=\"other work\"");
         line(&mut text, waiting, &labels, shown.elsewhere as f64);
     }
+    pool_wait(&mut text, &all);
     let seconds = "checkin_downstream_seconds";
     head(
         &mut text,
@@ -216,6 +217,36 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
         }
     }
     text + &failed
+}
+
+/// How long requests waited for a thread.
+fn pool_wait(text: &mut String, all: &[(Arc<Instance>, Shown)]) {
+    let name = "checkin_pool_wait_seconds";
+    head(
+        text,
+        name,
+        "summary",
+        "How long requests waited for a thread",
+    );
+    for (instance, shown) in all {
+        let labels = format!("instance=\"{}\"", instance.index);
+        let seconds = shown.waited_ns as f64 / 1e9;
+        line(text, &format!("{name}_sum"), &labels, seconds);
+        line(text, &format!("{name}_count"), &labels, shown.taken as f64);
+    }
+}
+
+/// What the lab tells of all instances together, beside its counts.
+pub(super) fn told(fleet: &Fleet) -> Value {
+    let all: Vec<Shown> = fleet.all().iter().map(|one| one.shown()).collect();
+    let taken: u64 = all.iter().map(|one| one.taken).sum();
+    let waited: u64 = all.iter().map(|one| one.waited_ns).sum();
+    let longest = all.iter().map(|one| one.longest_ns).max().unwrap_or(0);
+    json!({
+        "taken_up": taken,
+        "mean_ms": waited as f64 / 1e6 / taken.max(1) as f64,
+        "max_ms": longest as f64 / 1e6,
+    })
 }
 
 fn head(text: &mut String, name: &str, kind: &str, help: &str) {

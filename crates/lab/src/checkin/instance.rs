@@ -23,6 +23,9 @@ pub(super) struct Instance {
     waiting: AtomicU64,
     busy: AtomicU64,
     taken: AtomicU64,
+    /// How long those that were taken up had waited, added up, and the longest.
+    waited_ns: AtomicU64,
+    longest_ns: AtomicU64,
     /// How many threads do other work.
     elsewhere: AtomicU64,
     /// By downstream.
@@ -46,6 +49,8 @@ pub(super) struct Shown {
     pub(super) backlog: u64,
     pub(super) busy: u64,
     pub(super) taken: u64,
+    pub(super) waited_ns: u64,
+    pub(super) longest_ns: u64,
     pub(super) elsewhere: u64,
     pub(super) cpu: f64,
     pub(super) cpu_ns: u64,
@@ -99,6 +104,8 @@ impl Instance {
             waiting: AtomicU64::new(0),
             busy: AtomicU64::new(0),
             taken: AtomicU64::new(0),
+            waited_ns: AtomicU64::new(0),
+            longest_ns: AtomicU64::new(0),
             elsewhere: AtomicU64::new(0),
             calls: (0..downstreams).map(|_| Calls::default()).collect(),
             cpu_ppm: AtomicU64::new(0),
@@ -108,12 +115,16 @@ impl Instance {
     /// Waits in line for a thread.
     pub(super) async fn thread(&self) -> Thread<'_> {
         let waiting = Counted::new(&self.waiting);
+        let came = clock::monotonic_ns();
         // First come, first served. It is never closed.
         let permit = self.threads.acquire().await.ok();
         // Nothing is taken up while the instance stands still.
         let moment = self.cores().behind_pause(clock::monotonic_ns());
         self.timer.until(moment).await;
         drop(waiting);
+        let waited = clock::monotonic_ns().saturating_sub(came);
+        self.waited_ns.fetch_add(waited, Relaxed);
+        self.longest_ns.fetch_max(waited, Relaxed);
         self.taken.fetch_add(1, Relaxed);
         Thread {
             instance: self,
@@ -157,6 +168,8 @@ impl Instance {
             backlog: self.waiting.load(Relaxed),
             busy: self.busy.load(Relaxed),
             taken: self.taken.load(Relaxed),
+            waited_ns: self.waited_ns.load(Relaxed),
+            longest_ns: self.longest_ns.load(Relaxed),
             elsewhere: self.elsewhere.load(Relaxed),
             cpu: self.cpu_ppm.load(Relaxed) as f64 / 1e6,
             cpu_ns: cores.busy_ns(now),

@@ -69,7 +69,11 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     let shown = Arc::clone(&site);
     Ok(Routes {
         router: api::routes(site),
-        stats: Some(Box::new(move || (NAME, shown.sessions().told()))),
+        stats: Some(Box::new(move || {
+            let mut told = shown.sessions().told();
+            told["pool_wait"] = control::told(&shown.fleet);
+            (NAME, told)
+        })),
         beside: Some(Beside::http(options, settings.control_port, told)?),
         meanwhile: Some(Box::pin(fleet.meanwhile())),
     })

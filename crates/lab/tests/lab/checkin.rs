@@ -65,10 +65,16 @@ fn a_session_is_opened_and_handed_on() {
         assert_eq!(client.get(&format!("/check_in/v2/{kind}/none")).code, 401);
     }
     let told = stats(lab.address());
-    assert_eq!(
-        told["checkin"],
-        json!({ "sessions": 1, "check_ins": 1, "pre_check_ins": 1, "demographics": 1 })
-    );
+    let own = &told["checkin"];
+    for (what, count) in [
+        ("sessions", 1),
+        ("check_ins", 1),
+        ("pre_check_ins", 1),
+        ("demographics", 1),
+    ] {
+        assert_eq!(own[what], count, "{what}");
+    }
+    assert_eq!(own["pool_wait"]["taken_up"], 16);
     assert_eq!(
         told["answered"]["by_route"][format!("POST {SESSIONS}")],
         json!({ "200": 1 })
