@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     page::Page,
+    saturation::Saturation,
     summary::{SHARES, Summary, Tone},
     verdict::Judgement,
 };
@@ -193,6 +194,8 @@ pub struct Row {
     pub from_ns: Option<u64>,
     /// Where its report is.
     pub report: Option<String>,
+    /// What gave in first, where the server was measured.
+    pub saturation: Option<Saturation>,
     /// How the service was behind it.
     pub cool_down: Option<CoolDown>,
 }
@@ -294,6 +297,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         elapsed_ns: None,
         from_ns: None,
         report: None,
+        saturation: None,
         cool_down: stage.cool_down.cloned(),
     };
     match &stage.outcome {
@@ -315,6 +319,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             row.error_share = summary.all.error_share;
             row.percentiles = percentiles(summary);
             row.elapsed_ns = Some(summary.run.elapsed_ns);
+            row.saturation = summary.saturation.clone();
             let from = summary.run.started_wall_ns;
             row.from_ns = from.checked_sub(identity.started_wall_ns);
             row.report = Some((*report).to_owned());
@@ -458,6 +463,10 @@ fn sentence(rows: &[Row]) -> String {
             format!(": {}", bad.why)
         };
         sentences.push(format!("{} {what}{why}.", bad.name));
+        let saturation = bad.saturation.as_ref();
+        // That nobody knows what gave in is said further down.
+        let known = saturation.filter(|saturation| saturation.first.is_some());
+        sentences.extend(known.map(|saturation| saturation.sentence.clone()));
     }
     let not_run: Vec<&str> = rows
         .iter()

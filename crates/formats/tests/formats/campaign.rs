@@ -81,10 +81,9 @@ fn whoever_says_nothing_of_it_waits_a_minute_behind_a_stage() {
     assert!(matches!(&commands.stages[0].work, Work::Command(command) if command.words.len() == 3));
 }
 
-#[test]
-fn every_wrong_field_has_its_place_and_advice() {
-    let load = "load: { rate: 5/s, duration: 10s }";
-    for (rest, said) in [
+/// What is wrong, and what is said of it.
+fn wrong(load: &str) -> Vec<(String, &'static str)> {
+    vec![
         (
             "load: { rate: 1/s, duration: 1s }\n".to_owned(),
             "c.yml:1:1: this plan has no `stages`: `loadline run` runs it",
@@ -158,7 +157,12 @@ fn every_wrong_field_has_its_place_and_advice() {
             format!("stages: [{{ name: a, {load} }}]\nassumptions: [ 5 ]\n"),
             "`assumptions` is text, not a number",
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn every_wrong_field_has_its_place_and_advice() {
+    for (rest, said) in wrong("load: { rate: 5/s, duration: 10s }") {
         let told = read(&rest).unwrap_err();
         assert!(
             told.iter().any(|line| line.contains(said)),

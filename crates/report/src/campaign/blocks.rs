@@ -92,6 +92,11 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         blocks.push(Block::Heading("Over time"));
         blocks.extend(charts.iter().map(Block::Chart));
     }
+    let saturated = saturated(&campaign.stages);
+    if !saturated.is_empty() {
+        blocks.push(Block::Heading("What saturated first"));
+        blocks.push(Block::List(saturated));
+    }
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
@@ -239,6 +244,15 @@ fn recovery(rows: &[Row]) -> Table {
         table.row(cells, None);
     }
     table
+}
+
+/// What gave in first, stage by stage.
+fn saturated(rows: &[Row]) -> Vec<String> {
+    let told = rows.iter().filter_map(|row| {
+        let saturation = row.saturation.as_ref()?;
+        Some(format!("{}: {}", row.name, saturation.sentence))
+    });
+    told.collect()
 }
 
 /// What came of the plan, endpoint by endpoint.
