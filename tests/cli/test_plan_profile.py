@@ -220,3 +220,37 @@ def test_what_the_command_refuses_an_editor_marks_too(loadline, change):
     loadline.write("patients.csv", "last\nDoe\n")
     assert loadline("plan", loadline.write("plan.yml", text)).returncode == 2
     assert not schema(loadline).is_valid(yaml.safe_load(text))
+
+
+JOURNEY = """
+loadline: 1
+target: lab:truth?mode=constant
+load: { rate: 100/s, duration: 2s }
+steps:
+  - get: { url: /first, times: 3 }
+  - leave: 50%
+  - get: /behind
+  - get: { url: /seldom, times: 0.1 }
+"""
+
+
+def test_journeys_come_as_they_were_planned(loadline):
+    plan = loadline.write("plan.yml", JOURNEY)
+    shown = loadline("plan", plan).stdout
+    assert cells(shown, "GET /first") == ["GET /first", "300"]
+    assert cells(shown, "GET /behind") == ["GET /behind", "50"]
+    assert cells(shown, "GET /seldom") == ["GET /seldom", "5"]
+    runs = [loadline("run", plan, "--seed", "7") for _ in range(2)]
+    for run in runs:
+        assert run.returncode in (0, 4), run.stdout + run.stderr
+    summary = loadline.summary()
+    rows = {row["text"]: row["count"] for row in summary["labels"]}
+    arrivals = summary["arrivals"]
+    assert rows["GET /first"] == 600
+    assert rows["GET /behind"] + arrivals["left"] == arrivals["completed"] == 200
+    # Five standard deviations of what chance does.
+    assert abs(rows["GET /behind"] - 100) < 36
+    assert arrivals["adds_up"]
+    assert f"200 completed ({arrivals['left']} of them left on the way)" in runs[1].stdout
+    # Who leaves is a function of the seed and the arrival.
+    assert f"({arrivals['left']} of them left on the way)" in runs[0].stdout

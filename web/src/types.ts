@@ -91,6 +91,8 @@ export interface Arrivals {
   skipped: number;
   unsent: number | null;
   completed: number;
+  /** Of them, those that ended where the plan has some leave. */
+  left?: number;
   failed: number;
   abandoned: number;
   under_way: number;

@@ -428,7 +428,11 @@ fn those_that_leave_have_completed_and_go_no_further() {
     ]);
     let counted = || {
         let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
-        [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok)
+        let left: u64 = intervals.iter().map(|interval| interval.run.left).sum();
+        let counts = [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok);
+        // Whoever did not go on has left.
+        assert_eq!(counts[1] + left, counts[0]);
+        counts
     };
     let [first, behind, seldom, iterations] = counted();
     assert_eq!((first, iterations), (4000, 4000));

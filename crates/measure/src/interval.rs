@@ -43,6 +43,8 @@ pub struct RunPart {
     pub started: u64,
     /// Arrivals that the plan's cap turned away.
     pub skipped: u64,
+    /// Iterations that ended where the plan has some leave: they are among the completed.
+    pub left: u64,
     /// Requests under way: samples taken by a clock of their own, and the figure at the interval's end.
     pub in_flight: Gauge,
     /// Virtual users under way, likewise.
@@ -198,6 +200,7 @@ impl Interval {
         self.run.due += run.due;
         self.run.started += run.started;
         self.run.skipped += run.skipped;
+        self.run.left += run.left;
         self.run.opened += run.opened;
         self.run.connections += run.connections;
         self.run.lines_lost += run.lines_lost;

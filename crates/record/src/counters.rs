@@ -86,6 +86,8 @@ struct Arrivals {
     due: u64,
     started: u64,
     skipped: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    left: u64,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -250,6 +252,7 @@ impl RunLine {
                 due: run.due,
                 started: run.started,
                 skipped: run.skipped,
+                left: run.left,
             },
             in_flight: Level::of(run.in_flight),
             users: Level::of(run.users),
@@ -274,6 +277,7 @@ impl RunLine {
             due: self.arrivals.due,
             started: self.arrivals.started,
             skipped: self.arrivals.skipped,
+            left: self.arrivals.left,
             in_flight: self.in_flight.gauge(),
             users: self.users.gauge(),
             opened: self.connections.opened,

@@ -124,6 +124,7 @@ function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTM
     h("h3", {}, "Arrivals ", balance(a.adds_up)),
     a.planned === null ? null : equation([a.until_stop ? due : "planned", a.planned], planned),
     equation(["started", a.started], started),
+    (a.left ?? 0) > 0 ? muted(`${count(a.left ?? 0)} of the completed left on the way, as the plan has it.`) : null,
   );
 }
 

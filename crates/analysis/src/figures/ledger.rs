@@ -25,6 +25,9 @@ pub struct Arrivals {
     pub unsent: Option<u64>,
     /// Iterations that came to their end.
     pub completed: u64,
+    /// Of them, those that ended where the plan has some leave.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left: u64,
     /// Iterations ended by an error.
     pub failed: u64,
     /// Iterations still under way when the run ended.
@@ -33,6 +36,11 @@ pub struct Arrivals {
     pub under_way: u64,
     /// Whether both equations hold.
     pub adds_up: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// issued = ok + failed + none (+ under way).
@@ -107,6 +115,7 @@ pub fn arrivals(run: &Run) -> Arrivals {
         skipped,
         unsent: planned.map(|planned| planned.saturating_sub(started + skipped)),
         completed: counted.ok,
+        left: total(|run| run.left),
         failed,
         abandoned,
         under_way,

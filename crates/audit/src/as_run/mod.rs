@@ -262,6 +262,7 @@ fn arrivals(report: &PrintedReport) -> Option<Arrivals> {
         until_stop: false,
         started,
         skipped: 0,
+        left: 0,
         unsent: None,
         completed,
         failed,

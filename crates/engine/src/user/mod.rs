@@ -147,6 +147,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(End::Left) => {
+            recorder.run.left += u64::from(result.is_err());
             recorder.door(
                 now,
                 &Event::UserCompleted {

@@ -34,8 +34,12 @@ fn arrivals(ledger: &Arrivals) -> Vec<String> {
         ));
     }
     let head = if lines.is_empty() { "Iterations" } else { "" };
+    let left = match ledger.left {
+        0 => String::new(),
+        left => format!(" ({} of them left on the way)", count(left)),
+    };
     let mut sum = format!(
-        "{head:<10} {started} started = {} completed + {} failed + {} abandoned",
+        "{head:<10} {started} started = {} completed{left} + {} failed + {} abandoned",
         count(ledger.completed),
         count(ledger.failed),
         count(ledger.abandoned)
