@@ -43,7 +43,10 @@ fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
         (half.on_fail, whole.on_fail),
         (OnFail::Stop, OnFail::Continue)
     );
-    assert_eq!(command.words, ["locust", "-f", "l.py", "--headless"]);
+    assert_eq!(
+        command.words,
+        ["locust", "-f", "l.py", "-H", "{{ target }}/x", "--headless"]
+    );
     assert_eq!(command.criteria, ["errors < 1%"]);
     assert_eq!(
         command.stop,
