@@ -76,8 +76,6 @@ pub fn look(
             format!("{}/s", asked.rate.as_f64()),
             "--duration".to_owned(),
             format!("{}ms", left_ns / 1_000_000),
-            "--drain".to_owned(),
-            "5s".to_owned(),
             "--stop".to_owned(),
             format!("{condition}: stop pass"),
         ];
@@ -144,8 +142,9 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
     let from_ns = stopped.at_ns.saturating_sub(settled_ns);
     let points = &page.series.points;
     let (mut ended, mut failed) = (0, 0);
-    for (i, to_ns) in points.to_ns.iter().enumerate() {
-        if *to_ns > from_ns {
+    for (i, (begins_ns, ends_ns)) in points.from_ns.iter().zip(&points.to_ns).enumerate() {
+        // What ends behind the rule is not of its window.
+        if *ends_ns > from_ns && *begins_ns < stopped.at_ns {
             let bad = points.failed[i] + points.unanswered[i];
             ended += points.ok[i] + bad;
             failed += bad;
