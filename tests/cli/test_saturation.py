@@ -76,3 +76,37 @@ def test_nothing_is_said_where_no_service_was_measured(loadline, service):
     run = loadline("run", url, "--rate", "5/s", "--duration", "1s")
     assert run.returncode in (0, 4), run.stderr
     assert loadline.summary()["saturation"] is None
+
+
+CHECK_IN = """
+loadline: 1
+target: lab:checkin?instances=2&{options}
+server: {{ puma: lab:1/metrics }}
+load:
+  - {{ rate: 2/s, duration: 5s }}
+  - {{ rate: {rate}/s, duration: 20s }}
+steps:
+  - get: '/check_in/v2/sessions/{{{{ $uuid }}}}'
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize(
+    ("options", "rate", "resource", "cause"),
+    [
+        # What a request asks for, and what the instances could do of it in a second.
+        ("threads=8&hold=500ms", 60, "thread pool", "held by lorota"),
+        ("threads=4&cores=8&cpu=200ms&hold=1ms", 60, "thread pool", "too small"),
+        ("threads=16&cores=1&cpu=50ms&hold=1ms", 60, "CPU", None),
+        ("threads=16&cores=4&cpu=5ms&hold=100ms", 60, None, None),
+    ],
+)
+def test_live_services_are_named_by_what_they_lack(loadline, options, rate, resource, cause, turn):
+    plan = loadline.write("plan.yml", CHECK_IN.format(options=options, rate=rate))
+    run = loadline("run", plan, "--seed", turn + 1, "--drain", "5s", timeout=120)
+    assert run.returncode in (0, 1, 4), run.stdout + run.stderr
+    found = loadline.summary()["saturation"]
+    named = None if found["first"] is None else found["reached"][found["first"]]
+    assert (named and named["resource"]) == resource, found
+    assert (((named or {}).get("cause") or "").split(":")[0] or None) == cause, found
