@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Load;
 
 /// More columns than these do not fit into a terminal.
-const MOST: usize = 6;
+const MOST: usize = 5;
 
 /// A rate of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
