@@ -74,133 +74,135 @@ fn where_they_listen_is_in_the_plan() {
 }
 
 /// Each line below `mocks: { m: …` is wrong at this place.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("5", "2:13", "a mapping"),
+    ("{ routs: [] }", "2:15", "did you mean `routes`?"),
+    ("{ routes: [] }", "2:13", "`routes` is empty"),
+    ("{ port: 0, routes: [{ get: / }] }", "2:21", "1 or more"),
+    (
+        "{ port: 70000, routes: [{ get: / }] }",
+        "2:21",
+        "above 65535",
+    ),
+    (
+        "{ routes: [{ json: {} }] }",
+        "2:24",
+        "begins with its method",
+    ),
+    ("{ routes: [{ get: /, post: / }] }", "2:34", "one method"),
+    ("{ routes: [{ gett: / }] }", "2:26", "did you mean `get`?"),
+    ("{ routes: [{ get: a }] }", "2:31", "begins with `/`"),
+    ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
+    ("{ routes: [{ get: '/a{b}' }] }", "2:31", "whole piece"),
+    ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "no variable"),
+    ("{ routes: [{ get: '/{a}/{a}' }] }", "2:31", "there twice"),
+    (
+        "{ routes: [{ get: '/{body}' }] }",
+        "2:31",
+        "meaning already",
+    ),
+    (
+        "{ routes: [{ get: /, status: 99 }] }",
+        "2:42",
+        "200 or more",
+    ),
+    ("{ routes: [{ get: /, status: 700 }] }", "2:42", "above 599"),
+    (
+        "{ routes: [{ get: /, status: 204, body: x }] }",
+        "2:42",
+        "no body",
+    ),
+    (
+        "{ routes: [{ get: /, body: x, json: x }] }",
+        "2:24",
+        "not both",
+    ),
+    (
+        "{ routes: [{ get: '/{id}', json: '{{ ib }}' }] }",
+        "2:50",
+        "did you mean `id`?",
+    ),
+    (
+        "{ routes: [{ get: /, json: '{{ remembered.a }}' }] }",
+        "2:44",
+        "add it to the route",
+    ),
+    ("{ routes: [{ get: /, latency: 120 }] }", "2:43", "no unit"),
+    (
+        "{ routes: [{ get: /, latency: { p50: 1ms } }] }",
+        "2:43",
+        "two at least",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { p50: 9ms, p99: 1ms } }] }",
+        "2:43",
+        "never shorter",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { p50: 9ms, q99: 1ms } }] }",
+        "2:55",
+        "no percentile",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { p50: 9ms, p100: 10ms } }] }",
+        "2:55",
+        "no percentile",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { often: 1ms } }] }",
+        "2:43",
+        "no latency",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { lognormal: { p50: 1ms } } }] }",
+        "2:56",
+        "two percentiles",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { queue: { workers: 2 } } }] }",
+        "2:52",
+        "capacity",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { queue: { capacity: 0/s } } }] }",
+        "2:52",
+        "serves something",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { mean: 1ms } }] }",
+        "2:43",
+        "belong together",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { mean: 1ms, episodes: { every: 9s, for: 5s, latency: 3s } } }] }",
+        "2:51",
+        "alone make a mean",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { mean: 1s, episodes: { every: 5s, for: 5s, latency: 3s } } }] }",
+        "2:51",
+        "shorter than",
+    ),
+    (
+        "{ routes: [{ get: /, latency: { mean: 1s, episodes: { every: 5s, latency: 3s } } }] }",
+        "2:65",
+        "has no `for`",
+    ),
+    (
+        "{ routes: [{ get: / }], faults: [at 2m for 3s: noise] }",
+        "2:60",
+        "no fault",
+    ),
+    (
+        "{ routes: [{ get: / }], faults: [silence] }",
+        "2:46",
+        "no fault",
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
-    for (mock, place, words) in [
-        ("5", "2:13", "a mapping"),
-        ("{ routs: [] }", "2:15", "did you mean `routes`?"),
-        ("{ routes: [] }", "2:13", "`routes` is empty"),
-        ("{ port: 0, routes: [{ get: / }] }", "2:21", "1 or more"),
-        (
-            "{ port: 70000, routes: [{ get: / }] }",
-            "2:21",
-            "above 65535",
-        ),
-        (
-            "{ routes: [{ json: {} }] }",
-            "2:24",
-            "begins with its method",
-        ),
-        ("{ routes: [{ get: /, post: / }] }", "2:34", "one method"),
-        ("{ routes: [{ gett: / }] }", "2:26", "did you mean `get`?"),
-        ("{ routes: [{ get: a }] }", "2:31", "begins with `/`"),
-        ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
-        ("{ routes: [{ get: '/a{b}' }] }", "2:31", "whole piece"),
-        ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "no variable"),
-        ("{ routes: [{ get: '/{a}/{a}' }] }", "2:31", "there twice"),
-        (
-            "{ routes: [{ get: '/{body}' }] }",
-            "2:31",
-            "meaning already",
-        ),
-        (
-            "{ routes: [{ get: /, status: 99 }] }",
-            "2:42",
-            "200 or more",
-        ),
-        ("{ routes: [{ get: /, status: 700 }] }", "2:42", "above 599"),
-        (
-            "{ routes: [{ get: /, status: 204, body: x }] }",
-            "2:42",
-            "no body",
-        ),
-        (
-            "{ routes: [{ get: /, body: x, json: x }] }",
-            "2:24",
-            "not both",
-        ),
-        (
-            "{ routes: [{ get: '/{id}', json: '{{ ib }}' }] }",
-            "2:50",
-            "did you mean `id`?",
-        ),
-        (
-            "{ routes: [{ get: /, json: '{{ remembered.a }}' }] }",
-            "2:44",
-            "add it to the route",
-        ),
-        ("{ routes: [{ get: /, latency: 120 }] }", "2:43", "no unit"),
-        (
-            "{ routes: [{ get: /, latency: { p50: 1ms } }] }",
-            "2:43",
-            "two at least",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { p50: 9ms, p99: 1ms } }] }",
-            "2:43",
-            "never shorter",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { p50: 9ms, q99: 1ms } }] }",
-            "2:55",
-            "no percentile",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { p50: 9ms, p100: 10ms } }] }",
-            "2:55",
-            "no percentile",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { often: 1ms } }] }",
-            "2:43",
-            "no latency",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { lognormal: { p50: 1ms } } }] }",
-            "2:56",
-            "two percentiles",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { queue: { workers: 2 } } }] }",
-            "2:52",
-            "capacity",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { queue: { capacity: 0/s } } }] }",
-            "2:52",
-            "serves something",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { mean: 1ms } }] }",
-            "2:43",
-            "belong together",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { mean: 1ms, episodes: { every: 9s, for: 5s, latency: 3s } } }] }",
-            "2:51",
-            "alone make a mean",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { mean: 1s, episodes: { every: 5s, for: 5s, latency: 3s } } }] }",
-            "2:51",
-            "shorter than",
-        ),
-        (
-            "{ routes: [{ get: /, latency: { mean: 1s, episodes: { every: 5s, latency: 3s } } }] }",
-            "2:65",
-            "has no `for`",
-        ),
-        (
-            "{ routes: [{ get: / }], faults: [at 2m for 3s: noise] }",
-            "2:60",
-            "no fault",
-        ),
-        (
-            "{ routes: [{ get: / }], faults: [silence] }",
-            "2:46",
-            "no fault",
-        ),
-    ] {
+    for (mock, place, words) in WRONG {
         let text = format!("loadline: 1\nmocks: {{ m: {mock} }}\n");
         let errors = mocks::of_text("plan.yml", &text).unwrap_err();
         let lines: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
