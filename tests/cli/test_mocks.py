@@ -2,9 +2,11 @@
 
 import json
 import socket
+import statistics
 import subprocess
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from conftest import LOADLINE, Loadline
@@ -155,3 +157,47 @@ def test_what_cannot_be_is_refused_in_one_line(loadline: Loadline):
         refused = loadline("mock", plan, "--port", str(port))
     assert refused.returncode == 3
     assert f"cannot bind 127.0.0.1:{port}" in refused.stderr
+
+
+QUICK = """
+loadline: 1
+mocks:
+  quick:
+    routes: [{ get: /, json: {}, latency: { p50: 20ms, p99: 100ms } }]
+"""
+
+
+def stolen() -> int:
+    """Ticks that this machine was not given."""
+    return int(Path("/proc/stat").read_text().split("\n")[0].split()[8])
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_five_thousand_answers_a_second_come_at_their_moments(loadline: Loadline):
+    plan = loadline.write("quick.yml", QUICK)
+    process = subprocess.Popen(
+        [LOADLINE, "mock", plan, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    url = process.stdout.readline().split()[2]
+    late, excluded = [], 0
+    while len(late) < 5 and excluded < 20:
+        ask(f"{url}/__mock/begin", "POST")
+        before = stolen()
+        loadline("run", f"{url}/", "--rate", "5000/s", "--duration", "5s")
+        told = json.loads(ask(f"{url}/__mock/stats")[1])
+        # Five ticks are a hundredth of a core's time.
+        if stolen() - before > 5:
+            excluded += 1
+            continue
+        (row,) = told["routes"]
+        assert row["received"] == 25_000
+        for percentile in ("p50_ms", "p99_ms"):
+            assert row["due"][percentile] == pytest.approx(row["asked"][percentile], rel=0.02)
+        late.append(told["late"]["p99_ms"])
+    process.stdin.close()
+    process.wait(timeout=10)
+    process.stdout.close()
+    if len(late) < 5:
+        pytest.skip(f"this machine's time was stolen in {excluded} rounds")
+    assert statistics.median(late) < 1, (late, excluded)

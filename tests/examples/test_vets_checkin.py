@@ -1,0 +1,41 @@
+"""The vets-api check-in behind mocks: the same plan twice, but for how the slow answers of what it depends on come."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples/vets-checkin"
+
+
+def _plan(kind: str) -> list[str]:
+    lines = (EXAMPLES / f"mocks-{kind}.yml").read_text().splitlines()
+    return [line for line in lines if not line.startswith(("#", "name:")) and "latency:" not in line]
+
+
+def test_the_two_plans_differ_by_the_latency_alone():
+    assert _plan("average") == _plan("clustered")
+
+
+@pytest.mark.parametrize("kind", ["average", "clustered"])
+def test_all_that_is_asked_reaches_the_mocks(loadline, kind: str):
+    run = loadline("run", EXAMPLES / f"mocks-{kind}.yml", "--rate", "10/s", "--duration", "1s", "--seed", 1)
+    assert run.returncode in (0, 1, 4, 5), run.stderr
+    requests = loadline.summary()["requests"]
+    assert requests["ok"] == requests["issued"] > 40
+    found = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())
+    assert sum(mock["received"] for mock in found["mocks"]) == requests["ok"]
+    for mock in found["mocks"]:
+        assert all(row["asked"]["mean_ms"] == pytest.approx(1150) for row in mock["routes"])
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_an_average_hides_what_comes_together(loadline):
+    codes = {}
+    for kind in ("average", "clustered"):
+        codes[kind] = loadline("run", EXAMPLES / f"mocks-{kind}.yml", timeout=200).returncode
+    assert codes["average"] in (0, 4)
+    assert codes["clustered"] in (1, 4)
+    failed = {row["text"] for row in loadline.summary()["criteria"] if row["judgement"] == "FAIL"}
+    assert "server.puma.puma_request_backlog max <= 10" in failed
