@@ -46,6 +46,8 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         seed,
         log: args.log.clone(),
     };
+    // A load test may well hold more than the usual 1,024 connections.
+    lab::raise_descriptor_limit();
     let running = mocks::start(mocks, &options).map_err(|error| cannot(error.to_string()))?;
     let mut told = String::new();
     for (name, address) in running.addresses() {

@@ -42,7 +42,6 @@ pub use error::LabError;
 pub use listen::raise_descriptor_limit;
 pub use options::Options;
 pub use stop::Stop;
-pub use timer::Timer;
 
 use beside::Beside;
 

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::{LabError, clock};
 
 /// A thread that wakes; it ends with this.
-pub struct Timer {
+pub(crate) struct Timer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -40,11 +40,7 @@ impl Shared {
 }
 
 impl Timer {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// When the system has none to give.
-    pub fn start() -> Result<Self, LabError> {
+    pub(crate) fn start() -> Result<Self, LabError> {
         let shared = Arc::<Shared>::default();
         let waking = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -58,7 +54,7 @@ impl Timer {
     }
 
     /// Waits for a moment; one that has passed is not waited for.
-    pub async fn until(&self, due_ns: u64) {
+    pub(crate) async fn until(&self, due_ns: u64) {
         if clock::monotonic_ns() >= due_ns {
             return;
         }

@@ -6,6 +6,7 @@
 
 mod books;
 mod clock;
+mod deadlines;
 mod desk;
 mod log;
 mod serve;
@@ -22,6 +23,7 @@ use plan::mocks::Mock;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use deadlines::Deadlines;
 use desk::Desk;
 use log::Log;
 use serve::{Site, serve};
@@ -64,7 +66,6 @@ pub struct Running {
 /// # Errors
 /// Why they cannot.
 pub fn start(mocks: Vec<Mock>, options: &Options) -> Result<Running, Error> {
-    lab::raise_descriptor_limit();
     let mut addresses = Vec::new();
     let mut bound = Vec::new();
     let mut next = options.port;
@@ -159,24 +160,27 @@ fn run(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
-    let timer = Rc::new(lab::Timer::start().map_err(io::Error::other)?);
     let local = tokio::task::LocalSet::new();
     let log = log.map(|log| Rc::new(RefCell::new(log)));
     let told = local.block_on(&runtime, async {
+        let deadlines = Rc::new(Deadlines::new()?);
         let mut sites = Vec::new();
         for (number, (mock, listener)) in bound.into_iter().enumerate() {
             let site = Rc::new(Site {
                 name: mock.name.clone(),
                 desk: RefCell::new(Desk::new(mock, seed ^ (number as u64) << 56)),
-                timer: Rc::clone(&timer),
+                deadlines: Rc::clone(&deadlines),
                 log: log.clone(),
             });
             let listener = tokio::net::TcpListener::from_std(listener)?;
             tokio::task::spawn_local(serve(listener, Rc::clone(&site)));
             sites.push(site);
         }
-        // Both a message and a sender that is gone mean "stop".
-        drop(stopped.await);
+        tokio::select! {
+            // Both a message and a sender that is gone mean "stop".
+            _ = stopped => {}
+            broken = deadlines.wake() => broken?,
+        }
         Ok::<_, io::Error>(sites.iter().map(|site| site.desk.borrow().told()).collect())
     });
     if let Some(log) = log {

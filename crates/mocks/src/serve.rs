@@ -14,10 +14,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request as HttpRequest, Response, header};
 use hyper_util::rt::TokioIo;
-use lab::Timer;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
+use crate::deadlines::Deadlines;
 use crate::desk::{Answer, Desk, Request, What, said};
 use crate::log::Log;
 
@@ -30,7 +30,7 @@ const ACCEPT_PAUSE_NS: u64 = 20_000_000;
 pub(crate) struct Site {
     pub(crate) name: String,
     pub(crate) desk: RefCell<Desk>,
-    pub(crate) timer: Rc<Timer>,
+    pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) log: Option<Rc<RefCell<Log>>>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
             // Mostly "too many open files"; the waiting connections stay in the backlog.
             Err(_) => {
                 let again = clock::now_ns() + ACCEPT_PAUSE_NS;
-                site.timer.until(again).await;
+                site.deadlines.until(again).await;
             }
         }
     }
@@ -108,7 +108,7 @@ async fn answer(
         site.desk.borrow_mut().books.silent(fate.route);
         std::future::pending::<Infallible>().await;
     }
-    site.timer.until(fate.due_ns).await;
+    site.deadlines.until(fate.due_ns).await;
     let now_ns = clock::now_ns();
     let moments = [arrival_ns, fate.due_ns, now_ns];
     let code = match &fate.what {

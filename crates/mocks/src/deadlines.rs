@@ -1,0 +1,106 @@
+//! Wakes answers at exact moments: a heap, and one timerfd with absolute deadlines on the loop that serves, so that nobody else's wake-up
+//! stands between a moment and its answer. A moment is computed when its request is there: no late wake-up adds up. Decides nothing.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::oneshot;
+
+use crate::clock;
+
+/// Who waits, and for when.
+pub(crate) struct Deadlines {
+    timer: AsyncFd<OwnedFd>,
+    waiting: RefCell<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// By moment, then in the order in which they came.
+    due: BinaryHeap<Reverse<(u64, u64)>>,
+    wake: HashMap<u64, oneshot::Sender<()>>,
+    came: u64,
+}
+
+impl Deadlines {
+    /// Needs the loop to be there.
+    pub(crate) fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        #[expect(
+            deprecated,
+            reason = "its successor asks for a promise that only `unsafe` can give: that the descriptor stays the same, as an owned one does"
+        )]
+        let timer = AsyncFd::new(timer)?;
+        Ok(Self {
+            timer,
+            waiting: RefCell::default(),
+        })
+    }
+
+    /// Waits for a moment; one that has passed is not waited for.
+    pub(crate) async fn until(&self, due_ns: u64) {
+        if clock::now_ns() >= due_ns {
+            return;
+        }
+        let (wake, woken) = oneshot::channel();
+        {
+            let mut waiting = self.waiting.borrow_mut();
+            let number = waiting.came;
+            waiting.came += 1;
+            let first = waiting.due.peek();
+            let is_next = first.is_none_or(|Reverse((next, _))| due_ns < *next);
+            waiting.due.push(Reverse((due_ns, number)));
+            waiting.wake.insert(number, wake);
+            if is_next {
+                self.arm(due_ns);
+            }
+        }
+        // Whoever wakes lives as long as the loop.
+        let _ = woken.await;
+    }
+
+    fn arm(&self, due_ns: u64) {
+        let timespec = |ns: u64| Timespec {
+            tv_sec: (ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (ns % 1_000_000_000).cast_signed(),
+        };
+        let spec = Itimerspec {
+            it_interval: timespec(0),
+            // Zero would switch it off.
+            it_value: timespec(due_ns.max(1)),
+        };
+        // Its arguments are in order, which is all that it refuses.
+        let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &spec);
+    }
+
+    /// Wakes whoever is due, until the timer breaks.
+    pub(crate) async fn wake(&self) -> io::Result<()> {
+        loop {
+            let mut ready = self.timer.readable().await?;
+            // How often it went off does not matter.
+            let _ = rustix::io::read(self.timer.get_ref(), &mut [0; 8]);
+            ready.clear_ready();
+            let mut waiting = self.waiting.borrow_mut();
+            while let Some(&Reverse((due, number))) = waiting.due.peek() {
+                if due > clock::now_ns() {
+                    self.arm(due);
+                    break;
+                }
+                waiting.due.pop();
+                if let Some(wake) = waiting.wake.remove(&number) {
+                    // Whoever is gone waits no longer.
+                    let _ = wake.send(());
+                }
+            }
+        }
+    }
+}
