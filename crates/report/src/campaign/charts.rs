@@ -123,15 +123,21 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
 fn server(course: &Course, number: usize, name: &str, (unit, lines): Panel) -> File {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
-    let by = common.map_or_else(String::new, |key| format!(" by {key}"));
+    let by = common
+        .as_ref()
+        .map_or_else(String::new, |keys| format!(" by {keys}"));
     let title = match lines.len().saturating_sub(MOST_LINES) {
         0 => format!("{name}{by}"),
         more => format!("{name}{by} ({more} more are not shown)"),
     };
-    let skipped = common.map_or(0, |key| key.len() + 1);
+    // The title says of which labels these are the values.
+    let short = |of: String| match labels(&of).filter(|_| common.is_some()) {
+        Some((_, values)) => values.join(" "),
+        None => of,
+    };
     let curves = lines.into_iter().zip(LINES);
     let curves = curves.map(|((of, points), (colour, dashes))| Curve {
-        name: of.map_or_else(String::new, |of| of[skipped..].to_owned()),
+        name: of.map_or_else(String::new, short),
         colour,
         dashes,
         filled: false,
@@ -157,14 +163,20 @@ fn server(course: &Course, number: usize, name: &str, (unit, lines): Panel) -> F
     }
 }
 
-/// The label that all of `key=value` have in common, if they have no other.
-fn common<'n>(names: &[&'n str]) -> Option<&'n str> {
-    let mut keys = names.iter().map(|name| match name.split_once('=') {
-        Some((key, value)) if !value.contains('=') => Some(key),
-        _ => None,
-    });
+/// The labels of a `key=value,key=value`, and their values.
+fn labels(name: &str) -> Option<(Vec<&str>, Vec<&str>)> {
+    let pairs = name.split(',').map(|pair| pair.split_once('='));
+    pairs
+        .collect::<Option<Vec<_>>>()
+        .map(|pairs| pairs.into_iter().unzip())
+}
+
+/// The labels that all names have in common, if they have no others.
+fn common(names: &[&str]) -> Option<String> {
+    let mut keys = names.iter().map(|name| labels(name).map(|(keys, _)| keys));
     let first = keys.next()??;
-    keys.all(|key| key == Some(first)).then_some(first)
+    keys.all(|keys| keys.as_ref() == Some(&first))
+        .then(|| first.join(", "))
 }
 
 /// The points of all runs, with a gap behind each.

@@ -240,18 +240,30 @@ impl Chart {
                 escaped(&self.title)
             ),
         );
+        // A letter is about 6.6 pixels wide at this size, and 7.6 in the title.
+        let names = self.curves.iter();
+        let names: f64 = names
+            .map(|curve| curve.name.chars().count() as f64 * 6.6 + 40.0)
+            .sum();
+        let title = self.title.chars().count() as f64 * 7.6;
+        // What does not fit beside the title stands below it.
+        let y = if title + names <= plot_width() {
+            20.0
+        } else {
+            35.0
+        };
         let mut x = WIDTH - RIGHT;
         for curve in self.curves.iter().rev() {
-            // A letter is about 6.6 pixels wide at this size.
             x -= curve.name.chars().count() as f64 * 6.6;
             add(
                 out,
                 format_args!(
-                    "<text x=\"{x:.1}\" y=\"20\" fill=\"#333333\">{}</text>\n",
+                    "<text x=\"{x:.1}\" y=\"{y}\" fill=\"#333333\">{}</text>\n",
                     escaped(&curve.name)
                 ),
             );
             x -= 26.0;
+            let middle = y - 4.0;
             let (height, opacity) = if curve.filled {
                 (9.0, 0.25)
             } else {
@@ -262,7 +274,7 @@ impl Chart {
                     out,
                     format_args!(
                         "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"20\" height=\"{height}\" fill=\"{}\" opacity=\"{opacity}\"/>\n",
-                        16.0 - height / 2.0,
+                        y - 4.0 - height / 2.0,
                         curve.colour
                     ),
                 );
@@ -270,7 +282,7 @@ impl Chart {
                 add(
                     out,
                     format_args!(
-                        "<line x1=\"{x:.1}\" y1=\"16\" x2=\"{:.1}\" y2=\"16\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
+                        "<line x1=\"{x:.1}\" y1=\"{middle}\" x2=\"{:.1}\" y2=\"{middle}\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
                         x + 20.0,
                         curve.colour,
                         curve.dashes
