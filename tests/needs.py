@@ -3,7 +3,14 @@
 import os
 import shutil
 
-PACKAGES = {"wrk": "wrk", "openssl": "openssl", "chromium": "chromium", "pdftotext": "poppler-utils", "mosquitto": "mosquitto"}
+PACKAGES = {
+    "wrk": "wrk",
+    "openssl": "openssl",
+    "chromium": "chromium",
+    "pdftotext": "poppler-utils",
+    "mosquitto": "mosquitto",
+    "mosquitto_sub": "mosquitto-clients",
+}
 
 
 def need(tool: str) -> str:

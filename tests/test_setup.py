@@ -12,10 +12,10 @@ MISSING = Path(__file__).parent / "missing-packages"
 @pytest.mark.parametrize(
     ("there", "missing"),
     [
-        ([], ["wrk", "openssl", "chromium", "poppler-utils", "mosquitto", "lua-cjson"]),
-        (["wrk", "openssl", "chromium", "mosquitto"], ["poppler-utils", "lua-cjson"]),
-        (["pdftotext", "cjson.so"], ["wrk", "openssl", "chromium", "mosquitto"]),
-        (["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "cjson.so"], []),
+        ([], ["wrk", "openssl", "chromium", "poppler-utils", "mosquitto", "mosquitto-clients", "lua-cjson"]),
+        (["wrk", "openssl", "chromium", "mosquitto", "mosquitto_sub"], ["poppler-utils", "lua-cjson"]),
+        (["pdftotext", "cjson.so"], ["wrk", "openssl", "chromium", "mosquitto", "mosquitto-clients"]),
+        (["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "mosquitto_sub", "cjson.so"], []),
     ],
 )
 def test_each_tool_is_looked_for_by_itself(tmp_path, there, missing):

@@ -218,7 +218,7 @@ def test_mosquitto_confirms_every_message(loadline, tmp_path):
 
 
 def _received(port) -> int | None:
-    asked = ["mosquitto_sub", "-p", port, "-t", "$SYS/broker/publish/messages/received", "-C", 1, "-W", 3]
+    asked = [needs.need("mosquitto_sub"), "-p", port, "-t", "$SYS/broker/publish/messages/received", "-C", 1, "-W", 3]
     told = subprocess.run(list(map(str, asked)), capture_output=True, text=True, check=False)
     return int(told.stdout) if told.stdout.strip() else None
 
