@@ -165,9 +165,16 @@ export interface Peak {
   /** Requests under way at its end. */
   under_way: number;
   before: Figure;
-  /** 0: answers were never slower. Null: they did not become as fast as before, or that cannot be said. */
+  /** A p95 and a share of errors up to these are as before. */
+  bound_ns: number;
+  error_bound: number;
+  /** 0: at once. Null: it was not as before for 10 s, or that cannot be said. */
   settled_ns: number | null;
+  /** Until no more requests were under way than before. */
+  drained_ns: number | null;
+  looked_ns: number;
   slow_to_the_end: boolean;
+  is_metastable: boolean;
 }
 
 /** A scenario's plan against what came of it. */

@@ -207,8 +207,13 @@ function page(recipe: Recipe): Page {
               answered_per_second: 99,
               under_way: 4,
               before: { ns: 12_000_000, beyond: 80 },
+              bound_ns: 18_000_000,
+              error_bound: 0.01,
               settled_ns: 4 * SECOND,
+              drained_ns: 3 * SECOND,
+              looked_ns: (shape.seconds - 42) * SECOND,
               slow_to_the_end: false,
+              is_metastable: false,
             },
           }
         : null,

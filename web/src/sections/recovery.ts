@@ -2,7 +2,7 @@
 
 import { facts } from "../dom/table";
 import { figure, NONE } from "../text/figures";
-import { count, time } from "../text/units";
+import { count, share, time } from "../text/units";
 import type { AfterLoad, Page, Peak } from "../types";
 import { type Section, section } from "./section";
 
@@ -29,12 +29,21 @@ function afterPeak(page: Page, peak: Peak): [string, string][] {
   return [
     [`requests under way when the peak (${name}) ended`, count(peak.under_way)],
     ["p95 in the phase before the peak", figure(peak.before)],
-    ["after the peak, until p95 stayed at most half above that", settled(peak)],
+    [
+      `after the peak, until for 10 s p95 was at most ${time(peak.bound_ns)} and errors at most ${share(peak.error_bound)}`,
+      settled(peak),
+    ],
+    [
+      "after the peak, until no more requests were under way than before it",
+      peak.drained_ns === null ? NONE : time(peak.drained_ns),
+    ],
   ];
 }
 
 function settled(peak: Peak): string {
   if (peak.settled_ns === 0) return "at once";
   if (peak.settled_ns !== null) return time(peak.settled_ns);
-  return peak.slow_to_the_end ? "not until the load ended" : NONE;
+  if (!peak.slow_to_the_end) return NONE;
+  const within = `not within ${time(peak.looked_ns)}, when the load ended`;
+  return peak.is_metastable ? `${within} (metastable)` : within;
 }

@@ -383,24 +383,37 @@ fn course(summary: &Summary) -> Option<Conclusion> {
 fn recovery(summary: &Summary) -> Option<Conclusion> {
     let peak = peak(summary).filter(|_| !summary.is_generators())?;
     let (name, before) = (phase_name(summary, peak), peak.before);
+    let bound = units::time(peak.bound_ns);
     let (tone, text) = match peak.settled_ns {
         Some(0) => return None,
         None if !peak.slow_to_the_end => return None,
         Some(ns) => (
             Tone::Neutral,
             format!(
-                "After the peak (phase {name}) it took {} until p95 stayed at most half above the {before} of the phase before it.",
+                "After the peak (phase {name}) it took {} until answers were as before for 10 s: p95 at most {bound} ({before} in the phase before it), and no more errors.",
                 units::time(ns)
             ),
         ),
-        None => (
-            Tone::Bad,
-            format!(
-                "After the peak (phase {name}) p95 stayed more than half above the {before} of the phase before it until the load ended."
-            ),
-        ),
+        None => {
+            let within = units::time(peak.looked_ns);
+            let metastable = if peak.is_metastable {
+                " The load behind it was no more than before it: what the peak brought about keeps itself up (a metastable state)."
+            } else {
+                ""
+            };
+            (
+                Tone::Bad,
+                format!(
+                    "After the peak (phase {name}) it did not recover within {within}: p95 above {bound} ({before} in the phase before it) or more errors until the load ended.{metastable}"
+                ),
+            )
+        }
     };
-    let figures = ["recovery.peak.settled_ns", "recovery.peak.before"];
+    let figures = [
+        "recovery.peak.settled_ns",
+        "recovery.peak.bound_ns",
+        "recovery.peak.before",
+    ];
     Some(Conclusion::new("recovery", tone, text, &figures))
 }
 

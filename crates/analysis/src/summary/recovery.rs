@@ -1,6 +1,8 @@
 //! How the target came back to rest: what was still under way when the load ended, and, where the load has a peak with less of it on
 //! both sides, how long answers stayed slow after it. It says nothing where the plan itself, not the target, took its time.
 
+use std::ops::Range;
+
 use measure::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,10 +18,18 @@ use record::{IntervalRow, Model, Part, PhaseFacts, Run};
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
 /// A peak has so many times the load of the phases beside it, or more.
 const MORE_LOAD: f64 = 1.2;
-/// Answers are as fast as before when their p95 is at most so many times that of before.
+/// Answers are as fast as before when their p95 is at most so many times that of before, or no further out than what was usual then.
 const AS_BEFORE: f64 = 1.5;
+/// And when at most so much more of them are errors.
+const MORE_ERRORS: f64 = 0.01;
+/// For so long it has to be as before, or to the end of the load.
+const HELD_NS: u64 = 10_000_000_000;
 /// Fewer samples do not tell.
 const FEWEST: u64 = 20;
+/// From so many points on their quartiles say what was usual.
+const QUARTILED: usize = 5;
+/// Load behind a peak is what it was before when it is at most so many times that.
+const SAME_LOAD: f64 = 1.1;
 
 /// How the target came back to rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,11 +73,22 @@ pub struct Peak {
     pub under_way: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
-    /// From the end of the peak to the first point from which on no p95 was above 1.5 times that; 0: none ever was. None: it did
-    /// not come to that, or that cannot be said.
+    /// A p95 up to this is as before: 1.5 times that, or the upper fence of that phase's own points (the third quartile and 1.5 times
+    /// the distance of the quartiles), whichever is more.
+    pub bound_ns: u64,
+    /// A share of errors up to this is as before: one percent more than in that phase.
+    pub error_bound: f64,
+    /// From the end of the peak to the first point from which on it was as before for 10 s, or until the load ended; 0: at once. None:
+    /// it did not come to that, or that cannot be said.
     pub settled_ns: Option<u64>,
-    /// p95 was above that until the load ended.
+    /// From the end of the peak until no more requests were under way than in the phase before it; none: that did not come while there was load.
+    pub drained_ns: Option<u64>,
+    /// From the end of the peak to the end of the load behind it; 0: there was none.
+    pub looked_ns: u64,
+    /// It was not as before until the load ended.
     pub slow_to_the_end: bool,
+    /// And that with no more load than before the peak, for 10 s and longer: what the peak brought about keeps itself up.
+    pub is_metastable: bool,
 }
 
 pub(super) fn of(
@@ -118,24 +139,35 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
     let phases = &run.manifest.phases;
     let phase = highest(phases)?;
     let (start_ns, end_ns) = (phases[phase].start_ns, phases[phase].end_ns);
-    let before = rows
-        .get(phase.checked_sub(1)?)?
-        .p95
-        .filter(|p95| !p95.too_few)?;
-    let bound = before.ns? as f64 * AS_BEFORE;
-    let chunks = chunks(moments, end_ns, headline);
-    let is_slow = |chunk: &Chunk| chunk.p95.ns.is_none_or(|ns| ns as f64 > bound);
-    let last_slow = chunks.iter().rposition(is_slow);
-    let settled_ns = match last_slow {
-        None => (!chunks.is_empty()).then_some(0),
-        Some(last) => chunks.get(last + 1).map(|next| next.span.0 - end_ns),
-    };
+    let row = rows.get(phase.checked_sub(1)?)?;
+    let before = row.p95.filter(|p95| !p95.too_few)?;
+    let quiet = phases[phase - 1].start_ns..start_ns;
+    let usual = chunks(moments, quiet.clone(), headline);
+    let as_before = before.ns? as f64 * AS_BEFORE;
+    let bound_ns = fence(&usual).map_or(as_before, |fence| fence.max(as_before)) as u64;
+    let error_bound = (errors(&usual) + MORE_ERRORS).min(1.0);
+    let chunks = chunks(moments, end_ns..u64::MAX, headline);
+    let is_slow =
+        |chunk: &Chunk| chunk.p95.ns.is_none_or(|ns| ns > bound_ns) || chunk.share() > error_bound;
+    let settled_ns = held(&chunks, is_slow).map(|at| {
+        if at == 0 {
+            0
+        } else {
+            chunks[at].span.0 - end_ns
+        }
+    });
     // With no load behind the peak, slow answers are those that the peak left.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
-    let slow_to_the_end = load_behind.is_some_and(|behind| {
-        let last = chunks.last().filter(|chunk| is_slow(chunk));
-        last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
-    });
+    let slow_to_the_end = settled_ns.is_none()
+        && load_behind.is_some_and(|behind| {
+            let last = chunks.last().filter(|chunk| is_slow(chunk));
+            last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
+        });
+    let no_more_load = phases[phase + 1..]
+        .iter()
+        .all(|behind| rate(behind) <= rate(&phases[phase - 1]) * SAME_LOAD);
+    let looked_ns = load_behind.map_or(0, |behind| behind.end_ns - end_ns);
+    let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
     let light = run.totals.rows.values();
     let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
     let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
@@ -150,17 +182,63 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
         ),
         under_way: under_way(&until_end),
         before,
+        bound_ns,
+        error_bound,
         settled_ns,
+        // When nothing comes any more, everybody is done at last.
+        drained_ns: drained(moments, &quiet, end_ns)
+            .filter(|ns| looked_ns == 0 || *ns <= looked_ns),
+        looked_ns,
         slow_to_the_end,
+        is_metastable,
     })
+}
+
+/// The first point from which on none is slow for as long as it takes, or up to the last point.
+fn held(chunks: &[Chunk], is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
+    (0..chunks.len()).find(|first| {
+        let until_ns = chunks[*first].span.0 + HELD_NS;
+        let mut window = chunks[*first..]
+            .iter()
+            .take_while(|chunk| chunk.span.0 < until_ns);
+        !window.any(&is_slow)
+    })
+}
+
+/// From the end of the peak to the first point with, in the mean, no more requests under way than there ever were in the quiet before.
+fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
+    let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
+    let usual = moments.iter().filter(|m| quiet.contains(&m.span.0));
+    let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
+    let mut behind = moments.iter().filter(|m| m.span.0 >= end_ns);
+    let first = behind.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
+    Some(first.span.0 - end_ns)
+}
+
+/// Above this a point's p95 was not usual; none where the points are too few to tell.
+fn fence(usual: &[Chunk]) -> Option<f64> {
+    let mut p95s: Vec<u64> = usual.iter().filter_map(|chunk| chunk.p95.ns).collect();
+    if p95s.len() < QUARTILED {
+        return None;
+    }
+    p95s.sort_unstable();
+    let quartile = |q: usize| p95s[(p95s.len() - 1) * q / 4] as f64;
+    let (low, high) = (quartile(1), quartile(3));
+    Some(high + 1.5 * (high - low))
+}
+
+fn errors(usual: &[Chunk]) -> f64 {
+    let ended: u64 = usual.iter().map(|chunk| chunk.ended).sum();
+    let bad: u64 = usual.iter().map(|chunk| chunk.bad).sum();
+    bad as f64 / ended.max(1) as f64
+}
+
+fn rate(phase: &PhaseFacts) -> f64 {
+    per_second(phase.planned, phase.end_ns.saturating_sub(phase.start_ns))
 }
 
 /// The phase with the highest planned rate, if those before and behind it have clearly less.
 fn highest(phases: &[PhaseFacts]) -> Option<usize> {
-    let rate = |phase: &PhaseFacts| {
-        let length_ns = phase.end_ns.saturating_sub(phase.start_ns);
-        per_second(phase.planned, length_ns)
-    };
     let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
     let phase = (0..phases.len()).max_by(by_rate)?;
     let before = phases.get(phase.checked_sub(1)?)?;
@@ -173,12 +251,21 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
 struct Chunk {
     span: (u64, u64),
     p95: Figure,
+    ended: u64,
+    bad: u64,
 }
 
-fn chunks(moments: &[Moment<'_>], from_ns: u64, headline: Kind) -> Vec<Chunk> {
+impl Chunk {
+    /// The share of errors.
+    fn share(&self) -> f64 {
+        self.bad as f64 / self.ended.max(1) as f64
+    }
+}
+
+fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: Kind) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let (mut pooled, mut start_ns) = (Part::default(), None);
-    for moment in moments.iter().filter(|moment| moment.span.0 >= from_ns) {
+    for moment in moments.iter().filter(|m| within.contains(&m.span.0)) {
         let part = moment.part(headline);
         if part.slot.counters.ended() == 0 && start_ns.is_none() {
             continue;
@@ -190,8 +277,13 @@ fn chunks(moments: &[Moment<'_>], from_ns: u64, headline: Kind) -> Vec<Chunk> {
             continue;
         }
         if let Some(p95) = samples.quantile(0.95) {
-            let span = (from, moment.span.1);
-            chunks.push(Chunk { span, p95 });
+            let counters = &pooled.slot.counters;
+            chunks.push(Chunk {
+                span: (from, moment.span.1),
+                p95,
+                ended: counters.ended(),
+                bad: counters.failed + counters.without_answer(),
+            });
         }
         (pooled, start_ns) = (Part::default(), None);
     }

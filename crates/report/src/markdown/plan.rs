@@ -122,12 +122,28 @@ pub fn recovery(summary: &Summary) -> String {
         let settled = match peak.settled_ns {
             Some(0) => "at once".into(),
             Some(ns) => units::time(ns),
-            None if peak.slow_to_the_end => "not until the load ended".into(),
+            None if peak.slow_to_the_end => format!(
+                "not within {}, when the load ended{}",
+                units::time(peak.looked_ns),
+                if peak.is_metastable {
+                    " (metastable)"
+                } else {
+                    ""
+                }
+            ),
             None => "–".into(),
         };
+        let bound = units::time(peak.bound_ns);
         row(
-            "after the peak, until p95 stayed at most half above that",
+            &format!(
+                "after the peak, until for 10 s p95 was at most {bound} and errors at most {}",
+                units::share(peak.error_bound)
+            ),
             settled,
+        );
+        row(
+            "after the peak, until no more requests were under way than before it",
+            peak.drained_ns.map_or("–".into(), units::time),
         );
     }
     section("Recovery", &table.to_string())

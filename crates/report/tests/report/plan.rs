@@ -83,7 +83,11 @@ fn what_was_under_way_when_the_load_ended_is_told() {
 }
 
 fn peak(slow_until: u64) -> (Peak, Vec<String>) {
-    let page = page::of(&run(World::Peak(slow_until), &[]));
+    peak_of(World::Peak(slow_until))
+}
+
+fn peak_of(world: World) -> (Peak, Vec<String>) {
+    let page = page::of(&run(world, &[]));
     let text = report::markdown::of(&page).text;
     assert!(text.contains("## Recovery\n"), "{text}");
     let kinds = page.summary.conclusions.iter().map(|c| c.kind.clone());
@@ -115,5 +119,41 @@ fn a_server_that_stays_slow_behind_a_peak_is_not_called_healthy() {
     assert_eq!(found.settled_ns, None);
     assert!(found.slow_to_the_end);
     assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
+    assert!(!kinds.contains(&"healthy".to_owned()), "{kinds:?}");
+}
+
+#[test]
+fn a_backlog_drains_for_as_long_as_the_arithmetic_says() {
+    let (found, kinds) = peak_of(World::Queue { tires: false });
+    // Of 200/s for 10 s a server of 1/7 ms does 143: 571 wait, and are done at 43 a second more than come.
+    let drain_ns = 40.0 / 3.0 * 1e9;
+    let within = |ns: Option<u64>| (ns.unwrap() as f64 / drain_ns - 1.0).abs() < 0.1;
+    assert!(within(found.settled_ns), "{:?}", found.settled_ns);
+    assert!(within(found.drained_ns), "{:?}", found.drained_ns);
+    assert!(
+        (570..=574).contains(&found.under_way),
+        "{}",
+        found.under_way
+    );
+    assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
+}
+
+#[test]
+fn a_service_that_stays_where_the_peak_left_it_is_metastable() {
+    let (found, kinds) = peak_of(World::Queue { tires: true });
+    assert_eq!((found.settled_ns, found.drained_ns), (None, None));
+    assert!(found.slow_to_the_end && found.is_metastable);
+    assert_eq!(found.looked_ns, 20 * SECOND);
+    let page = page::of(&run(World::Queue { tires: true }, &[]));
+    let said = page
+        .summary
+        .conclusions
+        .iter()
+        .find(|c| c.kind == "recovery");
+    let said = &said.unwrap().text;
+    assert!(
+        said.contains("did not recover within 20") && said.contains("metastable"),
+        "{said}"
+    );
     assert!(!kinds.contains(&"healthy".to_owned()), "{kinds:?}");
 }

@@ -20,8 +20,14 @@ pub const SECONDS: u64 = 40;
 pub const RATE: u64 = 100;
 
 /// When a peak begins and ends, in seconds, and its arrivals per second.
-const PEAK: (u64, u64) = (16, 24);
-const PEAK_RATE: u64 = 125;
+const PEAK: (u64, u64, u64) = (16, 24, 125);
+/// The peak of a queue: twice the arrivals, which are 0.7 of what its one server can do.
+const FLOOD: (u64, u64, u64) = (10, 20, 200);
+const QUEUE_SERVICE_NS: u64 = 7 * MS;
+/// What a tired server needs for each: more than the time between two arrivals.
+const TIRED_NS: u64 = 10 * MS + MS / 10;
+/// It is tired from so long a wait on.
+const TIRING_NS: u64 = 2 * SECOND;
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,19 +42,32 @@ pub enum World {
     Killed,
     /// The load has a peak; answers are slow from its start to this second.
     Peak(u64),
+    /// The load has a flood; one server, first come, first served. One that tires does not come back.
+    Queue {
+        tires: bool,
+    },
+}
+
+impl World {
+    /// The peak of its load: from and to in seconds, arrivals per second.
+    fn peak(self) -> Option<(u64, u64, u64)> {
+        match self {
+            World::Peak(_) => Some(PEAK),
+            World::Queue { .. } => Some(FLOOD),
+            _ => None,
+        }
+    }
 }
 
 /// When an arrival should start.
 fn intended(world: World, k: u64) -> u64 {
     let even = |k: u64| k * SECOND / RATE;
-    match world {
-        World::Peak(_) => {
-            let (begin, end) = (PEAK.0 * RATE, PEAK.0 * RATE + (PEAK.1 - PEAK.0) * PEAK_RATE);
-            let in_peak = k.clamp(begin, end) - begin;
-            even(k - in_peak) + in_peak * SECOND / PEAK_RATE
-        }
-        _ => even(k),
-    }
+    let Some((from, to, rate)) = world.peak() else {
+        return even(k);
+    };
+    let (begin, end) = (from * RATE, from * RATE + (to - from) * rate);
+    let in_peak = k.clamp(begin, end) - begin;
+    even(k - in_peak) + in_peak * SECOND / rate
 }
 
 /// One answer: how late the generator was, how long the request waited and took, and how it ended.
@@ -67,7 +86,7 @@ fn answer(world: World, k: u64) -> Answer {
         World::Peak(end) if (PEAK.0 * SECOND..end * SECOND).contains(&intended(world, k)) => {
             service_ns = 5 * quick;
         }
-        World::Peak(_) => {}
+        World::Peak(_) | World::Queue { .. } => {}
         // A queue that grows by a quarter of what arrives.
         World::Overloaded => wait_ns = k * SECOND / RATE / 4,
         World::Erring if k.is_multiple_of(5) => ended = Ended::Failed(Failure::Status(503)),
@@ -94,13 +113,13 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
     let load = match world {
         World::Once => Load::Once,
         _ => Load::Open {
-            phases: match world {
-                World::Peak(_) => vec![
-                    phase(PEAK.0, RATE),
-                    phase(PEAK.1 - PEAK.0, PEAK_RATE),
-                    phase(SECONDS - PEAK.1, RATE),
+            phases: match world.peak() {
+                Some((from, to, rate)) => vec![
+                    phase(from, RATE),
+                    phase(to - from, rate),
+                    phase(SECONDS - to, RATE),
                 ],
-                _ => vec![phase(SECONDS, RATE)],
+                None => vec![phase(SECONDS, RATE)],
             },
             first: FirstArrival::AtStart,
         },
@@ -128,10 +147,18 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
 
 /// When each request ends, and how.
 fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
+    let mut free_ns = 0;
     let mut ends: Vec<(u64, Sample)> = (0..arrivals)
         .map(|k| {
             let intended = intended(world, k);
-            let what = answer(world, k);
+            let mut what = answer(world, k);
+            if let World::Queue { tires } = world {
+                let came_ns = intended + what.late_ns + what.wait_ns;
+                let waits_ns = u64::saturating_sub(free_ns, came_ns);
+                let is_tired = tires && waits_ns > TIRING_NS;
+                free_ns = came_ns + waits_ns + if is_tired { TIRED_NS } else { QUEUE_SERVICE_NS };
+                what.service_ns = free_ns - came_ns;
+            }
             let started_ns = intended + what.late_ns;
             let first_write_ns = started_ns + what.wait_ns;
             let done_ns = first_write_ns + what.service_ns;
@@ -170,8 +197,12 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         World::Empty => 0,
         World::Once => 1,
         World::Killed => RATE * 12,
-        World::Peak(_) => RATE * SECONDS + (PEAK_RATE - RATE) * (PEAK.1 - PEAK.0),
-        _ => RATE * SECONDS,
+        _ => {
+            let more = world
+                .peak()
+                .map_or(0, |(from, to, rate)| (rate - RATE) * (to - from));
+            RATE * SECONDS + more
+        }
     };
     let ends = ends(world, arrivals);
     let last = ends
