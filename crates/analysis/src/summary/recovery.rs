@@ -78,8 +78,8 @@ pub struct Peak {
     pub bound_ns: u64,
     /// A share of errors up to this is as before: one percent more than in that phase.
     pub error_bound: f64,
-    /// From the end of the peak to the first point from which on it was as before for 10 s, or until the load ended; 0: at once. None:
-    /// it did not come to that, or that cannot be said.
+    /// From the end of the peak to the first point that was as before, as were all requests of the 10 s from it on together, or of those
+    /// to the end of the load; 0: at once. None: it did not come to that, or that cannot be said.
     pub settled_ns: Option<u64>,
     /// From the end of the peak until no more requests were under way than in the phase before it; none: that did not come while there was load.
     pub drained_ns: Option<u64>,
@@ -149,7 +149,7 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
     let chunks = chunks(moments, end_ns..u64::MAX, headline);
     let is_slow =
         |chunk: &Chunk| chunk.p95.ns.is_none_or(|ns| ns > bound_ns) || chunk.share() > error_bound;
-    let settled_ns = held(&chunks, is_slow).map(|at| {
+    let settled_ns = held(&chunks, headline, is_slow).map(|at| {
         if at == 0 {
             0
         } else {
@@ -194,25 +194,33 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
     })
 }
 
-/// The first point from which on none is slow for as long as it takes, or up to the last point.
-fn held(chunks: &[Chunk], is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
+/// The first point that is as before, as are all requests of the 10 s from it on together, or of those to the last point: among the
+/// seconds of a service that is well there is a slow one now and then.
+fn held(chunks: &[Chunk], headline: Kind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
         let until_ns = chunks[*first].span.0 + HELD_NS;
-        let mut window = chunks[*first..]
-            .iter()
-            .take_while(|chunk| chunk.span.0 < until_ns);
-        !window.any(&is_slow)
+        let rest = &chunks[*first..];
+        let window = rest.iter().take_while(|chunk| chunk.span.0 < until_ns);
+        let mut pooled = Part::default();
+        window.for_each(|chunk| pooled.slot.add(&chunk.part.slot));
+        let whole = Chunk::of(rest[0].span, pooled, headline);
+        !is_slow(&rest[0]) && whole.is_some_and(|whole| !is_slow(&whole))
     })
 }
 
 /// From the end of the peak to the first point with, in the mean, no more requests under way than there ever were in the quiet before.
 fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
     let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
-    let usual = moments.iter().filter(|m| quiet.contains(&m.span.0));
+    let usual = moments.iter().filter(|m| is_in(m, quiet));
     let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
     let mut behind = moments.iter().filter(|m| m.span.0 >= end_ns);
     let first = behind.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
     Some(first.span.0 - end_ns)
+}
+
+/// A point is cut where a second ends, not where a phase does: one that reaches into the peak tells nothing of the quiet before it.
+fn is_in(moment: &Moment<'_>, within: &Range<u64>) -> bool {
+    moment.span.0 >= within.start && moment.span.1 <= within.end
 }
 
 /// Above this a point's p95 was not usual; none where the points are too few to tell.
@@ -250,12 +258,34 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
 /// As many points in a row as it takes to know a p95.
 struct Chunk {
     span: (u64, u64),
+    part: Part,
     p95: Figure,
     ended: u64,
     bad: u64,
 }
 
 impl Chunk {
+    /// None of too few samples.
+    fn of(span: (u64, u64), part: Part, headline: Kind) -> Option<Chunk> {
+        let samples = Sampled::of(&part, headline);
+        if samples.count() < FEWEST {
+            return None;
+        }
+        let p95 = samples.quantile(0.95)?;
+        let counters = &part.slot.counters;
+        let (ended, bad) = (
+            counters.ended(),
+            counters.failed + counters.without_answer(),
+        );
+        Some(Chunk {
+            span,
+            p95,
+            ended,
+            bad,
+            part,
+        })
+    }
+
     /// The share of errors.
     fn share(&self) -> f64 {
         self.bad as f64 / self.ended.max(1) as f64
@@ -265,27 +295,17 @@ impl Chunk {
 fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: Kind) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let (mut pooled, mut start_ns) = (Part::default(), None);
-    for moment in moments.iter().filter(|m| within.contains(&m.span.0)) {
+    for moment in moments.iter().filter(|m| is_in(m, &within)) {
         let part = moment.part(headline);
         if part.slot.counters.ended() == 0 && start_ns.is_none() {
             continue;
         }
         let from = *start_ns.get_or_insert(moment.span.0);
         pooled.slot.add(&part.slot);
-        let samples = Sampled::of(&pooled, headline);
-        if samples.count() < FEWEST {
-            continue;
+        if let Some(chunk) = Chunk::of((from, moment.span.1), pooled.clone(), headline) {
+            chunks.push(chunk);
+            (pooled, start_ns) = (Part::default(), None);
         }
-        if let Some(p95) = samples.quantile(0.95) {
-            let counters = &pooled.slot.counters;
-            chunks.push(Chunk {
-                span: (from, moment.span.1),
-                p95,
-                ended: counters.ended(),
-                bad: counters.failed + counters.without_answer(),
-            });
-        }
-        (pooled, start_ns) = (Part::default(), None);
     }
     chunks
 }
