@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import excuses
 import pytest
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 QUIET, FLOOD, SERVER = 700, 1400, 1000
+# A server that is so late for one answer in so many was held up by the machine: then it is not back when its queue is empty.
+LATE_NS, ONE_IN = 3_000_000, 100
 PLAN = f"""
 loadline: 1
 scenarios:
@@ -20,15 +23,16 @@ load:
 """
 
 
-def by_the_log(log: Path) -> float:
-    """Seconds from the end of the flood until nobody waited in the queue any more."""
+def by_the_log(log: Path) -> tuple[float, bool]:
+    """Seconds from the end of the flood until nobody waited in the queue any more; whether the server itself was late behind that."""
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     requests = sorted((line for line in lines if "arrival_ns" in line), key=lambda line: line["arrival_ns"])
-    flood = 15 * QUIET + 10 * FLOOD
-    end_ns = requests[flood]["arrival_ns"]
+    behind = requests[15 * QUIET + 10 * FLOOD :]
     # Who is served at once finds the queue empty.
-    alone = (line for line in requests[flood:] if line["due_ns"] - line["service_ns"] <= line["arrival_ns"])
-    return (next(alone)["arrival_ns"] - end_ns) / 1e9
+    alone = (i for i, line in enumerate(behind) if line["due_ns"] - line["service_ns"] <= line["arrival_ns"])
+    first = next(alone)
+    late = sum(line["release_ns"] - line["due_ns"] > LATE_NS for line in behind[first:])
+    return (behind[first]["arrival_ns"] - behind[0]["arrival_ns"]) / 1e9, late * ONE_IN > len(behind) - first
 
 
 def test_the_drain_of_a_backlog(loadline, start_lab, tmp_path):
@@ -40,8 +44,12 @@ def test_the_drain_of_a_backlog(loadline, start_lab, tmp_path):
     lab.process.wait(timeout=10)
     peak = loadline.summary()["recovery"]["peak"]
     expected = (FLOOD - SERVER) * 10 / (SERVER - QUIET)
-    true = by_the_log(log)
+    true, was_late = by_the_log(log)
+    if was_late:
+        excuses.here.update(runs=1, excused=1)
+        pytest.skip("the machine was too busy for its own server")
     for of in ("settled_ns", "drained_ns"):
+        assert peak[of] is not None, (run.stdout, peak, true)
         measured = peak[of] / 1e9
         assert abs(measured / expected - 1) < 0.1, (of, measured, true)
         # Seconds are looked at as a whole.
