@@ -91,9 +91,35 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// Text that is nothing but text in Markdown, in a table or outside of one.
+/// Text that is nothing but text in Markdown, in a table or outside of one. What stands between two backticks is code.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, behind)) = code_span(rest) {
+        plain(before, &mut out);
+        out.push('`');
+        out.extend(code.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        out.push('`');
+        rest = behind;
+    }
+    plain(rest, &mut out);
+    out
+}
+
+/// What stands before, within and behind the first two backticks. Code that is empty, begins or ends with a space or a backslash, or
+/// has a bar in it would be another one in some place.
+fn code_span(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, behind) = rest.split_once('`')?;
+    let edges = [code.chars().next()?, code.chars().next_back()?];
+    let is_code = !edges.iter().any(|c| c.is_whitespace() || *c == '\\')
+        && !code.contains(['|', '\n'])
+        && !behind.starts_with('`')
+        && !before.ends_with('\\');
+    is_code.then_some((before, code, behind))
+}
+
+fn plain(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => out.extend(['\\', c]),
@@ -104,12 +130,25 @@ pub fn escaped(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_stays_code_and_everything_else_is_text() {
+        for (text, told) in [
+            ("`a_b > 1`: no_where", "`a_b > 1`: no\\_where"),
+            ("one ` alone_", "one \\` alone\\_"),
+            ("``", "\\`\\`"),
+            ("`a|b`", "\\`a\\|b\\`"),
+            ("``x``", "\\`\\`x\\`\\`"),
+            ("`a` <b> `c`", "`a` &lt;b&gt; `c`"),
+        ] {
+            assert_eq!(escaped(text), told);
+        }
+    }
 
     #[test]
     fn a_table_is_aligned_and_its_cells_are_text() {
