@@ -1,0 +1,66 @@
+"""The campaigns of the case studies: the load they ask for is the study's, and their short versions tell its story."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+STUDIES = ["vets-checkin", "url-shortener"]
+
+
+def _without_times(study: str, name: str) -> list[str]:
+    """What a plan says beside for how long, and what its head says of itself."""
+    text = (EXAMPLES / study / name).read_text()
+    text = re.sub(r"(duration|at-most|for): \d+(s|m|h)(?=[ ,}])", r"\1", text)
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_full_version_is_the_short_one_but_for_its_length(study: str):
+    assert _without_times(study, "campaign-full.yml") == _without_times(study, "campaign.yml")
+
+
+def _phases(loadline, study: str) -> list[dict]:
+    told = loadline("plan", EXAMPLES / study / "campaign-full.yml", "--json", "plan.json")
+    assert told.returncode == 0, told.stderr
+    return json.loads((loadline.folder / "plan.json").read_text())["profile"]["phases"]
+
+
+def test_the_full_shortener_is_the_studys_profile(loadline):
+    phases = _phases(loadline, "url-shortener")
+    rates = [round(phase["to_per_second"]) for phase in phases]
+    assert rates == [20, 20, 520, 20, 30, 780, 30]
+    assert {phase["end_ns"] - phase["start_ns"] for phase in phases} == {600 * 10**9}
+
+
+def test_the_full_check_in_goes_on_for_an_hour_a_stage(loadline):
+    phases = _phases(loadline, "vets-checkin")
+    assert [round(phase["to_per_second"], 1) for phase in phases] == [10.0, 25.0, 50.1, 75.1]
+    assert [(phase["end_ns"] - phase["start_ns"]) // 10**9 for phase in phases] == [600, 3600, 3600, 3600]
+
+
+def _campaign(loadline, study: str) -> tuple[int, str, dict]:
+    ran = loadline("campaign", EXAMPLES / study / "campaign.yml", "--folder", loadline.folder / "campaign", timeout=280)
+    folder = loadline.folder / "campaign/last"
+    told = json.loads((folder / "campaign.json").read_text())
+    return ran.returncode, (folder / "report.md").read_text(), told
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_the_check_in_is_not_sustained_at_what_was_asked(loadline):
+    code, paper, told = _campaign(loadline, "vets-checkin")
+    verdicts = [stage["verdict"] for stage in told["stages"]]
+    assert (code, verdicts) == (1, ["PASS", "PASS", "FAIL", None]), paper
+    assert "What saturated first: thread pool" in paper
+    assert "held by lorota" in paper
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_the_shortener_can_proceed(loadline):
+    code, paper, told = _campaign(loadline, "url-shortener")
+    assert (code, {stage["verdict"] for stage in told["stages"]}) == (0, {"PASS"}), paper
+    assert "Proceed" in paper
