@@ -6,16 +6,21 @@ from pathlib import Path
 import pytest
 from needs import PACKAGES, need
 
+TOOLS = ["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "mosquitto_sub", "initdb", "redis-server", "prometheus"]
+SERVERS = ["postgresql", "redis-server", "prometheus"]
 MISSING = Path(__file__).parent / "missing-packages"
 
 
 @pytest.mark.parametrize(
     ("there", "missing"),
     [
-        ([], ["wrk", "openssl", "chromium", "poppler-utils", "mosquitto", "mosquitto-clients", "lua-cjson"]),
-        (["wrk", "openssl", "chromium", "mosquitto", "mosquitto_sub"], ["poppler-utils", "lua-cjson"]),
-        (["pdftotext", "cjson.so"], ["wrk", "openssl", "chromium", "mosquitto", "mosquitto-clients"]),
-        (["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "mosquitto_sub", "cjson.so"], []),
+        ([], ["wrk", "openssl", "chromium", "poppler-utils", "mosquitto", "mosquitto-clients", *SERVERS, "lua-cjson"]),
+        (["wrk", "openssl", "chromium", "mosquitto", "mosquitto_sub"], ["poppler-utils", *SERVERS, "lua-cjson"]),
+        (
+            ["pdftotext", "redis-server", "cjson.so"],
+            ["wrk", "openssl", "chromium", "mosquitto", "mosquitto-clients", "postgresql", "prometheus"],
+        ),
+        ([*TOOLS, "cjson.so"], []),
     ],
 )
 def test_each_tool_is_looked_for_by_itself(tmp_path, there, missing):

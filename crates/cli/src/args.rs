@@ -302,6 +302,12 @@ pub struct Report {
     /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
+    /// Show what others measured meanwhile, from a CSV file of times and metrics; may be repeated
+    #[arg(long, value_name = "NAME=FILE.csv")]
+    pub server: Vec<String>,
+    /// How far the clock of those files is ahead of the run's (2s, -2s), or `auto`: found by what moves with the load [default: 0s]
+    #[arg(long, value_name = "DURATION|auto", allow_hyphen_values = true)]
+    pub clock_offset: Option<String>,
     /// Write junit=FILE or csv=FILE; may be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     pub export: Vec<String>,

@@ -4,6 +4,7 @@
 
 mod args;
 mod audit;
+mod beside;
 mod campaign;
 mod demo;
 mod doctor;

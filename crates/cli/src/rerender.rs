@@ -8,7 +8,7 @@ use report::{console, markdown};
 
 use session::{exit, exports::Exports, keep};
 
-use crate::{args, doors, imported, log};
+use crate::{args, beside, doors, imported, log};
 
 /// Where records are kept, if nobody says otherwise.
 const RUNS: &str = ".loadline/runs";
@@ -29,7 +29,7 @@ pub fn command(args: &args::Report) -> u8 {
     if Path::new(&args.run).is_file() {
         return imported::command(Path::new(&args.run), args);
     }
-    let run = match Run::find(&runs.unwrap_or_else(|| PathBuf::from(RUNS)), &args.run) {
+    let mut run = match Run::find(&runs.unwrap_or_else(|| PathBuf::from(RUNS)), &args.run) {
         Ok(run) => run,
         Err(error) => {
             log::error(&error);
@@ -43,6 +43,10 @@ pub fn command(args: &args::Report) -> u8 {
             };
         }
     };
+    if let Err(line) = beside::add(&mut run, args) {
+        log::error(line);
+        return exit::BAD_INPUT;
+    }
     let page = keep::page(&run);
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
@@ -93,6 +97,12 @@ fn exports(args: &args::Report) -> Result<Exports, String> {
     if !args.export.is_empty() && Path::new(&args.run).is_file() {
         return Err(format!(
             "--export is for records of Loadline's runs, and {} is a file: leave it out, or name a run",
+            args.run
+        ));
+    }
+    if !args.server.is_empty() && Path::new(&args.run).is_file() {
+        return Err(format!(
+            "--server is for records of Loadline's runs, and {} is a file: leave it out, or name a run",
             args.run
         ));
     }

@@ -1,11 +1,15 @@
 //! What is measured beside the load, by name and place. Plain data and its one-line grammar; who looks there is the conductor's.
 
+mod percent;
+pub mod postgres;
+mod promql;
+
 use serde::Serialize;
 
 use crate::At;
 
 /// The places in one line, for messages and help.
-pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
+pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// Something that is looked at once a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,6 +37,15 @@ pub enum Place {
     Url(String),
     /// A Redis, by its URL.
     Redis(String),
+    /// A database of a PostgreSQL, by its URL.
+    Postgres(String),
+    /// What a Prometheus answers when it is asked.
+    Promql {
+        /// Its URL.
+        url: String,
+        /// The question.
+        query: String,
+    },
     /// The processes of this machine with a name.
     Process(String),
     /// A process of this machine.
@@ -63,11 +76,11 @@ pub fn parse(text: &str) -> Result<Source, String> {
     named(name.trim(), place.trim())
 }
 
-/// A source of a name.
+/// Whether a source may have a name.
 ///
 /// # Errors
-/// What is wrong with it.
-pub fn named(name: &str, place: &str) -> Result<Source, String> {
+/// Why not.
+pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err(format!(
@@ -77,12 +90,33 @@ pub fn named(name: &str, place: &str) -> Result<Source, String> {
     if name == "host" {
         return Err("`host` is the machine that generates the load: use another name".to_owned());
     }
+    Ok(())
+}
+
+/// A source of a name.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn named(name: &str, place: &str) -> Result<Source, String> {
+    check_name(name)?;
     Ok(Source {
         name: name.to_owned(),
         place: place_of(place)?,
         only: Vec::new(),
         counters: Vec::new(),
         at: None,
+    })
+}
+
+/// A source of a name that is a question to the Prometheus at a URL.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn asking(name: &str, url: &str, query: &str) -> Result<Source, String> {
+    let place = promql::place(url, query)?;
+    Ok(Source {
+        place,
+        ..named(name, url)?
     })
 }
 
@@ -100,6 +134,11 @@ fn place_of(text: &str) -> Result<Place, String> {
     match text.split_once(':') {
         Some(("http" | "https", _)) => Ok(Place::Url(text.to_owned())),
         Some(("redis", rest)) if rest.starts_with("//") => Ok(Place::Redis(text.to_owned())),
+        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+            postgres::Database::of_url(text)?;
+            Ok(Place::Postgres(text.to_owned()))
+        }
+        Some(("promql", rest)) => promql::line(rest),
         Some(("process", rest)) => filled(rest, "process").map(Place::Process),
         Some(("pid", rest)) => number(rest).map(Place::Pid),
         Some(("port", rest)) => {
@@ -139,17 +178,41 @@ impl Source {
         fits_any(&self.counters, metric)
     }
 
-    /// What of it must never be shown: a password in its URL.
+    /// What of it must never be shown: a password in its URL, as it stands there and as it is meant.
     #[must_use]
-    pub fn secret(&self) -> Option<&str> {
-        let (Place::Url(url) | Place::Redis(url)) = &self.place else {
-            return None;
+    pub fn secrets(&self) -> Vec<String> {
+        let url = match &self.place {
+            Place::Url(url) | Place::Redis(url) | Place::Promql { url, .. } => url,
+            Place::Postgres(url) => {
+                let meant = postgres::Database::of_url(url).ok();
+                let meant = meant.and_then(|database| database.password);
+                let after = url.split_once("://").map_or("", |(_, rest)| rest);
+                let who = after
+                    .split('?')
+                    .next()
+                    .and_then(|rest| rest.rsplit_once('@'));
+                let written = who.and_then(|(who, _)| Some(who.split_once(':')?.1.to_owned()));
+                let mut both: Vec<String> = meant.into_iter().chain(written).collect();
+                both.retain(|text| !text.is_empty());
+                both.dedup();
+                return both;
+            }
+            _ => return Vec::new(),
         };
-        let authority = url.split_once("://")?.1.split('/').next()?;
-        let (user, _) = authority.rsplit_once('@')?;
-        let password = user.split_once(':').map_or(user, |(_, password)| password);
-        (!password.is_empty()).then_some(password)
+        password_of(url)
+            .map(ToOwned::to_owned)
+            .into_iter()
+            .collect()
     }
+}
+
+/// The password in a URL, as it stands there.
+#[must_use]
+pub fn password_of(url: &str) -> Option<&str> {
+    let authority = url.split_once("://")?.1.split('/').next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    let password = user.split_once(':').map_or(user, |(_, password)| password);
+    (!password.is_empty()).then_some(password)
 }
 
 fn fits_any(patterns: &[String], name: &str) -> bool {
@@ -173,6 +236,17 @@ mod tests {
                 Place::Redis("redis://:pw@127.0.0.1:6379".into()),
             ),
             ("db=process:postgres", Place::Process("postgres".into())),
+            (
+                "db=postgres://me@h/shop",
+                Place::Postgres("postgres://me@h/shop".into()),
+            ),
+            (
+                "p=promql:http://h:9090 sum(rate(a{b=\"c\"}[5s]))",
+                Place::Promql {
+                    url: "http://h:9090".into(),
+                    query: "sum(rate(a{b=\"c\"}[5s]))".into(),
+                },
+            ),
             ("db=port:5432", Place::Port(5432)),
             ("db=pid:7", Place::Pid(7)),
             (
@@ -194,12 +268,23 @@ mod tests {
             ("db=pid:x", "no number"),
             ("db=process:", "names no process"),
             ("db=postgres", "no place to look at"),
+            ("db=postgres://h/x", "say who asks"),
+            ("p=promql:http://h", "asks nothing"),
+            ("p=promql:h up", "at its http:// or https:// URL"),
         ] {
             let wrong = parse(text).unwrap_err();
             assert!(wrong.contains(said), "{wrong}");
         }
-        assert_eq!(parse("c=redis://:pw@h:1").unwrap().secret(), Some("pw"));
-        assert_eq!(parse("c=http://u:pw@h/x@y").unwrap().secret(), Some("pw"));
-        assert_eq!(parse("c=http://h/x@y").unwrap().secret(), None);
+        for (text, secrets) in [
+            ("c=redis://:pw@h:1", &["pw"][..]),
+            ("c=http://u:pw@h/x@y", &["pw"]),
+            ("c=http://h/x@y", &[]),
+            ("c=postgres://u:pw@h/x", &["pw"]),
+            ("c=postgres://u:p%40w@h/x", &["p@w", "p%40w"]),
+            ("c=postgres://u@h/x", &[]),
+            ("c=promql:http://u:pw@h up", &["pw"]),
+        ] {
+            assert_eq!(parse(text).unwrap().secrets(), secrets, "{text}");
+        }
     }
 }

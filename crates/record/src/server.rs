@@ -163,6 +163,14 @@ impl Server {
         }
     }
 
+    /// Adds what others measured, in order: it is shown beside the record and is no part of it.
+    pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Vec<Sample>) {
+        self.declare(source, of.clone());
+        if let Some(place) = self.place(source, &of.key()) {
+            self.series[place].samples = samples;
+        }
+    }
+
     /// Adds a look; answers the line that tells of it. None when it does not come behind the one before.
     pub(super) fn add(&mut self, look: &Look, redactor: &Redactor) -> Option<ServerLine> {
         let source = redactor.text(&look.source);

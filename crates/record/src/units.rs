@@ -128,6 +128,7 @@ pub fn figure(value: f64, unit: &str) -> String {
             let per = unit.trim_start_matches('B');
             format!("{}{per}", bytes(value.round() as u64))
         }
+        "s" if value >= 0.0 => time((value * SECOND as f64).round() as u64),
         _ => format!("{} {unit}", significant(value))
             .trim_end()
             .to_owned(),
@@ -177,6 +178,7 @@ mod tests {
             (2_500_000.0, "B", "2.50 MB"),
             (55.0, "%", "55 %"),
             (12.345, "%", "12.3 %"),
+            (0.0123, "s", "12.3 ms"),
             (0.25, "", "0.25"),
             (0.0, "%", "0 %"),
             (-3.456, "", "-3.46"),

@@ -164,7 +164,7 @@ impl Base {
 }
 
 /// What went wrong, without the system's number.
-fn said(error: &std::io::Error) -> String {
+pub(crate) fn said(error: &std::io::Error) -> String {
     use std::io::ErrorKind as Kind;
     match error.kind() {
         Kind::ConnectionRefused => "connection refused".to_owned(),

@@ -256,7 +256,11 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         let why = analysis::verdict::never_measured(criterion, &server);
         placed(criterion, why)
     });
-    judged.chain(set_aside).collect()
+    let too_short = plan.stop.iter().filter_map(|rule| {
+        let why = sampling::too_short(rule, &job.samplers);
+        placed(&rule.when, why)
+    });
+    judged.chain(set_aside).chain(too_short).collect()
 }
 
 /// Another one for each run.

@@ -22,8 +22,11 @@ pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
             Err(why) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {why}"))),
         }
     }
-    let secrets = plan.server.iter().filter_map(|source| source.secret());
-    let secrets: Vec<String> = secrets.map(ToOwned::to_owned).collect();
+    let secrets: Vec<String> = plan
+        .server
+        .iter()
+        .flat_map(server::Source::secrets)
+        .collect();
     plan.secrets.extend(secrets);
     if problems.is_empty() {
         Ok(())

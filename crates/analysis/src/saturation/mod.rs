@@ -5,6 +5,7 @@
 mod holders;
 mod pools;
 mod processor;
+mod runtime;
 mod watched;
 
 use schemars::JsonSchema;
@@ -102,6 +103,7 @@ fn judge(
         return None;
     }
     let mut limited = pools::of(all);
+    limited.extend(runtime::of(all));
     limited.extend(processor::of(all, cores));
     let watched = names(&limited);
     let mut reached = gathered(&limited, all, cores, rate);

@@ -48,7 +48,7 @@ const CONNECTIONS: &str = "connection pool";
 const DESCRIPTORS: &str = "descriptors";
 
 /// Puma by its own words and by its exporters'; Tomcat, Jetty, Hikari by Micrometer's; databases; processes.
-const PAIRS: [Pair; 10] = [
+const PAIRS: [Pair; 11] = [
     pair(
         THREADS,
         Tells::Free,
@@ -92,6 +92,12 @@ const PAIRS: [Pair; 10] = [
         "connections of the database",
         Tells::Used,
         ["numbackends", "max_connections"],
+        None,
+    ),
+    pair(
+        "connections of the database",
+        Tells::Used,
+        ["connections-used", "connections-max"],
         None,
     ),
     pair(

@@ -113,7 +113,7 @@ fn step(service: Service, running: &mut Vec<Request>, dt: f64, seen: &mut Seen) 
     running.retain(|request| request.cpu > 0.0 || request.lock > 0.0 || request.downstream > 0.0);
 }
 
-fn metric(
+pub(super) fn metric(
     source: &str,
     metric: &str,
     of: Option<&str>,
@@ -164,7 +164,7 @@ fn told(service: Service, seen: &[Seen]) -> Vec<Watched> {
     ]
 }
 
-fn judged(all: &[Watched]) -> Saturation {
+pub(super) fn judged(all: &[Watched]) -> Saturation {
     judge(all, Some(4.0), &|_| Some(100.0)).expect("something was watched")
 }
 

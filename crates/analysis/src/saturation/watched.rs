@@ -7,8 +7,9 @@ use record::server;
 pub(super) const GENERATOR: &str = "host";
 /// So many looks in a row make a state.
 const LOOKS: usize = 5;
-/// Looks further apart than this are not in a row.
+/// Looks further apart than this are not in a row; of a source that looks seldom, than this many times what they usually are.
 const APART_NS: u64 = 3_500_000_000;
+const TIMES_APART: f64 = 2.5;
 /// What is said of the beginning of a state is said of this much of it.
 pub(super) const AT_LEAST_NS: u64 = 5_000_000_000;
 
@@ -98,12 +99,13 @@ impl Watched {
 
     /// The stretches in which something is so look by look, with how many looks each has.
     pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(Stretch, usize)> {
+        let apart_ns = self.apart_ns();
         let mut runs: Vec<(Stretch, usize)> = Vec::new();
         let mut goes_on = false;
         for (at, value) in &self.looks {
             let so = is_so(*at, *value);
             match runs.last_mut() {
-                Some((run, looks)) if so && goes_on && at - run.to_ns <= APART_NS => {
+                Some((run, looks)) if so && goes_on && at - run.to_ns <= apart_ns => {
                     run.to_ns = *at;
                     *looks += 1;
                 }
@@ -119,5 +121,15 @@ impl Watched {
             goes_on = so;
         }
         runs
+    }
+
+    fn apart_ns(&self) -> u64 {
+        let pairs = self.looks.windows(2);
+        let mut gaps: Vec<u64> = pairs
+            .map(|pair| pair[1].0.saturating_sub(pair[0].0))
+            .collect();
+        gaps.sort_unstable();
+        let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
+        APART_NS.max((usual as f64 * TIMES_APART) as u64)
     }
 }

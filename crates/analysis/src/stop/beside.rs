@@ -6,7 +6,7 @@ use record::{Run, server::Series, units};
 
 use crate::verdict::server_bounds;
 
-/// A source that has been silent for so long says nothing of now.
+/// A source that has been silent for so long beyond the time between its samples says nothing of now.
 const STALE_NS: u64 = 3 * SECOND;
 /// The share of a window of which something must be known.
 const KNOWN: f64 = 0.9;
@@ -32,11 +32,12 @@ fn one(
     bound: f64,
     (from_ns, now_ns): (u64, u64),
 ) -> Option<String> {
-    let to = series.samples.last()?.at_ns;
+    let last = series.samples.last()?;
+    let to = last.at_ns;
     let from = to
         .checked_sub(rule.for_ns)
         .filter(|from| *from >= from_ns)?;
-    if to + STALE_NS < now_ns {
+    if to + STALE_NS + (to - last.from_ns) < now_ns {
         return None;
     }
     let mut known_ns = 0;

@@ -201,11 +201,17 @@ fn scale(series: &Series, criterion: &Criterion) -> Result<f64, String> {
             shown(series)
         )),
         (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, Sort::Counter) => Ok(1.0),
+        // Samples in seconds, bounds in nanoseconds.
+        (Quantity::Duration(_), "s", Sort::Gauge) => Ok(SECOND as f64),
         (_, _, Sort::Counter) => Err(format!(
             "{} is a number per second: write one, for example 1000/s",
             shown(series)
         )),
         (_, "", _) => Err(format!("{} is a bare number", shown(series))),
+        (_, "s", _) => Err(format!(
+            "{} is a time: write one, for example 50ms",
+            shown(series)
+        )),
         (_, unit, _) => Err(format!("{} is a number of {unit}", shown(series))),
     }
 }

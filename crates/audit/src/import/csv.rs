@@ -61,6 +61,16 @@ impl Record {
         })
     }
 
+    /// How many fields it has.
+    #[must_use]
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a record without fields is none"
+    )]
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
     /// Where it begins.
     #[must_use]
     pub fn place(&self) -> Place {
@@ -70,7 +80,9 @@ impl Record {
     }
 }
 
-fn records(text: &str) -> Vec<Record> {
+/// The records of a text, the header among them.
+#[must_use]
+pub fn records(text: &str) -> Vec<Record> {
     let mut records = Vec::new();
     let mut fields = Vec::new();
     let mut field = String::new();

@@ -4,7 +4,7 @@
 mod artillery;
 mod artillery_json;
 mod artillery_text;
-mod csv;
+pub mod csv;
 pub mod figure;
 mod json;
 mod latency;

@@ -421,10 +421,14 @@ impl Reader<'_> {
                     self.findings.note(node.mark, format!("`{more}` does not hold in stages that another tool's door runs: all of `{key}` is measured there as it comes"));
                 }
             }
-            if let Err(why) = plan::server::named(key, &place.text()) {
+            let text = match value.get("query") {
+                Some(query) => format!("promql:{} {}", place.text(), query.text()),
+                None => place.text().to_string(),
+            };
+            if let Err(why) = plan::server::named(key, &text) {
                 self.findings.problem(place.mark, why);
             }
-            sources.push(format!("{key}={}", place.text()));
+            sources.push(format!("{key}={text}"));
         }
         sources
     }

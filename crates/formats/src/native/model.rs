@@ -52,7 +52,7 @@ pub const PHASE: &[&str] = &[
 /// `assume`
 pub const ASSUME: &[&str] = &["latency", "answer"];
 /// An item of `server`.
-pub const SOURCE: &[&str] = &["from", "only", "counters"];
+pub const SOURCE: &[&str] = &["from", "query", "only", "counters"];
 /// `http`
 pub const HTTP: &[&str] = &[
     "timeout",

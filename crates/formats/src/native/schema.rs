@@ -312,8 +312,11 @@ fn tls(key: &str) -> Value {
 
 fn source(key: &str) -> Value {
     match key {
-        "from" => {
-            string("The place: a URL, redis://…, process:NAME, port:N, cgroup:FOLDER, command:LINE")
+        "from" => string(
+            "The place: a URL, redis://…, postgres://…, process:NAME, port:N, cgroup:FOLDER, command:LINE",
+        ),
+        "query" => {
+            string("What the Prometheus at that URL is asked: sum(rate(http_requests_total[15s]))")
         }
         "only" => named("Which metrics, by name; * for any text", "texts"),
         "counters" => named("Which metrics only ever grow", "texts"),

@@ -10,7 +10,7 @@ use std::{
 use plan::server::Source;
 use record::server::{Descriptor, Reading};
 
-use super::{Sampler, exposition};
+use super::{Sampler, exporters::Names, exposition};
 use crate::asking::{Base, Request};
 
 /// Behind so long a wait a look is a gap.
@@ -37,6 +37,7 @@ enum Asked {
 pub(super) struct Endpoint {
     source: Source,
     asked: Asked,
+    names: Names,
     /// What it said when it was asked first.
     known: Vec<Descriptor>,
 }
@@ -51,7 +52,7 @@ impl Endpoint {
 
     /// A Redis: `redis://[[user]:password@]host[:port]`.
     pub fn redis(source: Source, url: &str) -> Endpoint {
-        let password = source.secret().map(ToOwned::to_owned);
+        let password = plan::server::password_of(url).map(ToOwned::to_owned);
         let rest = url.trim_start_matches("redis://");
         let rest = rest.split('/').next().unwrap_or_default();
         let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
@@ -75,6 +76,7 @@ impl Endpoint {
         Endpoint {
             source,
             asked,
+            names: Names::default(),
             known: Vec::new(),
         }
     }
@@ -91,9 +93,13 @@ impl Endpoint {
         Ok(too_many)
     }
 
-    fn ask(&self) -> Result<Vec<Reading>, String> {
+    fn ask(&mut self) -> Result<Vec<Reading>, String> {
         match &self.asked {
-            Asked::Url { base, path } => exposition::read(&body(base, path)?, &self.source),
+            Asked::Url { base, path } => {
+                let readings = exposition::read(&body(base, path)?)?;
+                let named = self.names.given(readings, engine::clock::monotonic_ns());
+                Ok(exposition::wanted(named, &self.source))
+            }
             Asked::Redis { address, password } => {
                 let text = info(address, password.as_deref())?;
                 Ok(exposition::wanted(exposition::redis(&text), &self.source))

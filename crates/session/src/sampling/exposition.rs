@@ -5,18 +5,17 @@ use plan::server::Source;
 use record::server::{Descriptor, Reading};
 use serde_json::Value;
 
-/// The readings of an answer, in whatever form it is; what the source does not want is left out.
-pub(super) fn read(text: &str, source: &Source) -> Result<Vec<Reading>, String> {
+/// The readings of an answer, in whatever form it is.
+pub(super) fn read(text: &str) -> Result<Vec<Reading>, String> {
     let text = text.trim_start_matches('\u{feff}');
-    let readings = if text.trim_start().starts_with(['{', '[']) {
+    if text.trim_start().starts_with(['{', '[']) {
         let value = serde_json::from_str(text).map_err(|why| format!("it is no JSON: {why}"))?;
-        json(&value)
+        Ok(json(&value))
     } else if text.trim_start().starts_with("Active connections:") {
-        nginx(text)
+        Ok(nginx(text))
     } else {
-        prometheus(text)?
-    };
-    Ok(wanted(readings, source))
+        prometheus(text)
+    }
 }
 
 /// Only what is wanted, and what the user says of it.
@@ -44,13 +43,16 @@ pub(super) fn wanted(readings: Vec<Reading>, source: &Source) -> Vec<Reading> {
 /// times that users wait are measured by the load.
 fn prometheus(text: &str) -> Result<Vec<Reading>, String> {
     let mut counters = std::collections::BTreeSet::new();
+    let mut gauges = std::collections::BTreeSet::new();
     let mut readings = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("# TYPE ") {
-            if let Some((name, "counter" | "histogram" | "summary")) = rest.split_once(' ') {
-                counters.insert(name.to_owned());
-            }
+            match rest.split_once(' ') {
+                Some((name, "counter" | "histogram" | "summary")) => counters.insert(name),
+                Some((name, "gauge")) => gauges.insert(name),
+                _ => false,
+            };
             continue;
         }
         if line.is_empty() || line.starts_with('#') {
@@ -67,7 +69,8 @@ fn prometheus(text: &str) -> Result<Vec<Reading>, String> {
         let base = ["_total", "_sum", "_count"].into_iter();
         let base = base.filter_map(|end| name.strip_suffix(end));
         let is_counter = counters.contains(name)
-            || name.ends_with("_total")
+            // Some name levels so, and say that they are.
+            || name.ends_with("_total") && !gauges.contains(name)
             || base.into_iter().any(|base| counters.contains(base));
         let of = if is_counter {
             Descriptor::counter(name, "")
@@ -284,7 +287,7 @@ mod tests {
     }
 
     fn told(text: &str, source: &Source) -> Vec<(String, Option<String>, bool, f64)> {
-        let readings = read(text, source).unwrap();
+        let readings = wanted(read(text).unwrap(), source);
         let told = |one: Reading| {
             let is_counter = one.of.sort == Sort::Counter;
             (one.of.metric, one.of.instance, is_counter, one.value)
@@ -296,7 +299,7 @@ mod tests {
     fn prometheus_text_with_all_that_it_may_hold() {
         let text = "# HELP a b\n# TYPE requests counter\nrequests{method=\"GET\",path=\"/{id}, \\\"x\\\"\"} 7 1700000000\n\
             # TYPE wait histogram\nwait_bucket{le=\"0.1\"} 3\nwait_sum 1.5e0\nwait_count 3\n\
-            # TYPE heap_bytes gauge\nheap_bytes 12\nhits_total 9\nwait_created 17\nup NaN\n# EOF\n";
+            # TYPE heap_bytes gauge\nheap_bytes 12\nhits_total 9\n# TYPE handles_total gauge\nhandles_total 3\nwait_created 17\nup NaN\n# EOF\n";
         let told = told(text, &source(&[], &[]));
         let plain: Vec<_> = told
             .iter()
@@ -310,13 +313,14 @@ mod tests {
                 ("wait_count", true),
                 ("heap_bytes", false),
                 ("hits_total", true),
+                ("handles_total", false),
                 ("up", false)
             ]
         );
         assert_eq!(told[0].1.as_deref(), Some("method=GET,path=/{id}, \"x\""));
         assert_eq!(told[0].3, 7.0);
-        assert!(read("<html>no</html>\n", &source(&[], &[])).is_err());
-        assert!(read("a{b=\"c\n", &source(&[], &[])).is_err());
+        assert!(read("<html>no</html>\n").is_err());
+        assert!(read("a{b=\"c\n").is_err());
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Samplers: what measures something beside the load - this machine, later a server - on threads of its own and of low priority, with
 //! moments on the run's clock. What they read goes to the collector, which writes it; nobody ever waits for them.
 
+mod answers;
 mod endpoints;
+mod exporters;
 mod exposition;
 mod host;
+mod postgres;
 mod processes;
+mod promql;
 
 use std::{
     collections::BTreeSet,
@@ -16,12 +20,18 @@ use endpoints::Endpoint;
 use engine::{Zero, clock::Clock};
 pub use host::Host;
 use plan::{
-    Problem,
+    Problem, StopRule,
+    criteria::Metric,
     server::{Place, Source},
     units::SECOND,
 };
+use postgres::Postgres;
 use processes::{Cgroup, Processes};
-use record::server::{Descriptor, Look, Reading, Server};
+use promql::Promql;
+use record::{
+    server::{Descriptor, Look, Reading, Server},
+    units,
+};
 
 use crate::voice::SharedVoice;
 
@@ -47,6 +57,53 @@ pub trait Sampler: Send {
     /// # Errors
     /// Why there is nothing: a gap, of which one warning tells, however often it happens.
     fn look(&mut self) -> Result<Vec<Reading>, String>;
+    /// What there is to write down at a moment: one look, of now. Whoever asks somebody with a clock of his own has others to tell of,
+    /// or none.
+    fn looks(&mut self, now: &Moment) -> Vec<Look> {
+        let look = Look {
+            at_ns: now.at_ns,
+            source: self.source().to_owned(),
+            readings: self.look(),
+        };
+        vec![look]
+    }
+    /// The time between its samples, where that is not the second between looks.
+    fn step_ns(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// When somebody looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// In nanoseconds from the start of the test.
+    pub at_ns: u64,
+    /// The same by this machine's clock, in nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// Whether nobody looks again.
+    pub is_last: bool,
+}
+
+/// A stop rule that a source could never decide in time, if it is one: fewer than two of its samples fall into the rule's window.
+pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Option<String> {
+    let Metric::Server(name, _) = &rule.when.metric else {
+        return None;
+    };
+    let is_of = |sampler: &&dyn Sampler| {
+        let rest = name.strip_prefix(sampler.source());
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let mut all = samplers.iter().map(AsRef::as_ref);
+    let step_ns = all.find(is_of)?.step_ns()?;
+    (rule.for_ns < 2 * step_ns).then(|| {
+        format!(
+            "`{} for {}` can never be judged: server.{name} has a sample every {}, the scrape interval of its Prometheus: write `for {}` or more",
+            rule.when.text,
+            units::duration(rule.for_ns),
+            units::duration(step_ns),
+            units::duration(2 * step_ns),
+        )
+    })
 }
 
 /// What is measured where nobody asks for more: the machine that generates the load.
@@ -96,6 +153,8 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
         Place::Cgroup(folder) => return Ok(Box::new(Cgroup::new(source, folder))),
         Place::Url(url) => Endpoint::url(source, &url)?,
         Place::Redis(url) => Endpoint::redis(source, &url),
+        Place::Postgres(url) => return asked_once(Postgres::new(source, &url)?, voice),
+        Place::Promql { url, query } => return question(source, (&url, &query), voice),
         Place::Command(line) => Endpoint::command(source, &line),
         Place::Lab { .. } => {
             let why = "the target is no embedded one (lab:NAME): write where it is";
@@ -112,6 +171,33 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
         )),
     }
     Ok(Box::new(endpoint))
+}
+
+/// A database that has been asked for the first time.
+fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
+    let name = database.source().to_owned();
+    match database.probe() {
+        Ok(None) => {}
+        Ok(Some(remark)) => voice.warning(&format_args!("{name}: {remark}")),
+        Err(why) => voice.warning(&format_args!(
+            "nothing can be measured of {name} yet: {why}"
+        )),
+    }
+    Ok(Box::new(database))
+}
+
+/// A question to a Prometheus that has been asked for the first time. One that it does not understand is refused.
+fn question(
+    source: Source,
+    (url, query): (&str, &str),
+    voice: &SharedVoice,
+) -> Result<Box<dyn Sampler>, String> {
+    let name = source.name.clone();
+    let mut asked = Promql::new(source, url, query)?;
+    for remark in asked.probe().map_err(|why| format!("{name}: {why}"))? {
+        voice.warning(&format_args!("{name}: {remark}"));
+    }
+    Ok(Box::new(asked))
 }
 
 /// What samplers will measure.
@@ -197,16 +283,17 @@ fn work(mut sampler: Box<dyn Sampler>, clock: &Clock, looks: &Sender<Look>, stop
     let thread = rustix::thread::gettid();
     // Not being allowed to is no reason to stop.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
-    let mut look = |at_ns| {
-        let look = Look {
+    let mut look = |at_ns, is_last| {
+        let now = Moment {
             at_ns,
-            source: sampler.source().to_owned(),
-            readings: sampler.look(),
+            wall_ns: engine::clock::wall_ns(),
+            is_last,
         };
-        looks.send(look).is_ok()
+        let mut all = sampler.looks(&now).into_iter();
+        all.all(|look| looks.send(look).is_ok())
     };
     let mut last_ns = clock.now();
-    if !look(last_ns) {
+    if !look(last_ns, false) {
         return;
     }
     loop {
@@ -215,7 +302,7 @@ fn work(mut sampler: Box<dyn Sampler>, clock: &Clock, looks: &Sender<Look>, stop
             stop.recv_timeout(Duration::from_nanos(to_next)) == Err(RecvTimeoutError::Disconnected);
         let now = clock.now();
         let is_worth_it = !over || now.saturating_sub(last_ns) >= LEAST_NS;
-        if is_worth_it && !look(now) || over {
+        if is_worth_it && !look(now, over) || over {
             return;
         }
         last_ns = now;

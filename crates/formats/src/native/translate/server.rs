@@ -39,7 +39,18 @@ impl Translator<'_> {
             let Some(text) = read::text(place, "server", self.findings) else {
                 continue;
             };
-            match server::named(&entry.key, &text) {
+            let query = match value.get("query") {
+                Some(node) => match read::text(node, "query", self.findings) {
+                    Some(query) => Some(query),
+                    None => continue,
+                },
+                None => None,
+            };
+            let source = match query {
+                Some(query) => server::asking(&entry.key, &text, &query),
+                None => server::named(&entry.key, &text),
+            };
+            match source {
                 Ok(source) => {
                     let only = self.texts(value.get("only"), "only");
                     let counters = self.texts(value.get("counters"), "counters");

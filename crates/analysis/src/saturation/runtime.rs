@@ -1,0 +1,153 @@
+//! What runs out inside a process, whatever else there is: the one thread of an event loop, the heap of a garbage collector. Known by plain
+//! names that `sampling` gives to what usual exporters say.
+
+use super::{Limited, watched::Watched};
+
+/// Whatever a loop does one after the other.
+pub(super) const EVENT_LOOP: &str = "event loop";
+pub(super) const HEAP: &str = "heap";
+
+/// A loop that comes to what is due so much later has no time left.
+const LAG_S: f64 = 0.1;
+/// Its lag by what is usual of it; where that is not told, by what it is at the look.
+const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];
+/// From this share on a heap is full, if collecting takes that much of the time.
+const FULL: f64 = 0.95;
+const COLLECTING_PERCENT: f64 = 10.0;
+
+/// Every event loop and every heap that tells of itself.
+pub(super) fn of(all: &[Watched]) -> Vec<Limited> {
+    let loops = all.iter().filter_map(|one| {
+        let is_told = |name: &str| {
+            let mut others = all.iter();
+            others.any(|other| other.source == one.source && other.metric == name)
+        };
+        let by = LAGS.into_iter().find(|name| is_told(name))?;
+        (one.metric == by).then(|| {
+            limited(
+                EVENT_LOOP,
+                one,
+                "it comes to what is due 0.1 s late",
+                |_, lag| lag >= LAG_S,
+            )
+        })
+    });
+    loops
+        .chain(all.iter().filter_map(|one| heap(one, all)))
+        .collect()
+}
+
+fn heap(used: &Watched, all: &[Watched]) -> Option<Limited> {
+    let before = used.before("heap-used")?;
+    let max = used.beside(all, before, "heap-max")?;
+    let collecting = used.beside(all, before, "gc-time");
+    // Full before each collection is what a heap is for.
+    let collects = |at_ns: u64| {
+        let share = collecting.and_then(|collecting| collecting.at(at_ns));
+        share.is_some_and(|share| share >= COLLECTING_PERCENT)
+    };
+    let is_full = |at_ns: u64, value: f64| {
+        let there_is = max.at(at_ns).filter(|max| *max > 0.0);
+        there_is.is_some_and(|max| value / max >= FULL) && collects(at_ns)
+    };
+    Some(limited(
+        HEAP,
+        used,
+        "95 % and more in use, and collecting takes 10 % of the time and more",
+        is_full,
+    ))
+}
+
+fn limited(
+    resource: &'static str,
+    by: &Watched,
+    limit: &str,
+    is_so: impl Fn(u64, f64) -> bool,
+) -> Limited {
+    Limited {
+        resource,
+        source: by.source.clone(),
+        metric: by.metric.clone(),
+        limit: limit.to_owned(),
+        size: 1.0,
+        stretch: by.lasting(is_so),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::units::SECOND;
+
+    use super::{
+        super::tests::{judged, metric},
+        *,
+    };
+
+    fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<Watched> {
+        // The first thirty seconds, and the thirty behind them.
+        let values = |[before, behind]: [f64; 2]| {
+            (0..60).map(move |second| if second < 30 { before } else { behind })
+        };
+        all.iter()
+            .map(|(name, both)| metric(source, name, None, values(*both)))
+            .collect()
+    }
+
+    #[test]
+    fn an_event_loop_that_is_late_and_a_heap_that_is_full_are_named() {
+        let first = |all: &[Watched]| {
+            let found = judged(all);
+            found.first.map(|place| {
+                (
+                    found.reached[place].resource.clone(),
+                    found.reached[place].at_ns / SECOND,
+                )
+            })
+        };
+        let late = lasting(
+            "app",
+            &[
+                ("event-loop-lag-p50", [0.01, 0.4]),
+                ("event-loop-lag", [0.5, 0.5]),
+            ],
+        );
+        assert_eq!(first(&late), Some((EVENT_LOOP.to_owned(), 31)));
+        let calm = lasting(
+            "app",
+            &[
+                ("event-loop-lag-p50", [0.01, 0.02]),
+                ("event-loop-lag", [0.5, 0.5]),
+            ],
+        );
+        assert_eq!(first(&calm), None);
+        let by_moment = lasting("app", &[("event-loop-lag", [0.0, 0.2])]);
+        assert_eq!(first(&by_moment), Some((EVENT_LOOP.to_owned(), 31)));
+        let heap = |gc: f64| {
+            lasting(
+                "app",
+                &[
+                    ("heap-used", [50.0, 98.0]),
+                    ("heap-max", [100.0, 100.0]),
+                    ("gc-time", [1.0, gc]),
+                ],
+            )
+        };
+        assert_eq!(first(&heap(30.0)), Some((HEAP.to_owned(), 31)));
+        assert_eq!(first(&heap(2.0)), None);
+    }
+
+    #[test]
+    fn looks_of_a_source_that_looks_seldom_are_in_a_row() {
+        let mut all = lasting(
+            "db",
+            &[
+                ("connections-used", [3.0, 7.0]),
+                ("connections-max", [7.0, 7.0]),
+            ],
+        );
+        for look in all.iter_mut().flat_map(|one| &mut one.looks) {
+            look.0 *= 15;
+        }
+        assert_eq!(judged(&all).reached[0].at_ns, 31 * 15 * SECOND);
+    }
+}

@@ -1,0 +1,229 @@
+//! Where a PostgreSQL is and who asks it, read from its URL. Nothing here connects.
+
+use super::percent::decoded;
+
+/// Where PostgreSQL listens where nobody says otherwise.
+const PORT: u16 = 5432;
+/// How URLs begin that are read here.
+pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// A database, and who looks at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Database {
+    /// Where the server listens.
+    pub at: Listener,
+    /// Who logs in.
+    pub user: String,
+    /// With what, where that is asked for.
+    pub password: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Whether the connection is encrypted.
+    pub tls: Encryption,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listener {
+    /// At a host and port.
+    Tcp(String, u16),
+    /// At a socket of this machine, by its path.
+    Socket(String),
+}
+
+/// Whether a connection is encrypted: the words of `sslmode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encryption {
+    /// Never.
+    Disable,
+    /// Where the server can. Its certificate is not checked.
+    Prefer,
+    /// Always. Its certificate is not checked.
+    Require,
+    /// Always, with a certificate that this machine trusts and of that name.
+    VerifyFull,
+}
+
+impl Database {
+    /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…` or `postgres://USER@/DATABASE?host=/FOLDER`.
+    ///
+    /// # Errors
+    /// What is wrong with it. No part of a password is in it.
+    pub fn of_url(url: &str) -> Result<Database, String> {
+        let mut schemes = SCHEMES.iter();
+        let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
+        let rest = rest.ok_or("a PostgreSQL is postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        // Behind the last @: a password may hold one, and a slash, as they are.
+        let (who, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, password) = match who.split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (who, None),
+        };
+        let user = decoded(user).ok_or("its user is no percent-encoded text")?;
+        let password =
+            password.map(|text| decoded(text).ok_or("its password is no percent-encoded text"));
+        let password = password.transpose()?.filter(|text| !text.is_empty());
+        let name = decoded(name).ok_or("its database is no percent-encoded text")?;
+        if user.is_empty() {
+            return Err("say who asks: postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned());
+        }
+        if [&user, &name].into_iter().any(|text| text.contains('\0')) {
+            return Err("no name of a user or a database holds a zero byte".to_owned());
+        }
+        let (host, port) = host_and_port(authority)?;
+        let mut database = Database {
+            at: Listener::Tcp(host, port),
+            // As its own clients have it.
+            name: if name.is_empty() { user.clone() } else { name },
+            user,
+            password,
+            tls: Encryption::Prefer,
+        };
+        for (key, value) in query.split('&').filter_map(|pair| {
+            pair.split_once('=')
+                .or((!pair.is_empty()).then_some((pair, "")))
+        }) {
+            let value =
+                decoded(value).ok_or_else(|| format!("its `{key}` is no percent-encoded text"))?;
+            database.option(key, &value, port)?;
+        }
+        if matches!(&database.at, Listener::Tcp(host, _) if host.is_empty()) {
+            return Err(
+                "say where it is: postgres://USER@HOST/DATABASE, or ?host=/FOLDER of its socket"
+                    .to_owned(),
+            );
+        }
+        Ok(database)
+    }
+
+    fn option(&mut self, key: &str, value: &str, port: u16) -> Result<(), String> {
+        match key {
+            "host" if value.starts_with('/') => {
+                let folder = value.trim_end_matches('/');
+                self.at = Listener::Socket(format!("{folder}/.s.PGSQL.{port}"));
+            }
+            "host" => self.at = Listener::Tcp(value.to_owned(), port),
+            "sslmode" => {
+                self.tls = match value {
+                    "disable" => Encryption::Disable,
+                    "prefer" => Encryption::Prefer,
+                    "require" => Encryption::Require,
+                    "verify-full" => Encryption::VerifyFull,
+                    _ => {
+                        return Err(format!(
+                            "`{value}` is no sslmode: write disable, prefer, require or verify-full"
+                        ));
+                    }
+                }
+            }
+            // It would be no secret to whoever keeps texts by their names.
+            "password" => {
+                return Err(
+                    "the password stands before the @: postgres://USER:PASSWORD@HOST/DATABASE"
+                        .to_owned(),
+                );
+            }
+            _ => {
+                return Err(format!(
+                    "`{key}` is not known here: write host=/FOLDER or sslmode=…"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn host_and_port(authority: &str) -> Result<(String, u16), String> {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port),
+        _ => (authority, ""),
+    };
+    let host = decoded(host).ok_or("its host is no percent-encoded text")?;
+    let port = match port {
+        "" => PORT,
+        port => port.parse().map_err(|_| format!("`{port}` is no port"))?,
+    };
+    Ok((host.trim_matches(['[', ']']).to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(url: &str) -> Database {
+        Database::of_url(url).unwrap()
+    }
+
+    #[test]
+    fn urls_as_its_own_clients_read_them() {
+        let full = read("postgres://me:p%40ss%2Fw@db.example:5433/shop?sslmode=require");
+        assert_eq!(full.at, Listener::Tcp("db.example".into(), 5433));
+        assert_eq!(
+            (full.user.as_str(), full.password.as_deref()),
+            ("me", Some("p@ss/w"))
+        );
+        assert_eq!(
+            (full.name.as_str(), full.tls),
+            ("shop", Encryption::Require)
+        );
+        let short = read("postgresql://me@[::1]");
+        assert_eq!(short.at, Listener::Tcp("::1".into(), 5432));
+        assert_eq!((short.name.as_str(), short.password), ("me", None));
+        let socket = read("postgres://me@/shop?host=/var/run/postgresql");
+        assert_eq!(
+            socket.at,
+            Listener::Socket("/var/run/postgresql/.s.PGSQL.5432".into())
+        );
+        let raw = read("postgres://me:a/b@c@h/shop");
+        assert_eq!(
+            (raw.password.as_deref(), raw.name.as_str()),
+            (Some("a/b@c"), "shop")
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_password() {
+        for (url, said) in [
+            ("postgres://h/shop", "say who asks"),
+            ("postgres://me:hunter2@/shop", "say where it is"),
+            ("postgres://me:hunter2@h:x/shop", "`x` is no port"),
+            (
+                "postgres://me:hunter2%zz@h/shop",
+                "its password is no percent-encoded text",
+            ),
+            (
+                "postgres://me:hunter2@h/s?sslmode=maybe",
+                "`maybe` is no sslmode",
+            ),
+            (
+                "postgres://me:hunter2@h/s?password=hunter2",
+                "stands before the @",
+            ),
+            (
+                "postgres://me:hunter2@h/s?pool=1",
+                "`pool` is not known here",
+            ),
+        ] {
+            let why = Database::of_url(url).unwrap_err();
+            assert!(why.contains(said) && !why.contains("hunter2"), "{why}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "postgres://[a-z:@/?=&%0-9\\[\\]]{0,40}") {
+            let _ = Database::of_url(&text);
+        }
+
+        #[test]
+        fn what_is_encoded_is_what_is_meant(user in "[a-z]{1,8}", password in "\\PC{1,20}", name in "[a-z]{1,8}") {
+            let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let read = Database::of_url(&format!("postgres://{user}:{encoded}@h:1/{name}")).unwrap();
+            prop_assert_eq!((read.user, read.password, read.name), (user, Some(password), name));
+        }
+    }
+}

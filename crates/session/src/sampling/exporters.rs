@@ -1,0 +1,409 @@
+//! Plain names for what usual exporters say of a process: `event-loop-lag-p99` beside `nodejs_eventloop_lag_p99_seconds`, whatever the
+//! runtime. What an exporter says itself stays as it is; a name that it has already is not given again.
+
+use std::collections::BTreeMap;
+
+use record::server::{Descriptor, Reading};
+
+/// How several readings become one.
+#[derive(Clone, Copy)]
+enum Of {
+    Sum,
+    Most,
+    /// One for each value of a label.
+    Each(&'static str),
+}
+
+/// What becomes of the number.
+#[derive(Clone, Copy)]
+enum Told {
+    /// A level, in this unit.
+    Level(&'static str),
+    /// Of what only grows, growth per second times this, in this unit.
+    Growth(f64, &'static str),
+}
+
+/// A name, and what it is made of: the first of the metrics that is there, where a label has a value if one is named.
+struct Rule {
+    name: &'static str,
+    told: Told,
+    of: Of,
+    from: &'static [(&'static str, Option<(&'static str, &'static str)>)],
+}
+
+const HEAP: Option<(&str, &str)> = Some(("area", "heap"));
+
+/// The names: prom-client of Node.js, Micrometer and client_java (with jmx_exporter) of the JVM, and what all client libraries say of a
+/// process.
+const RULES: [Rule; 15] = [
+    Rule {
+        name: "cpu",
+        told: Told::Growth(1.0, ""),
+        of: Of::Sum,
+        from: &[("process_cpu_seconds_total", None)],
+    },
+    Rule {
+        name: "cpu",
+        told: Told::Growth(1e-9, ""),
+        of: Of::Sum,
+        from: &[("process_cpu_time_ns_total", None)],
+    },
+    Rule {
+        name: "memory",
+        told: Told::Level("B"),
+        of: Of::Sum,
+        from: &[("process_resident_memory_bytes", None)],
+    },
+    Rule {
+        name: "heap-used",
+        told: Told::Level("B"),
+        of: Of::Sum,
+        from: &[
+            ("nodejs_heap_size_used_bytes", None),
+            ("jvm_memory_used_bytes", HEAP),
+            ("jvm_memory_bytes_used", HEAP),
+        ],
+    },
+    Rule {
+        name: "heap-max",
+        told: Told::Level("B"),
+        of: Of::Sum,
+        from: &[
+            ("jvm_memory_max_bytes", HEAP),
+            ("jvm_memory_bytes_max", HEAP),
+        ],
+    },
+    Rule {
+        name: "gc-time",
+        told: Told::Growth(100.0, "%"),
+        of: Of::Sum,
+        from: &[
+            ("nodejs_gc_duration_seconds_sum", None),
+            ("jvm_gc_pause_seconds_sum", None),
+            ("jvm_gc_collection_seconds_sum", None),
+        ],
+    },
+    Rule {
+        name: "event-loop-lag",
+        told: Told::Level("s"),
+        of: Of::Most,
+        from: &[("nodejs_eventloop_lag_seconds", None)],
+    },
+    Rule {
+        name: "event-loop-lag-p50",
+        told: Told::Level("s"),
+        of: Of::Most,
+        from: &[("nodejs_eventloop_lag_p50_seconds", None)],
+    },
+    Rule {
+        name: "event-loop-lag-p99",
+        told: Told::Level("s"),
+        of: Of::Most,
+        from: &[("nodejs_eventloop_lag_p99_seconds", None)],
+    },
+    Rule {
+        name: "threads",
+        told: Told::Level(""),
+        of: Of::Sum,
+        from: &[
+            ("jvm_threads_live_threads", None),
+            ("jvm_threads_current", None),
+        ],
+    },
+    Rule {
+        name: "handles",
+        told: Told::Level(""),
+        of: Of::Sum,
+        from: &[("nodejs_active_handles_total", None)],
+    },
+    Rule {
+        name: "pool-used",
+        told: Told::Level(""),
+        of: Of::Each("pool"),
+        from: &[("hikaricp_connections_active", None)],
+    },
+    Rule {
+        name: "pool-max",
+        told: Told::Level(""),
+        of: Of::Each("pool"),
+        from: &[("hikaricp_connections_max", None)],
+    },
+    Rule {
+        name: "pool-waiting",
+        told: Told::Level(""),
+        of: Of::Each("pool"),
+        from: &[("hikaricp_connections_pending", None)],
+    },
+    Rule {
+        name: "server-threads-busy",
+        told: Told::Level(""),
+        of: Of::Sum,
+        from: &[
+            ("tomcat_threads_busy_threads", None),
+            ("jetty_threads_busy", None),
+        ],
+    },
+];
+
+/// Gives the names, and remembers what grows.
+#[derive(Default)]
+pub(super) struct Names {
+    before: BTreeMap<String, (f64, u64)>,
+}
+
+impl Names {
+    /// What was read, with plain names before it. The moment is any clock's that goes on.
+    pub fn given(&mut self, readings: Vec<Reading>, now_ns: u64) -> Vec<Reading> {
+        let mut named: Vec<Reading> = Vec::new();
+        for rule in &RULES {
+            let is_taken = |known: &Reading| known.of.metric == rule.name;
+            if readings.iter().chain(&named).any(is_taken) {
+                continue;
+            }
+            for (instance, value) in rule.values(&readings) {
+                named.push(self.reading(rule, instance, value, now_ns));
+            }
+        }
+        named.extend(readings);
+        named
+    }
+
+    fn reading(
+        &mut self,
+        rule: &Rule,
+        instance: Option<String>,
+        value: f64,
+        now_ns: u64,
+    ) -> Reading {
+        let (unit, value) = match rule.told {
+            Told::Level(unit) => (unit, value),
+            Told::Growth(scale, unit) => {
+                let before = self.before.insert(rule.name.to_owned(), (value, now_ns));
+                let grown = before.map(|(before, at)| {
+                    let seconds = now_ns.saturating_sub(at).max(1) as f64 / 1e9;
+                    (value - before) * scale / seconds
+                });
+                // Less than before: it was started anew.
+                (
+                    unit,
+                    grown.filter(|grown| *grown >= 0.0).unwrap_or(f64::NAN),
+                )
+            }
+        };
+        let of = Descriptor::gauge(rule.name, unit);
+        let of = match instance {
+            Some(instance) => of.of(&instance),
+            None => of,
+        };
+        Reading { of, value }
+    }
+}
+
+impl Rule {
+    fn values(&self, readings: &[Reading]) -> Vec<(Option<String>, f64)> {
+        for (metric, label) in self.from {
+            let fits = |reading: &&Reading| {
+                let wanted =
+                    label.is_none_or(|(name, value)| label_of(reading, name) == Some(value));
+                // A JVM says -1 of what has no bound.
+                reading.of.metric == *metric && wanted && reading.value >= 0.0
+            };
+            let all: Vec<&Reading> = readings.iter().filter(fits).collect();
+            let values = all.iter().map(|reading| reading.value);
+            return match self.of {
+                _ if all.is_empty() => continue,
+                Of::Sum => vec![(None, values.sum())],
+                Of::Most => vec![(None, values.fold(0.0, f64::max))],
+                Of::Each(name) => {
+                    let of = |reading: &&Reading| {
+                        (
+                            label_of(reading, name).map(ToOwned::to_owned),
+                            reading.value,
+                        )
+                    };
+                    all.iter().map(of).collect()
+                }
+            };
+        }
+        Vec::new()
+    }
+}
+
+/// The value of a label: `heap` of `area` in `area=heap,id=Eden`.
+fn label_of<'a>(reading: &'a Reading, name: &str) -> Option<&'a str> {
+    let labels = reading.of.instance.as_deref()?.split(',');
+    let mut pairs = labels.filter_map(|label| label.split_once('='));
+    pairs
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::exposition, *};
+
+    /// As prom-client 15 writes its default metrics, in part; the second time a second later.
+    const NODE: &str = r#"# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
+# TYPE process_cpu_seconds_total counter
+process_cpu_seconds_total CPU
+# TYPE process_resident_memory_bytes gauge
+process_resident_memory_bytes 47284224
+# TYPE nodejs_eventloop_lag_seconds gauge
+nodejs_eventloop_lag_seconds 0.25
+# TYPE nodejs_eventloop_lag_p50_seconds gauge
+nodejs_eventloop_lag_p50_seconds 0.02
+# TYPE nodejs_eventloop_lag_p99_seconds gauge
+nodejs_eventloop_lag_p99_seconds 0.3
+# TYPE nodejs_active_handles gauge
+nodejs_active_handles{type="Socket"} 3
+# TYPE nodejs_active_handles_total gauge
+nodejs_active_handles_total 5
+# TYPE nodejs_heap_size_total_bytes gauge
+nodejs_heap_size_total_bytes 9236480
+# TYPE nodejs_heap_size_used_bytes gauge
+nodejs_heap_size_used_bytes 7604216
+# TYPE nodejs_gc_duration_seconds histogram
+nodejs_gc_duration_seconds_bucket{le="0.001",kind="minor"} 1
+nodejs_gc_duration_seconds_sum{kind="minor"} GC
+nodejs_gc_duration_seconds_count{kind="minor"} 2
+nodejs_gc_duration_seconds_sum{kind="major"} 0.5
+"#;
+    /// As Micrometer writes them of a JVM with G1 and Hikari, in part.
+    const MICROMETER: &str = r#"# TYPE jvm_memory_used_bytes gauge
+jvm_memory_used_bytes{area="heap",id="G1 Eden Space"} 20.0
+jvm_memory_used_bytes{area="heap",id="G1 Old Gen"} 30.0
+jvm_memory_used_bytes{area="nonheap",id="Metaspace"} 999.0
+# TYPE jvm_memory_max_bytes gauge
+jvm_memory_max_bytes{area="heap",id="G1 Eden Space"} -1.0
+jvm_memory_max_bytes{area="heap",id="G1 Old Gen"} 100.0
+jvm_memory_max_bytes{area="nonheap",id="Metaspace"} -1.0
+# TYPE jvm_gc_pause_seconds summary
+jvm_gc_pause_seconds_count{action="end of minor GC",cause="G1 Evacuation Pause"} 5
+jvm_gc_pause_seconds_sum{action="end of minor GC",cause="G1 Evacuation Pause"} GC
+# TYPE jvm_threads_live_threads gauge
+jvm_threads_live_threads 24.0
+# TYPE process_cpu_usage gauge
+process_cpu_usage 0.1
+# TYPE process_cpu_time_ns counter
+process_cpu_time_ns_total CPU
+# TYPE hikaricp_connections_active gauge
+hikaricp_connections_active{pool="main"} 10.0
+# TYPE hikaricp_connections_max gauge
+hikaricp_connections_max{pool="main"} 10.0
+# TYPE hikaricp_connections_pending gauge
+hikaricp_connections_pending{pool="main"} 3.0
+"#;
+    /// As client_java (before 1.0) writes them, by itself or as jmx_exporter.
+    const CLIENT_JAVA: &str = r#"# TYPE jvm_memory_bytes_used gauge
+jvm_memory_bytes_used{area="heap",} 50.0
+jvm_memory_bytes_used{area="nonheap",} 70.0
+# TYPE jvm_memory_bytes_max gauge
+jvm_memory_bytes_max{area="heap",} 200.0
+# TYPE jvm_threads_current gauge
+jvm_threads_current 17.0
+# TYPE jvm_gc_collection_seconds summary
+jvm_gc_collection_seconds_count{gc="PS Scavenge",} 3
+jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
+"#;
+
+    /// What the plain names are at the second of two looks, a second apart.
+    fn told(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
+        let mut names = Names::default();
+        let mut told = BTreeMap::new();
+        for look in 0..2 {
+            let text = text
+                .replace("CPU", cpu[look])
+                .replace("GC\n", &format!("{}\n", gc[look]));
+            let readings = exposition::read(&text).unwrap();
+            let many = readings.len();
+            let given = names.given(readings, look as u64 * 1_000_000_000);
+            let plain = given[..given.len() - many].iter();
+            told = plain
+                .map(|one| (one.of.metric.clone(), (one.value, one.of.unit.clone())))
+                .collect();
+        }
+        told
+    }
+
+    fn figures(told: &BTreeMap<String, (f64, String)>) -> Vec<String> {
+        told.iter()
+            .map(|(name, (value, unit))| format!("{name} {value:.3} {unit}").trim_end().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn what_prom_client_says() {
+        let told = told(NODE, [["1.5", "2.25"], ["0.1", "0.15"]]);
+        assert_eq!(
+            figures(&told),
+            [
+                "cpu 0.750",
+                "event-loop-lag 0.250 s",
+                "event-loop-lag-p50 0.020 s",
+                "event-loop-lag-p99 0.300 s",
+                "gc-time 5.000 %",
+                "handles 5.000",
+                "heap-used 7604216.000 B",
+                "memory 47284224.000 B",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_micrometer_says() {
+        let told = told(MICROMETER, [["1000000000", "3500000000"], ["1", "1.25"]]);
+        assert_eq!(
+            figures(&told),
+            [
+                "cpu 2.500",
+                "gc-time 25.000 %",
+                "heap-max 100.000 B",
+                "heap-used 50.000 B",
+                "pool-max 10.000",
+                "pool-used 10.000",
+                "pool-waiting 3.000",
+                "threads 24.000",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_client_java_says() {
+        let told = told(CLIENT_JAVA, [["", ""], ["1", "1.5"]]);
+        assert_eq!(
+            figures(&told),
+            [
+                "gc-time 50.000 %",
+                "heap-max 200.000 B",
+                "heap-used 50.000 B",
+                "threads 17.000"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_taken_stays_and_one_that_began_anew_is_unknown() {
+        let mut names = Names::default();
+        let look = |names: &mut Names, text: &str, second: u64| {
+            let given = names.given(exposition::read(text).unwrap(), second * 1_000_000_000);
+            given
+                .into_iter()
+                .map(|one| (one.of.metric, one.value))
+                .collect::<Vec<_>>()
+        };
+        let first = look(
+            &mut names,
+            "process_cpu_seconds_total 9\nmemory 1\nprocess_resident_memory_bytes 2\n",
+            1,
+        );
+        assert_eq!(first.iter().filter(|(name, _)| name == "memory").count(), 1);
+        assert_eq!((first[0].0.as_str(), first[0].1.is_nan()), ("cpu", true));
+        assert!(
+            look(&mut names, "process_cpu_seconds_total 1\n", 2)[0]
+                .1
+                .is_nan()
+        );
+        let third = look(&mut names, "process_cpu_seconds_total 2\n", 4);
+        assert!((third[0].1 - 0.5).abs() < 1e-9);
+    }
+}

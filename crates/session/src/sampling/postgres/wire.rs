@@ -1,0 +1,262 @@
+//! A connection to a PostgreSQL, blocking and bounded in time: log in, ask, read rows of text. What is asked is not known here.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{TcpStream, ToSocketAddrs},
+    os::unix::net::UnixStream,
+    time::Duration,
+};
+
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use plan::server::postgres::{Database, Encryption, Listener};
+use postgres_protocol::{
+    authentication::{
+        md5_hash,
+        sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256},
+    },
+    message::{
+        backend::{DataRowBody, ErrorResponseBody, Header, Message},
+        frontend,
+    },
+};
+use tokio_rustls::rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
+
+use crate::asking::said;
+
+/// No message of what is asked here is as long.
+const LONGEST: i32 = 1 << 20;
+/// As the server's own views name us.
+const NAME: &str = "loadline";
+
+/// Whatever bytes go over.
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// A row: the text of each column, none for null.
+pub(super) type Row = Vec<Option<String>>;
+
+/// A connection over which somebody has logged in.
+pub(super) struct Connection {
+    stream: Box<dyn Stream>,
+    came: BytesMut,
+    patience: Duration,
+    /// When whatever goes on now must be done.
+    until_ns: u64,
+}
+
+impl Connection {
+    /// Connects and logs in. Neither takes longer than that, nor does any question later.
+    pub fn open(database: &Database, patience: Duration) -> Result<Connection, String> {
+        let mut connection = Connection {
+            stream: stream(database, patience)?,
+            came: BytesMut::new(),
+            patience,
+            until_ns: 0,
+        };
+        connection.begin();
+        connection.log_in(database)?;
+        Ok(connection)
+    }
+
+    /// Asks for several things at once; the rows of all of them in order, by statement.
+    pub fn ask(&mut self, statements: &str) -> Result<Vec<Vec<Row>>, String> {
+        self.begin();
+        self.send(|out| frontend::query(statements, out))?;
+        let (mut all, mut rows) = (Vec::new(), Vec::new());
+        loop {
+            match self.next()? {
+                Message::DataRow(body) => rows.push(row(&body)?),
+                Message::CommandComplete(_) => all.push(std::mem::take(&mut rows)),
+                Message::ErrorResponse(body) => return Err(refusal(&body)),
+                Message::ReadyForQuery(_) => return Ok(all),
+                _ => {}
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let patience = u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX);
+        self.until_ns = engine::clock::monotonic_ns().saturating_add(patience);
+    }
+
+    fn log_in(&mut self, database: &Database) -> Result<(), String> {
+        let parameters = [
+            ("user", database.user.as_str()),
+            ("database", database.name.as_str()),
+            ("application_name", NAME),
+            ("client_encoding", "UTF8"),
+        ];
+        self.send(|out| frontend::startup_message(parameters, out))?;
+        let password = || {
+            let given = database.password.as_deref();
+            given.ok_or("it asks for a password: postgres://USER:PASSWORD@HOST/DATABASE")
+        };
+        let mut scram = None;
+        loop {
+            match self.next()? {
+                Message::AuthenticationCleartextPassword => {
+                    let given = password()?;
+                    self.send(|out| frontend::password_message(given.as_bytes(), out))?;
+                }
+                Message::AuthenticationMd5Password(body) => {
+                    let user = database.user.as_bytes();
+                    let hash = md5_hash(user, password()?.as_bytes(), body.salt());
+                    self.send(|out| frontend::password_message(hash.as_bytes(), out))?;
+                }
+                Message::AuthenticationSasl(body) => {
+                    let offers = body.mechanisms().any(|one| Ok(one == SCRAM_SHA_256));
+                    if !offers.map_err(|why| said(&why))? {
+                        return Err("it asks for a way to log in that is not known here".to_owned());
+                    }
+                    let binding = ChannelBinding::unsupported();
+                    let begun = ScramSha256::new(password()?.as_bytes(), binding);
+                    self.send(|out| {
+                        frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), out)
+                    })?;
+                    scram = Some(begun);
+                }
+                Message::AuthenticationSaslContinue(body) => {
+                    let scram = scram.as_mut().ok_or(STRANGE)?;
+                    scram.update(body.data()).map_err(|why| said(&why))?;
+                    let message = scram.message().to_vec();
+                    self.send(|out| frontend::sasl_response(&message, out))?;
+                }
+                Message::AuthenticationSaslFinal(body) => {
+                    let scram = scram.as_mut().ok_or(STRANGE)?;
+                    scram.finish(body.data()).map_err(|why| said(&why))?;
+                }
+                Message::ErrorResponse(body) => return Err(refusal(&body)),
+                Message::ReadyForQuery(_) => return Ok(()),
+                Message::AuthenticationOk
+                | Message::ParameterStatus(_)
+                | Message::BackendKeyData(_)
+                | Message::NoticeResponse(_) => {}
+                _ => return Err("it asks for a way to log in that is not known here".to_owned()),
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        message: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
+    ) -> Result<(), String> {
+        let mut out = BytesMut::new();
+        let written = message(&mut out)
+            .and_then(|()| self.stream.write_all(&out))
+            .and_then(|()| self.stream.flush());
+        written.map_err(|why| said(&why))
+    }
+
+    /// The next message, whole.
+    fn next(&mut self) -> Result<Message, String> {
+        let mut piece = [0; 8192];
+        loop {
+            // A message says itself how long it is: memory is not lent to whoever claims anything.
+            let head = Header::parse(&self.came).map_err(|_| STRANGE)?;
+            if head.is_some_and(|head| head.len() > LONGEST) {
+                return Err(STRANGE.to_owned());
+            }
+            if let Some(message) = Message::parse(&mut self.came).map_err(|_| STRANGE)? {
+                return Ok(message);
+            }
+            if engine::clock::monotonic_ns() > self.until_ns {
+                return Err("no answer in time".to_owned());
+            }
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Err("it closed the connection".to_owned()),
+                Ok(n) => self.came.extend_from_slice(&piece[..n]),
+                Err(why) => return Err(said(&why)),
+            }
+        }
+    }
+}
+
+const STRANGE: &str = "its answer is no PostgreSQL's";
+
+fn stream(database: &Database, patience: Duration) -> Result<Box<dyn Stream>, String> {
+    let (host, port) = match &database.at {
+        Listener::Socket(path) => {
+            let failed = |why| format!("{path}: {}", said(&why));
+            let stream = UnixStream::connect(path).map_err(failed)?;
+            let bounded = stream.set_read_timeout(Some(patience));
+            let bounded = bounded.and_then(|()| stream.set_write_timeout(Some(patience)));
+            return bounded.map(|()| Box::new(stream) as _).map_err(failed);
+        }
+        Listener::Tcp(host, port) => (host.as_str(), *port),
+    };
+    let tcp = tcp(host, port, patience).map_err(|why| format!("{host}:{port}: {why}"))?;
+    if database.tls == Encryption::Disable {
+        return Ok(Box::new(tcp));
+    }
+    encrypted(tcp, host, database.tls)
+}
+
+fn tcp(host: &str, port: u16, patience: Duration) -> Result<TcpStream, String> {
+    let addresses = (host, port).to_socket_addrs();
+    let addresses = addresses.map_err(|_| "the name is not known".to_owned())?;
+    let mut why = "the name has no address".to_owned();
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, patience) {
+            Ok(stream) => {
+                let bounded = stream.set_read_timeout(Some(patience));
+                let bounded = bounded.and_then(|()| stream.set_write_timeout(Some(patience)));
+                return bounded.map(|()| stream).map_err(|why| said(&why));
+            }
+            Err(error) => why = said(&error),
+        }
+    }
+    Err(why)
+}
+
+/// Asks whether the server encrypts, and does so if it does.
+fn encrypted(mut tcp: TcpStream, host: &str, how: Encryption) -> Result<Box<dyn Stream>, String> {
+    let mut out = BytesMut::new();
+    frontend::ssl_request(&mut out);
+    let mut answer = [0];
+    tcp.write_all(&out)
+        .and_then(|()| tcp.read_exact(&mut answer))
+        .map_err(|why| match why.kind() {
+            // Whoever does not know what it is asked hangs up.
+            ErrorKind::UnexpectedEof => STRANGE.to_owned(),
+            _ => said(&why),
+        })?;
+    match answer[0] {
+        b'S' => {}
+        b'N' if how == Encryption::Prefer => return Ok(Box::new(tcp)),
+        b'N' => return Err("it has no TLS: write sslmode=disable".to_owned()),
+        _ => return Err(STRANGE.to_owned()),
+    }
+    let mut http = plan::Http {
+        verify_tls: how == Encryption::VerifyFull,
+        ..plan::Http::default()
+    };
+    // It speaks no HTTP.
+    http.tls.no_alpn = true;
+    let config = engine::net::tls::config(&http)?;
+    let name = ServerName::try_from(host.to_owned()).map_err(|why| why.to_string())?;
+    let connection = ClientConnection::new(config, name).map_err(|why| why.to_string())?;
+    Ok(Box::new(StreamOwned::new(connection, tcp)))
+}
+
+fn row(body: &DataRowBody) -> Result<Row, String> {
+    let ranges = body.ranges().map(|range| {
+        Ok(range.and_then(|range| {
+            let text = body.buffer().get(range)?;
+            Some(String::from_utf8_lossy(text).into_owned())
+        }))
+    });
+    ranges.collect().map_err(|_| STRANGE.to_owned())
+}
+
+/// What the server says of why not.
+fn refusal(body: &ErrorResponseBody) -> String {
+    let message = body.fields().find_map(|field| {
+        let is_message = field.type_() == b'M';
+        Ok(is_message.then(|| String::from_utf8_lossy(field.value_bytes()).into_owned()))
+    });
+    match message {
+        Ok(Some(text)) => format!("it says: {text}"),
+        _ => STRANGE.to_owned(),
+    }
+}

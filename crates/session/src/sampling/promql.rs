@@ -1,0 +1,331 @@
+//! A question to a Prometheus, asked again and again while the run lasts: samples keep the moments of Prometheus' own clock, at steps no
+//! finer than it scrapes. What its answers say is `answers`'s.
+
+use std::time::Duration;
+
+use plan::{server::Source, units::SECOND};
+use record::{
+    server::{Descriptor, Look, Reading},
+    units,
+};
+use serde_json::Value;
+
+use super::{Moment, Sampler, answers, exposition};
+use crate::asking::{Base, Request};
+
+/// Behind so long a wait a question has no answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What was scraped so long ago can be asked for.
+const SETTLED_NS: u64 = SECOND;
+/// Where nobody says how often it scrapes: as its own examples do.
+const USUAL_NS: u64 = 15 * SECOND;
+/// Of one question so many series are kept.
+const MOST: usize = 200;
+/// A Prometheus answers at most 11,000 points.
+const MOST_STEPS: u64 = 10_000;
+/// The metric's name; a question has no other.
+const METRIC: &str = "value";
+
+/// A question.
+pub(super) struct Promql {
+    source: Source,
+    base: Base,
+    /// What stands before `/api`.
+    prefix: String,
+    query: String,
+    step_ns: u64,
+    /// The last step that was told of, in nanoseconds since 1970; before the first, when the run began.
+    told_to: Option<u64>,
+    /// When the run's clock began, by this machine's: taken once, so that steps stay as far apart as they are.
+    began: u64,
+    known: Vec<Descriptor>,
+}
+
+/// Why there is no answer.
+enum Failed {
+    /// The question is none.
+    Question(String),
+    /// Whatever else.
+    Now(String),
+}
+
+impl Promql {
+    /// A question to the Prometheus at a URL.
+    pub fn new(source: Source, url: &str, query: &str) -> Result<Promql, String> {
+        let (base, prefix) = Base::of_url(url)?;
+        Ok(Promql {
+            source,
+            base: base.patient_for(PATIENCE),
+            prefix: prefix.trim_end_matches('/').to_owned(),
+            query: query.to_owned(),
+            step_ns: USUAL_NS,
+            told_to: None,
+            began: 0,
+            known: Vec::new(),
+        })
+    }
+
+    /// Asks for the first time: what there is to say of it before the run.
+    ///
+    /// # Errors
+    /// That the question is none.
+    pub fn probe(&mut self) -> Result<Vec<String>, String> {
+        let query = format!("query={}", encoded(&self.query));
+        let data = match self.ask("query", &query) {
+            Ok(data) => data,
+            Err(Failed::Question(why)) => return Err(why),
+            Err(Failed::Now(why)) => {
+                let remark = format!(
+                    "nothing can be measured of it yet, and it is asked in steps of {}: {why}",
+                    units::duration(self.step_ns)
+                );
+                return Ok(vec![remark]);
+            }
+        };
+        let series = answers::series(&data)?;
+        let mut remarks = Vec::new();
+        if series.len() > MOST {
+            remarks.push(format!(
+                "the answer has {} series more than are kept: ask for fewer",
+                series.len() - MOST
+            ));
+        }
+        let known = series.iter().take(MOST).map(|one| of(&one.instance()));
+        self.known = known.collect();
+        match self.scrape_interval(&series) {
+            Some(step_ns) => self.step_ns = step_ns,
+            None => remarks.push(format!(
+                "it does not say how often it scrapes: it is asked in steps of {}",
+                units::duration(self.step_ns)
+            )),
+        }
+        remarks.extend(self.clock());
+        Ok(remarks)
+    }
+
+    /// How often it scrapes what the answer is of; of all it scrapes the longest, where the answer does not say what it is of.
+    fn scrape_interval(&self, series: &[answers::Series]) -> Option<u64> {
+        let targets = self.ask("targets", "state=active").ok();
+        let of_targets = targets.and_then(|data| answers::interval_of_targets(&data, series));
+        of_targets.or_else(|| {
+            let data = self.ask("status/config", "").ok()?;
+            answers::interval_of_config(data.get("yaml")?.as_str()?)
+        })
+    }
+
+    /// That its clock and ours are far apart, if they are.
+    fn clock(&self) -> Option<String> {
+        let before = engine::clock::wall_ns();
+        let data = self.ask("query", "query=time()").ok()?;
+        let here = before.midpoint(engine::clock::wall_ns());
+        let there = answers::scalar(&data)? * 1e9;
+        let apart = there - here as f64;
+        (apart.abs() > self.step_ns as f64).then(|| {
+            let how = if apart > 0.0 { "ahead of" } else { "behind" };
+            let apart = units::duration(apart.abs() as u64);
+            format!("its clock is {apart} {how} this machine's: its samples stand that much beside the load")
+        })
+    }
+
+    fn ask(&self, what: &str, query: &str) -> Result<Value, Failed> {
+        let path = format!("{}/api/v1/{what}?{query}", self.prefix);
+        let request = Request {
+            method: "GET",
+            path: &path,
+            headers: &[],
+            body: None,
+        };
+        let answer = self.base.ask(&request).map_err(Failed::Now)?;
+        let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let field = |name: &str| said.as_ref().and_then(|said| said.get(name));
+        if answer.status == 200
+            && let Some(data) = field("data")
+        {
+            return Ok(data.clone());
+        }
+        let why = field("error").and_then(Value::as_str);
+        match (answer.status, why) {
+            (400 | 422, Some(why)) => Err(Failed::Question(format!("the Prometheus says: {why}"))),
+            (200, _) => Err(Failed::Now("its answer is no Prometheus'".to_owned())),
+            (status, _) => Err(Failed::Now(format!("it answers {status}"))),
+        }
+    }
+
+    /// The steps that are over and not told yet.
+    fn due(&self, now: &Moment, told_to: u64) -> Option<(u64, u64)> {
+        let settled = if now.is_last { 0 } else { SETTLED_NS };
+        let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
+        let from = (told_to / self.step_ns + 1) * self.step_ns;
+        let earliest = to.saturating_sub(MOST_STEPS * self.step_ns);
+        (from <= to).then_some((from.max(earliest), to))
+    }
+
+    fn steps(&self, (from, to): (u64, u64)) -> Result<answers::Steps, String> {
+        let query = format!(
+            "query={}&start={}&end={}&step={}",
+            encoded(&self.query),
+            seconds(from),
+            seconds(to),
+            seconds(self.step_ns)
+        );
+        match self.ask("query_range", &query) {
+            Ok(data) => answers::steps(&answers::series(&data)?, MOST),
+            Err(Failed::Question(why) | Failed::Now(why)) => Err(why),
+        }
+    }
+}
+
+impl Sampler for Promql {
+    fn source(&self) -> &str {
+        &self.source.name
+    }
+
+    fn metrics(&self) -> Vec<Descriptor> {
+        self.known.clone()
+    }
+
+    fn is_all_known(&self) -> bool {
+        false
+    }
+
+    fn look(&mut self) -> Result<Vec<Reading>, String> {
+        // It has moments of its own to tell of.
+        Ok(Vec::new())
+    }
+
+    fn looks(&mut self, now: &Moment) -> Vec<Look> {
+        let look = |at_ns, readings| Look {
+            at_ns,
+            source: self.source.name.clone(),
+            readings,
+        };
+        let Some(told_to) = self.told_to else {
+            // From here on something is known: the first sample stands for the time since.
+            let begun = look(now.at_ns, Ok(Vec::new()));
+            self.told_to = Some(now.wall_ns);
+            self.began = now.wall_ns.saturating_sub(now.at_ns);
+            return vec![begun];
+        };
+        let Some(due) = self.due(now, told_to) else {
+            return Vec::new();
+        };
+        let began = self.began;
+        let at = |wall_ns: u64| wall_ns.saturating_sub(began);
+        match self.steps(due) {
+            // Just behind what was told last: what comes later may still be answered.
+            Err(why) => vec![look(at(told_to) + 1, Err(why))],
+            Ok(steps) => {
+                let told =
+                    (due.0..=due.1).step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
+                let told = told.map(|step| {
+                    let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
+                    let readings = values.map(|(instance, value)| Reading {
+                        of: of(instance),
+                        value: *value,
+                    });
+                    look(
+                        at(step),
+                        Ok(exposition::wanted(readings.collect(), &self.source)),
+                    )
+                });
+                let told = told.collect();
+                self.told_to = Some(due.1);
+                told
+            }
+        }
+    }
+
+    fn step_ns(&self) -> Option<u64> {
+        Some(self.step_ns)
+    }
+}
+
+fn of(instance: &str) -> Descriptor {
+    let value = Descriptor::gauge(METRIC, "");
+    if instance.is_empty() {
+        value
+    } else {
+        value.of(instance)
+    }
+}
+
+/// Whole milliseconds, as a Prometheus counts.
+fn seconds(ns: u64) -> String {
+    format!("{}.{:03}", ns / SECOND, ns % SECOND / 1_000_000)
+}
+
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => out += &format!("%{byte:02X}"),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked() -> Promql {
+        let source = plan::server::parse("p=promql:http://h:9090 up").unwrap();
+        Promql {
+            step_ns: 5 * SECOND,
+            ..Promql::new(source, "http://h:9090", "up").unwrap()
+        }
+    }
+
+    #[test]
+    fn steps_are_asked_for_once_they_are_over_and_settled() {
+        let asked = asked();
+        let now = |wall_ns, is_last| Moment {
+            at_ns: 0,
+            wall_ns,
+            is_last,
+        };
+        let due = |second, told, is_last| asked.due(&now(second * SECOND, is_last), told * SECOND);
+        assert_eq!(due(105, 101, false), None);
+        assert_eq!(due(106, 101, false), Some((105 * SECOND, 105 * SECOND)));
+        assert_eq!(due(105, 101, true), Some((105 * SECOND, 105 * SECOND)));
+        assert_eq!(due(117, 105, false), Some((110 * SECOND, 115 * SECOND)));
+        assert_eq!(due(117, 115, true), None);
+        // Somebody who was away for days asks for what will be answered.
+        let (from, to) = due(1_000_000, 5, false).unwrap();
+        assert_eq!((to - from) / asked.step_ns, MOST_STEPS);
+    }
+
+    #[test]
+    fn one_that_is_away_is_a_gap_behind_what_was_told() {
+        let mut asked = Promql {
+            base: Base::new(false, "127.0.0.1:1").unwrap(),
+            ..asked()
+        };
+        let mut looks = |second: u64| {
+            let now = Moment {
+                at_ns: second * SECOND,
+                wall_ns: (1_000 + second) * SECOND,
+                is_last: false,
+            };
+            let looks = asked.looks(&now);
+            let told = |look: Look| (look.at_ns, look.readings.is_err());
+            looks.into_iter().map(told).collect::<Vec<_>>()
+        };
+        assert_eq!(looks(2), [(2 * SECOND, false)]);
+        assert_eq!(looks(4), []);
+        assert_eq!(looks(6), [(2 * SECOND + 1, true)]);
+        assert_eq!(looks(7), [(2 * SECOND + 1, true)]);
+    }
+
+    #[test]
+    fn questions_and_moments_as_it_reads_them() {
+        assert_eq!(
+            encoded("rate(a{b=\"c\"}[5s])"),
+            "rate%28a%7Bb%3D%22c%22%7D%5B5s%5D%29"
+        );
+        assert_eq!(seconds(1_700_000_000_250_000_000), "1700000000.250");
+    }
+}

@@ -1,0 +1,138 @@
+"""Real servers for tests and benches: a PostgreSQL and a Redis, on free ports, ended at last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import ports
+from needs import need
+
+PASSWORD = "hunt%r2/and@more"
+
+
+def unprivileged() -> list[str]:
+    """What runs a command as somebody who is not root: a PostgreSQL refuses to be."""
+    if os.getuid() != 0:
+        return []
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    user = "postgres" if "postgres" in known else "nobody"
+    return ["setpriv", f"--reuid={user}", f"--regid={pwd.getpwnam(user).pw_gid}", "--clear-groups"]
+
+
+@contextlib.contextmanager
+def running(*command: object, cwd: Path | None = None, at_once: bool = False):
+    """A server, ended and waited for at last; at once where nothing of it is kept."""
+    process = subprocess.Popen(
+        list(map(str, command)), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield process
+    finally:
+        (process.kill if at_once else process.terminate)()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+class Postgres:
+    """A PostgreSQL of ten connections, seven of which ordinary users may have."""
+
+    CONNECTIONS = 7
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, ports.free()
+        self.socket_folder = folder / "socket"
+
+    def url(self, user: str = "shop", password: str | None = PASSWORD) -> str:
+        escaped = "" if password is None else ":" + "".join(f"%{byte:02X}" for byte in password.encode())
+        return f"postgres://{user}{escaped}@127.0.0.1:{self.port}/shop"
+
+    def psql(self, *flags: str, user: str = "admin", database: str = "shop") -> list[str]:
+        return [need("psql"), "-X", "-q", "-t", "-A", "-h", "127.0.0.1", "-p", str(self.port), "-U", user, "-d", database, *flags]
+
+    def ask(self, statement: str, user: str = "admin", database: str = "shop") -> str:
+        command = self.psql("-v", "ON_ERROR_STOP=1", "-c", statement, user=user, database=database)
+        run = subprocess.run(command, env=self.env(), capture_output=True, text=True, timeout=20, check=True)
+        return run.stdout.strip()
+
+    def answers(self) -> bool:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            return self.ask("SELECT 1", database="postgres") == "1"
+        return False
+
+    @staticmethod
+    def env() -> dict[str, str]:
+        return {**os.environ, "PGPASSWORD": PASSWORD}
+
+
+def until(condition, what: str, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what} never came"
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def postgres():
+    """One that has a database `shop`, and a user who may look at it."""
+    folder = Path(tempfile.mkdtemp(prefix="loadline-postgres-"))
+    secret = folder / "password"
+    secret.write_text(PASSWORD)
+    (folder / "socket").mkdir()
+    run_as = unprivileged()
+    if run_as:
+        user = pwd.getpwnam(run_as[1].removeprefix("--reuid="))
+        for path in (folder, secret, folder / "socket"):
+            os.chown(path, user.pw_uid, user.pw_gid)
+    server = Postgres(folder)
+    data = folder / "data"
+    made = [*run_as, need("initdb"), "-D", data, "-U", "admin", "-A", "scram-sha-256", f"--pwfile={secret}", "--no-sync", "-E", "UTF8"]
+    subprocess.run(list(map(str, made)), cwd=folder, check=True, capture_output=True, timeout=60)
+    settings = {
+        "port": server.port,
+        "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": server.socket_folder,
+        "max_connections": 10,
+        "fsync": "off",
+        "autovacuum": "off",
+    }
+    flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    with running(*run_as, str(Path(need("initdb")).parent / "postgres"), "-D", data, *flags, cwd=folder):
+        until(lambda: listens(server.port), "PostgreSQL")
+        until(server.answers, "an answer of PostgreSQL")
+        server.ask(f"CREATE ROLE shop LOGIN PASSWORD '{PASSWORD}'", database="postgres")
+        server.ask("GRANT pg_monitor TO shop", database="postgres")
+        server.ask(f"CREATE ROLE blind LOGIN PASSWORD '{PASSWORD}'", database="postgres")
+        server.ask("CREATE DATABASE shop OWNER shop", database="postgres")
+        server.ask(
+            "CREATE TABLE stock (id int PRIMARY KEY, n int NOT NULL); INSERT INTO stock SELECT i, 0 FROM generate_series(1, 1000) i; "
+            "ALTER TABLE stock OWNER TO shop"
+        )
+        yield server
+    shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def redis(folder: Path):
+    """One with a password; its port."""
+    port = ports.free()
+    flags = ["--port", port, "--bind", "127.0.0.1", "--save", "", "--requirepass", "hunter2", "--dir", folder]
+    with running(need("redis-server"), *flags):
+        until(lambda: listens(port), "Redis")
+        yield port

@@ -1,0 +1,123 @@
+"""A real PostgreSQL, looked at while a service loads it: its figures, what it waits for, what it runs out of."""
+
+import json
+import socket
+
+import pytest
+from conftest import until
+from databases import PASSWORD
+from excuses import exits
+
+
+def looks(loadline, source: str) -> list[dict]:
+    lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
+    return [look for look in map(json.loads, lines) if look["source"] == source]
+
+
+def values(loadline, source: str, metric: str) -> list[float]:
+    return [look["metrics"][metric] for look in looks(loadline, source) if metric in look.get("metrics", {})]
+
+
+def test_a_service_that_uses_it_is_seen_in_its_figures(loadline, postgres, serve):
+    service = serve()
+    run = loadline(
+        *("run", f"{service.url}/stock", "--rate", "40/s", "--duration", "5s", "--server", f"db={postgres.url()}"),
+        *("--check", "server.db.commits > 20/s", "--check", "server.db.tuples-updated > 10/s"),
+        *("--check", "server.db.hit-share > 50%", "--check", "server.db.deadlocks <= 0/s"),
+        *("--check", "server.db.connections-used max < 7", "--check", "server.db.hidden <= 0"),
+    )
+    assert exits(run, 0), run.stdout + run.stderr
+    assert values(loadline, "db", "connections-max")[0] == postgres.CONNECTIONS
+    # Three connections of the service, and the one that looks.
+    assert max(values(loadline, "db", "connections-used")) == 4
+    assert values(loadline, "db", "commits")[-1] > values(loadline, "db", "commits")[0] + 100
+    for path in (loadline.folder / ".loadline").rglob("*"):
+        held = b"" if path.is_dir() else path.read_bytes()
+        assert PASSWORD.encode() not in held, path
+        assert postgres.url().split("@")[0].split(":")[-1].encode() not in held, path
+
+
+def test_who_waits_for_a_lock_is_told(loadline, postgres, serve):
+    service = serve(connections=4)
+    run = loadline(
+        *("run", f"{service.url}/held", "--rate", "40/s", "--duration", "3s", "--server", f"db={postgres.url()}"),
+        *("--check", "server.db.waiting-on-locks < 0.5", "--check", 'server.db.waiting max of "Lock" < 1'),
+        *("--check", "server.db.locks-waiting max < 1"),
+    )
+    assert exits(run, 1), run.stdout + run.stderr
+    judged = [one["judgement"] for one in loadline.summary()["criteria"]]
+    assert judged == ["FAIL"] * 3, loadline.summary()["criteria"]
+
+
+def test_no_connection_left_is_what_saturated_first(loadline, postgres, serve):
+    service = serve(connections=postgres.CONNECTIONS - 1)
+    run = loadline("run", f"{service.url}/stock", "--rate", "20/s", "--duration", "13s", "--server", f"db={postgres.url()}")
+    # A busy machine is no matter here.
+    assert run.returncode in (0, 4), run.stdout + run.stderr
+    found = loadline.summary()["saturation"]
+    first = found["reached"][found["first"]]
+    assert (first["resource"], first["source"], first["limit"]) == ("connections of the database", "db", "0 of 7 left")
+    assert "What saturated first: connections of the database (db: 0 of 7 left)" in run.stdout.replace("\n  ", " ")
+
+
+def test_a_connection_that_is_lost_is_opened_anew(loadline, postgres, serve):
+    service = serve(connections=1)
+    mine = "FROM pg_stat_activity WHERE application_name = 'loadline'"
+    run = loadline.start("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "6s", "--server", f"db={postgres.url()}")
+    first = until(lambda: postgres.ask(f"SELECT pid {mine}"), "the connection of the run")
+    postgres.ask(f"SELECT pg_terminate_backend(pid) {mine}")
+    second = until(lambda: postgres.ask(f"SELECT pid {mine}"), "another connection")
+    said = run.communicate(timeout=30)
+    # A busy machine is no matter here.
+    assert run.returncode in (0, 4), said
+    assert first != second
+    assert not [look for look in looks(loadline, "db") if "gap" in look]
+
+
+def test_by_its_socket_and_as_somebody_who_may_see_little(loadline, postgres, serve):
+    service = serve(connections=2)
+    by_socket = f"postgres://blind:{postgres.url().split('@')[0].split(':')[-1]}@:{postgres.port}/shop?host={postgres.socket_folder}"
+    run = loadline("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "2s", "--server", f"db={by_socket}")
+    assert exits(run, 0), run.stderr
+    assert "2 of its sessions are hidden from blind: grant pg_monitor to see what they do" in run.stderr
+    assert min(values(loadline, "db", "hidden")) >= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"password": "wrong-one"}, 'it says: password authentication failed for user "shop"'),
+        ({"password": None}, "it asks for a password"),
+        ({"database": "nowhere"}, 'it says: database "nowhere" does not exist'),
+        ({"port": 1}, "127.0.0.1:1: connection refused"),
+        ({"mode": "require"}, "it has no TLS: write sslmode=disable"),
+    ],
+)
+def test_why_there_is_nothing_is_one_line(loadline, postgres, serve, change, said):
+    service = serve(connections=1)
+    url = postgres.url(password=change.get("password", PASSWORD))
+    at = f"127.0.0.1:{change.get('port', postgres.port)}/{change.get('database', 'shop')}"
+    url = f"{url.rsplit('@', 1)[0]}@{at}"
+    url += f"?sslmode={change['mode']}" if "mode" in change else ""
+    run = loadline("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "1s", "--server", f"db={url}")
+    assert exits(run, 0), run.stderr
+    assert f"nothing can be measured of db yet: {said}" in run.stderr
+    assert "wrong-one" not in run.stdout + run.stderr
+
+
+def test_an_endpoint_that_is_no_postgresql_is_told_so(loadline, start_lab):
+    lab = start_lab("sum")
+    where = lab.url.replace("http://", "postgres://me@") + "/shop"
+    run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"db={where}")
+    assert exits(run, 0), run.stderr
+    assert "nothing can be measured of db yet: its answer is no PostgreSQL's" in run.stderr
+
+
+def test_one_that_never_answers_holds_nobody_up(loadline, start_lab):
+    lab = start_lab("sum")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        where = f"postgres://me@127.0.0.1:{silent.getsockname()[1]}/shop"
+        run = loadline("run", f"{lab.url}/api/sum", "--rate", "50/s", "--duration", "3s", "--server", f"db={where}")
+    assert exits(run, 0), run.stderr
+    assert "nothing can be measured of db yet: no answer in time" in run.stderr
+    assert loadline.summary()["arrivals"]["planned"] == loadline.summary()["arrivals"]["started"]

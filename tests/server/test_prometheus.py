@@ -1,0 +1,103 @@
+"""A real Prometheus that scrapes a service, asked while the service is loaded."""
+
+import json
+
+import pytest
+from excuses import exits
+
+
+def values(loadline, source: str) -> dict[str, list[tuple[int, float]]]:
+    lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
+    found: dict[str, list[tuple[int, float]]] = {}
+    for look in map(json.loads, lines):
+        if look["source"] == source:
+            for key, value in look.get("metrics", {}).items():
+                found.setdefault(key, []).append((look["t"], value))
+    return found
+
+
+def test_its_samples_stand_where_its_own_clock_puts_them(loadline, serve, prometheus):
+    service = serve()
+    asked = prometheus(service.url)
+    loadline.write(
+        "plan.yml",
+        f"""loadline: 1
+target: {service.url}
+load: {{ rate: 30/s, duration: 8s }}
+server:
+  rate: {{ from: "{asked}", query: 'rate(served_total[3s])' }}
+steps:
+  - get: /stock
+""",
+    )
+    run = loadline(
+        *("run", "plan.yml", "--server", f"total=promql:{asked} served_total", "--check", "server.rate.value max > 15"),
+        *("--check", "server.rate.value max < 60", "--stop", "server.total.value > 1000000 for 2s"),
+    )
+    assert exits(run, 0), run.stdout + run.stderr
+    ((of, told),) = values(loadline, "rate").items()
+    assert of.startswith("value{instance=127.0.0.1:")
+    assert of.endswith(",job=shop,path=/stock}")
+    # A step is a second of Prometheus' own clock: whole seconds since 1970, whenever the run began.
+    moments = [at for at, _ in told]
+    assert len(moments) >= 4, told
+    assert {later - before for before, later in zip(moments, moments[1:], strict=False)} == {1_000_000_000}
+    # What is counted only grows, and at the end it is nearly all that was asked.
+    (total,) = values(loadline, "total").values()
+    counts = [count for _, count in total]
+    assert counts == sorted(counts)
+    assert counts[-1] >= 100
+
+
+@pytest.mark.parametrize(
+    ("query", "stop", "said"),
+    [
+        (
+            "served_total",
+            "server.p.value > 1 for 9s",
+            "has a sample every 5 s, the scrape interval of its Prometheus: write `for 10 s` or more",
+        ),
+        ("rate(served_total", None, "p: the Prometheus says: "),
+        ('"text"', None, "p: the answer is a text: ask for numbers"),
+    ],
+)
+def test_what_could_never_be_judged_is_refused(loadline, serve, prometheus, query, stop, said):
+    service = serve(connections=1)
+    asked = prometheus(service.url, interval="5s" if stop else "1s")
+    flags = ("--stop", stop) if stop else ()
+    run = loadline("run", f"{service.url}/stock", "--duration", "1s", "--server", f"p=promql:{asked} {query}", *flags)
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert said in run.stderr
+
+
+def test_one_that_is_down_is_a_gap_and_one_without_data_is_no_error(loadline, serve, prometheus):
+    service = serve(connections=1)
+    asked = prometheus(service.url)
+    run = loadline(
+        *("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "3s", "--server", "p=promql:http://127.0.0.1:1 up"),
+        *("--server", f"q=promql:{asked} nothing_is_called_so"),
+    )
+    assert exits(run, 0), run.stdout + run.stderr
+    assert "p: nothing can be measured of it yet, and it is asked in steps of 15 s: " in run.stderr
+    assert "GET 127.0.0.1:1/api/v1/query: connection refused" in run.stderr
+    assert values(loadline, "q") == {}
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ("  p: { from: 'redis://h', query: up }", "a Prometheus is asked at its http:// or https:// URL"),
+        ("  p: { from: 'http://h', query: '' }", "`query` is empty"),
+        ("  p: 'promql:http://h'", "it asks nothing"),
+        ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is no sslmode"),
+    ],
+)
+def test_bad_input_is_told_with_its_place(loadline, server, said):
+    loadline.write(
+        "plan.yml",
+        f"loadline: 1\ntarget: http://127.0.0.1:1\nload: {{ rate: 1/s, duration: 1s }}\nserver:\n{server}\nsteps:\n  - get: /\n",
+    )
+    run = loadline("run", "plan.yml")
+    assert run.returncode == 2
+    assert "plan.yml:5:" in run.stderr
+    assert said in run.stderr
