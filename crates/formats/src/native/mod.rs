@@ -29,8 +29,12 @@ impl Reader for Plans {
 
     fn detects(&self, file: &Sample<'_>) -> bool {
         // What is broken still goes to the reader that it was meant for, because that one says where.
-        let first = file.root().and_then(|root| root.entries().first());
-        first.is_some_and(|entry| entry.key == KEY) || file.is_broken() && file.first_word() == KEY
+        let entries = file.root().map_or(&[][..], |root| root.entries());
+        let has = |key: &str| entries.iter().any(|entry| entry.key == key);
+        // Who forgets its first line wrote a plan all the same: nobody else's files have a load or stages at the top.
+        entries.first().is_some_and(|entry| entry.key == KEY)
+            || (has("load") || has("stages")) && !has("config")
+            || file.is_broken() && file.first_word() == KEY
     }
 
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {

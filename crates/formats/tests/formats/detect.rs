@@ -41,6 +41,10 @@ fn by_content_and_by_name() {
         Ok("toy")
     );
     assert_eq!(reader("a", "loadline: 1\nx: ["), Ok("native"));
+    // The line that is missing is what the native reader tells.
+    assert_eq!(reader("a.yml", "target: x\nload: {}"), Ok("native"));
+    assert_eq!(reader("a.yml", "target: x\nstages: []"), Ok("native"));
+    assert!(reader("a.yml", "config: {}\nload: {}").is_err());
     assert_eq!(reader("A.TOY", ""), Ok("toy"));
     assert_eq!(
         reader("a.yml", "steps: []"),
