@@ -89,16 +89,20 @@ def until(condition, what: str, seconds: float = 30) -> None:
 
 
 @contextlib.contextmanager
-def postgres():
-    """One that has a database `shop`, and a user who may look at it."""
+def postgres(certificates: Path | None = None):
+    """One that has a database `shop`, and a user who may look at it; over TLS too, where there is a folder of certificates."""
     folder = Path(tempfile.mkdtemp(prefix="loadline-postgres-"))
     secret = folder / "password"
     secret.write_text(PASSWORD)
     (folder / "socket").mkdir()
+    own = [folder, secret, folder / "socket"]
+    if certificates:
+        own += [Path(shutil.copy(certificates / name, folder)) for name in ("server.pem", "server.key")]
+        (folder / "server.key").chmod(0o600)
     run_as = unprivileged()
     if run_as:
         user = pwd.getpwnam(run_as[1].removeprefix("--reuid="))
-        for path in (folder, secret, folder / "socket"):
+        for path in own:
             os.chown(path, user.pw_uid, user.pw_gid)
     server = Postgres(folder)
     data = folder / "data"
@@ -112,6 +116,8 @@ def postgres():
         "fsync": "off",
         "autovacuum": "off",
     }
+    if certificates:
+        settings |= {"ssl": "on", "ssl_cert_file": folder / "server.pem", "ssl_key_file": folder / "server.key"}
     flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     with running(*run_as, str(Path(need("initdb")).parent / "postgres"), "-D", data, *flags, cwd=folder):
         until(lambda: listens(server.port), "PostgreSQL")

@@ -20,8 +20,8 @@ from needs import need
 
 
 @pytest.fixture(scope="session")
-def postgres():
-    with databases.postgres() as server:
+def postgres(certificates: Path):
+    with databases.postgres(certificates) as server:
         yield server
 
 

@@ -1,7 +1,10 @@
 """A real PostgreSQL, looked at while a service loads it: its figures, what it waits for, what it runs out of."""
 
 import json
+import os
 import socket
+import socketserver
+import threading
 
 import pytest
 from conftest import until
@@ -90,7 +93,7 @@ def test_by_its_socket_and_as_somebody_who_may_see_little(loadline, postgres, se
         ({"password": None}, "it asks for a password"),
         ({"database": "nowhere"}, 'it says: database "nowhere" does not exist'),
         ({"port": 1}, "127.0.0.1:1: connection refused"),
-        ({"mode": "require"}, "it has no TLS: write sslmode=disable"),
+        ({"mode": "verify-full"}, "invalid peer certificate"),
     ],
 )
 def test_why_there_is_nothing_is_one_line(loadline, postgres, serve, change, said):
@@ -103,6 +106,36 @@ def test_why_there_is_nothing_is_one_line(loadline, postgres, serve, change, sai
     assert exits(run, 0), run.stderr
     assert f"nothing can be measured of db yet: {said}" in run.stderr
     assert "wrong-one" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(("mode", "encrypted"), [("", "t"), ("?sslmode=disable", "f"), ("?sslmode=verify-full", "t")])
+def test_it_is_asked_over_tls_where_it_has_that(loadline, postgres, serve, certificates, mode, encrypted):
+    service = serve(connections=1)
+    flags = ("--rate", "5/s", "--duration", "2s", "--server", f"db={postgres.url()}{mode}")
+    env = {**os.environ, "SSL_CERT_FILE": str(certificates / "authority.pem")}
+    run = loadline.start("run", f"{service.url}/stock", *flags, env=env)
+    mine = "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'loadline'"
+    assert until(lambda: postgres.ask(mine), "the connection of the run") == encrypted
+    said = run.communicate(timeout=30)
+    assert run.returncode in (0, 4), said
+    assert not [look for look in looks(loadline, "db") if "gap" in look]
+
+
+def test_one_without_tls_is_told_where_that_is_required(loadline, start_lab):
+    lab = start_lab("sum")
+
+    class Plain(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(8)
+            self.request.sendall(b"N")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        where = f"postgres://me@127.0.0.1:{server.server_address[1]}/shop?sslmode=require"
+        run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"db={where}")
+        server.shutdown()
+    assert exits(run, 0), run.stderr
+    assert "nothing can be measured of db yet: it has no TLS: write sslmode=disable" in run.stderr
 
 
 def test_an_endpoint_that_is_no_postgresql_is_told_so(loadline, start_lab):

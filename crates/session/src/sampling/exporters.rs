@@ -382,6 +382,24 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
     }
 
     #[test]
+    fn a_look_at_many_metrics_costs_next_to_nothing() {
+        let mut text = format!("{NODE}{MICROMETER}").replace("CPU", "1");
+        text = text.replace("GC\n", "1\n");
+        for number in 0..1000 {
+            text += &format!("m{number}_total{{path=\"/a\",code=\"200\"}} {number}\n");
+        }
+        let mut names = Names::default();
+        let before = engine::clock::thread_cpu_ns();
+        for look in 0..20 {
+            let given = names.given(exposition::read(&text).unwrap(), look);
+            assert!(given.len() > 1000);
+        }
+        let each = (engine::clock::thread_cpu_ns() - before) / 20;
+        // That much would be half a core at a look a second; even unoptimised a look takes a small part of it.
+        assert!(each < 500_000_000, "{each} ns");
+    }
+
+    #[test]
     fn a_name_that_is_taken_stays_and_one_that_began_anew_is_unknown() {
         let mut names = Names::default();
         let look = |names: &mut Names, text: &str, second: u64| {
