@@ -171,7 +171,7 @@ def test_whoever_is_told_to_end_keeps_what_is_finished_and_goes_on_later(loadlin
 
 def test_kill_9_loses_nothing_that_was_finished_and_leaves_no_process(loadline, start_lab):
     lab = start_lab("truth")
-    campaign(loadline, lab, stage("half"), stage("whole", duration="60s"))
+    campaign(loadline, lab, stage("half"), stage("whole", duration="60s"), stage("more"))
     process = loadline.start("campaign", "shop.yml", start_new_session=True)
     received(lab, 60)
     stage_pid = children(process.pid)
@@ -184,6 +184,20 @@ def test_kill_9_loses_nothing_that_was_finished_and_leaves_no_process(loadline, 
     assert (last(loadline) / "report.md").is_file()
     run = last(loadline) / "2-whole" / "last" / "summary.json"
     assert json.loads(run.read_text())["requests"]["issued"] > 0
+    # Its report is written anew of what is there.
+    for name in ("report.html", "report.md", "campaign.json"):
+        (last(loadline) / name).unlink()
+    shown = loadline("report", ".loadline/campaigns/last")
+    assert shown.returncode == 0, shown.stderr
+    assert [row["verdict"] for row in told(loadline)["stages"]][1:] == ["UNFINISHED", "NOT RUN"]
+    assert told(loadline)["stages"][0]["requests"] == 40
+    for name in ("report.html", "report.md"):
+        assert "half" in (last(loadline) / name).read_text()
+    assert "more was not run." in " ".join(shown.stdout.split())
+    for flags in (("--json", "x.json"), ("--table", "rps"), ("--export", "csv=x"), ("--out", "x")):
+        refused = loadline("report", ".loadline/campaigns/last", *flags)
+        assert refused.returncode == 2
+        assert f"{flags[0]} is for runs, and .loadline/campaigns/last is a campaign" in refused.stderr
     campaign(loadline, lab, stage("half"), stage("whole"))
     changed = loadline("campaign", "shop.yml", "--resume")
     assert changed.returncode == 2

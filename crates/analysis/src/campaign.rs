@@ -1,6 +1,9 @@
 //! What several runs of one campaign mean together: which stages hold, which do not and why, how the service came back, what follows. Kept as
 //! `campaign.json`. Every figure is from the runs' own summaries; it runs nothing and lays nothing out.
 
+mod projection;
+
+use plan::deployment::Scaling;
 use record::units;
 use serde::Serialize;
 
@@ -10,6 +13,8 @@ use crate::{
     summary::{SHARES, Summary, Tone},
     verdict::Judgement,
 };
+
+pub use projection::{Bracket, Estimate, Projection};
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
@@ -40,6 +45,8 @@ pub struct Identity {
     pub assumptions: Vec<String>,
     /// What is recommended, in the user's words.
     pub recommendations: Vec<String>,
+    /// From which service to which its figures are to lead, if to any.
+    pub scaling: Option<Scaling>,
 }
 
 /// A stage as it came out.
@@ -224,6 +231,9 @@ pub struct Campaign {
     pub stages: Vec<Row>,
     /// Endpoint by endpoint.
     pub endpoints: Vec<Endpoint>,
+    /// What it means for another service, where one is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projection: Option<Projection>,
     /// What follows.
     pub recommendations: Vec<String>,
     /// What was taken for granted.
@@ -243,6 +253,9 @@ pub fn of(identity: Identity, stages: &[Stage<'_>]) -> Campaign {
         verdict: verdict(&rows),
         sentence: sentence(&rows),
         endpoints: endpoints(stages),
+        projection: identity
+            .scaling
+            .map(|scaling| projection::of(scaling, stages, &rows)),
         stages: rows,
         recommendations,
         assumptions,
@@ -611,11 +624,15 @@ fn timeout(summary: &Summary, row: &Row) -> Option<String> {
     ))
 }
 
-/// The gravest thing that a stage's own report says.
+/// The gravest thing that a stage's own report says, and that is not told of it elsewhere.
 fn warning(summary: &Summary, row: &Row) -> Option<String> {
+    let is_told = |text: &str| {
+        let saturation = row.saturation.as_ref();
+        saturation.is_some_and(|saturation| saturation.sentence == text)
+    };
     let grave = summary
         .conclusions
         .iter()
-        .find(|conclusion| conclusion.tone == Tone::Bad)?;
+        .find(|conclusion| conclusion.tone == Tone::Bad && !is_told(&conclusion.text))?;
     Some(format!("Look at {}: {}", row.name, grave.text))
 }

@@ -172,6 +172,7 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
         stages: stages.collect(),
         assumptions: campaign.assumptions.clone(),
         recommendations: campaign.recommendations.clone(),
+        scaling: campaign.scaling,
     };
     Ledger::begin(wanted.folder.as_deref(), seed as u16, head).map_err(NotBegun::CouldNot)
 }

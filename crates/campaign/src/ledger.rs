@@ -8,6 +8,7 @@ use std::{
 };
 
 use analysis::campaign::{CoolDown, Planned};
+use plan::deployment::Scaling;
 use serde::{Deserialize, Serialize};
 
 /// Its name in the campaign's folder.
@@ -40,6 +41,9 @@ pub struct Head {
     pub assumptions: Vec<String>,
     /// The user's own recommendations.
     pub recommendations: Vec<String>,
+    /// From which service to which its figures are to lead, if to any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
 }
 
 /// A stage as it was asked for.

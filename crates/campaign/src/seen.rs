@@ -87,6 +87,7 @@ pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
         file: head.file.clone(),
         assumptions: head.assumptions.clone(),
         recommendations: head.recommendations.clone(),
+        scaling: head.scaling,
     };
     let campaign = campaign::of(identity, &stages);
     let mut runs: Vec<(Span, &Page)> = Vec::new();

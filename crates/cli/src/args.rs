@@ -293,7 +293,7 @@ pub struct Mock {
 #[derive(Debug, ClapArgs)]
 pub struct Report {
     /// A run: `last`, its id (or the beginning of it), or its folder; or what another tool left: Artillery's -o JSON or console
-    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2
+    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2; or a campaign's folder
     #[arg(default_value = "last")]
     pub run: String,
     /// Where to put the report of another tool's file [default: FILE-report, in the current folder]

@@ -15,6 +15,10 @@ const RUNS: &str = ".loadline/runs";
 
 /// Runs `loadline report`.
 pub fn command(args: &args::Report) -> u8 {
+    let folder = Path::new(&args.run);
+    if folder.join(campaign::FILE).is_file() {
+        return of_campaign(folder, args);
+    }
     let exports = match exports(args) {
         Ok(exports) => exports,
         Err(line) => {
@@ -77,6 +81,38 @@ pub fn command(args: &args::Report) -> u8 {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN
+    }
+}
+
+/// A campaign's page and paper, of whatever is in its folder: what was finished, and what was not.
+fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
+    let of_runs = [
+        ("--table", args.table.is_some()),
+        ("--json", args.json.is_some()),
+        ("--export", !args.export.is_empty()),
+        ("--out", args.out.is_some()),
+    ];
+    if let Some((flag, _)) = of_runs.into_iter().find(|(_, is_given)| *is_given) {
+        log::error(format!(
+            "{flag} is for runs, and {} is a campaign: name a run in it, as {}/1-STAGE/last; the campaign's own figures are in its campaign.json",
+            args.run, args.run
+        ));
+        return exit::BAD_INPUT;
+    }
+    let seen = match campaign::render(folder, &log::voice()) {
+        Ok(seen) => seen,
+        Err(line) => {
+            log::error(line);
+            return exit::COULD_NOT_RUN;
+        }
+    };
+    log::out(&console::campaign_text(&seen.campaign));
+    match &seen.report {
+        Some(report) => {
+            log::out(&format!("Report: {}\n", report.display()));
+            exit::PASS
+        }
+        None => exit::COULD_NOT_RUN,
     }
 }
 

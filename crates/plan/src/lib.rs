@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod criteria;
+pub mod deployment;
 mod draw;
 mod extension;
 pub mod load;

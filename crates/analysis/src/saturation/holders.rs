@@ -16,12 +16,20 @@ const PART: f64 = 0.15;
 /// Labels whose value is who is waited for.
 const WHOM: [&str; 4] = ["for", "downstream", "upstream", "on"];
 
-/// The cause in words; none where nothing shows one. The pool has so many threads, and was full in this stretch.
+/// Why a pool is full.
+pub(super) struct Cause {
+    /// In words.
+    pub text: String,
+    /// Who holds its threads; none: nobody does, there are too few.
+    pub held_by: Option<String>,
+}
+
+/// The cause; none where nothing shows one. The pool has so many threads, and was full in this stretch.
 pub(super) fn cause(
     all: &[Watched],
     cores: Option<f64>,
     (stretch, threads): (Stretch, f64),
-) -> Option<String> {
+) -> Option<Cause> {
     // Without the processor nobody knows whether whoever waits does not wait for it.
     let processor = processor::share(all, cores, stretch)?;
     if processor >= BUSY || threads <= 0.0 {
@@ -31,14 +39,20 @@ pub(super) fn cause(
     if let Some((who, held)) =
         most(all, stretch, threads).filter(|(_, held)| held / threads >= MOST)
     {
-        return Some(format!(
+        let text = format!(
             "held by {who}: {} of {threads} threads wait there, the processor is at {share}",
             units::decimal((held.min(threads) * 10.0).round() / 10.0)
-        ));
+        );
+        return Some(Cause {
+            text,
+            held_by: Some(who),
+        });
     }
     let computing = processor::cores_in_use(all, cores, stretch)?;
-    (computing / threads >= MOST)
-        .then(|| format!("too small: its threads compute, and the processor is at {share} only"))
+    (computing / threads >= MOST).then(|| Cause {
+        text: format!("too small: its threads compute, and the processor is at {share} only"),
+        held_by: None,
+    })
 }
 
 /// Who holds most threads, and how many on average; several together where they are called one by one and none alone holds most.

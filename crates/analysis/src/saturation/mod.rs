@@ -6,6 +6,7 @@ mod holders;
 mod pools;
 mod processor;
 mod runtime;
+mod scope;
 mod watched;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{figures::per_second, moments::Moment};
 use plan::units::SECOND;
 use record::{Run, units};
+pub(crate) use scope::Scope;
 use watched::{Stretch, Watched};
 
 /// Two limits that are reached within this time are reached together: looks are a second apart, and the processor is told as a mean.
@@ -57,6 +59,9 @@ pub struct Reached {
     pub issued_per_second: Option<f64>,
     /// Why, where figures show it.
     pub cause: Option<String>,
+    /// Who holds it, where figures show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<String>,
 }
 
 /// A resource with a limit, as far as it was looked at.
@@ -159,6 +164,12 @@ fn gathered(
             .min_by_key(|stretch| stretch.from_ns)
             .unwrap_or(stretch);
         let size: f64 = others.iter().map(|other| other.size).sum();
+        let cause = match one.resource {
+            pools::THREADS => holders::cause(all, cores, (earliest, size)),
+            _ => None,
+        };
+        let (cause, held_by) =
+            cause.map_or((None, None), |cause| (Some(cause.text), cause.held_by));
         reached.push(Reached {
             resource: one.resource.to_owned(),
             source: one.source.clone(),
@@ -169,10 +180,8 @@ fn gathered(
             at_ns: earliest.from_ns,
             held_ns: earliest.to_ns - earliest.from_ns,
             issued_per_second: rate(earliest.from_ns),
-            cause: match one.resource {
-                pools::THREADS => holders::cause(all, cores, (earliest, size)),
-                _ => None,
-            },
+            cause,
+            held_by,
         });
     }
     reached

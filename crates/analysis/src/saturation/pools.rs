@@ -44,7 +44,12 @@ const fn pair(
     }
 }
 
-const CONNECTIONS: &str = "connection pool";
+/// Connections of one instance to something behind it.
+pub(super) const CONNECTIONS: &str = "connection pool";
+/// Connections that a database takes of all.
+pub(super) const OF_DATABASE: &str = "connections of the database";
+/// Connections that Redis takes of all.
+pub(super) const OF_REDIS: &str = "clients of Redis";
 const DESCRIPTORS: &str = "descriptors";
 
 /// Puma by its own words and by its exporters'; Tomcat, Jetty, Hikari by Micrometer's; databases; processes.
@@ -89,19 +94,19 @@ const PAIRS: [Pair; 11] = [
         None,
     ),
     pair(
-        "connections of the database",
+        OF_DATABASE,
         Tells::Used,
         ["numbackends", "max_connections"],
         None,
     ),
     pair(
-        "connections of the database",
+        OF_DATABASE,
         Tells::Used,
         ["connections-used", "connections-max"],
         None,
     ),
     pair(
-        "clients of Redis",
+        OF_REDIS,
         Tells::Used,
         ["connected_clients", "maxclients"],
         None,

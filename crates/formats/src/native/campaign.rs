@@ -2,9 +2,11 @@
 //! and with the stage's criteria and stop rules behind those of all - or another tool's command line. Who runs them one after the
 //! other is not decided here.
 
+mod deployment;
+
 use std::path::Path;
 
-use plan::{Plan, Rate, units};
+use plan::{Plan, Rate, deployment::Scaling, units};
 
 use super::{
     KEY, model, open_plan,
@@ -34,6 +36,8 @@ pub struct Campaign {
     pub stages: Vec<Stage>,
     /// What is waited for between stages and behind the last; none: nothing.
     pub cool_down: Option<CoolDown>,
+    /// The service that is loaded, and the one that its report is to say something of.
+    pub scaling: Option<Scaling>,
     /// What the report takes for granted, in the user's own words.
     pub assumptions: Vec<String>,
     /// What the report recommends, in the user's own words.
@@ -291,6 +295,7 @@ impl Reader<'_> {
             target,
             cool_down: cool_down.filter(|_| stages.len() == names.len()),
             stages,
+            scaling: deployment::read(root, self.findings),
             assumptions: self.texts(root.get("assumptions"), "assumptions"),
             recommendations: self.texts(root.get("recommendations"), "recommendations"),
         })

@@ -20,11 +20,22 @@ pub const PLAN: &[&str] = &[
     "secrets",
     "stages",
     "cool-down",
+    "tested",
+    "meant",
     "assumptions",
     "recommendations",
 ];
 /// Keys of a plan that are a campaign's alone.
-pub const CAMPAIGN: &[&str] = &["stages", "cool-down", "assumptions", "recommendations"];
+pub const CAMPAIGN: &[&str] = &[
+    "stages",
+    "cool-down",
+    "tested",
+    "meant",
+    "assumptions",
+    "recommendations",
+];
+/// `tested` and `meant`
+pub const DEPLOYMENT: &[&str] = &["instances", "background"];
 /// An item of `stages`.
 pub const STAGE: &[&str] = &["name", "load", "run", "criteria", "stop", "on-fail"];
 /// `cool-down`, where it is more than a time.

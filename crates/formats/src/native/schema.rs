@@ -77,6 +77,7 @@ fn definitions() -> Value {
         "assume": object(model::ASSUME, assume, &[]),
         "stage": object(model::STAGE, stage, &["name"]),
         "cool-down": object(model::COOL_DOWN, cool_down, &[]),
+        "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
         "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
         "step": step_object(),
         "request": {
@@ -192,6 +193,11 @@ fn plan(key: &str) -> Value {
         "cool-down" => {
             json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Waiting between stages until the service is as it was" })
         }
+        "tested" => named("The service that a campaign loads", "deployment"),
+        "meant" => named(
+            "The service for which its report estimates what it sustains",
+            "deployment",
+        ),
         "assumptions" => named("What the report of a campaign takes for granted", "texts"),
         "recommendations" => named("What the report of a campaign recommends", "texts"),
         _ => any(),
@@ -362,6 +368,14 @@ fn cool_down(key: &str) -> Value {
             "The stage that tells how it was",
             json!({ "type": ["string", "number"] }),
         ),
+        _ => any(),
+    }
+}
+
+fn deployment(key: &str) -> Value {
+    match key {
+        "instances" => whole("How many there are", 1),
+        "background" => named("What others take of each of them [0%]", "share"),
         _ => any(),
     }
 }

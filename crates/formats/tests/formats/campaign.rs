@@ -62,6 +62,20 @@ fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
 }
 
 #[test]
+fn the_service_that_is_meant_is_read_beside_the_one_that_is_tested() {
+    let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
+    assert_eq!(read(stages).unwrap().scaling, None);
+    let text = "tested: { instances: 6, background: 5% }\nmeant: { instances: 16 }\n";
+    let scaling = read(&format!("{stages}{text}")).unwrap().scaling.unwrap();
+    let of =
+        |deployment: plan::deployment::Deployment| (deployment.instances, deployment.background);
+    assert_eq!(
+        (of(scaling.tested), of(scaling.meant)),
+        ((6, 0.05), (16, 0.0))
+    );
+}
+
+#[test]
 fn whoever_says_nothing_of_it_waits_a_minute_behind_a_stage() {
     let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
     let usual = read(stages).unwrap().cool_down.unwrap();
@@ -163,9 +177,58 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
     ]
 }
 
+/// The same of the services that are tested and meant.
+fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
+    vec![
+        (
+            format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 6 }}\n"),
+            "c.yml:6:1: `tested` stands beside `meant`",
+        ),
+        (
+            format!("meant: {{ instances: 6 }}\nstages: [{{ name: a, {load} }}]\n"),
+            "c.yml:5:1: `meant` stands beside `tested`",
+        ),
+        (
+            format!(
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 0 }}\nmeant: {{ instances: 2 }}\n"
+            ),
+            "c.yml:6:22: `instances: 0` must be a whole number, 1 or more",
+        ),
+        (
+            format!(
+                "stages: [{{ name: a, {load} }}]\ntested: {{ background: 5% }}\nmeant: {{ instances: 2 }}\n"
+            ),
+            "c.yml:6:9: `tested` says how many `instances` there are",
+        ),
+        (
+            format!(
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instances: 2, background: 100% }}\n"
+            ),
+            "c.yml:7:36: `background: 100%` leaves nothing for the load",
+        ),
+        (
+            format!(
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instances: 2, background: 5 }}\n"
+            ),
+            "c.yml:7:36: `background: 5` is no share",
+        ),
+        (
+            format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: 16\n"),
+            "c.yml:7:8: `meant` is a mapping, not a number",
+        ),
+        (
+            format!(
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instance: 16 }}\n"
+            ),
+            "c.yml:7:10: unknown key `instance`: did you mean `instances`?",
+        ),
+    ]
+}
+
 #[test]
 fn every_wrong_field_has_its_place_and_advice() {
-    for (rest, said) in wrong("load: { rate: 5/s, duration: 10s }") {
+    let load = "load: { rate: 5/s, duration: 10s }";
+    for (rest, said) in wrong(load).into_iter().chain(wrong_deployments(load)) {
         let told = read(&rest).unwrap_err();
         assert!(
             told.iter().any(|line| line.contains(said)),

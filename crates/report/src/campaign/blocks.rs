@@ -6,6 +6,7 @@ use analysis::{
 };
 use record::units;
 
+use super::projection;
 use crate::{profile::rounded, svg};
 
 /// A part of a report.
@@ -29,7 +30,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn new(heads: &[&str]) -> Table {
+    pub fn new(heads: &[&str]) -> Table {
         Table {
             heads: heads.iter().map(|head| (*head).to_owned()).collect(),
             rows: Vec::new(),
@@ -37,7 +38,7 @@ impl Table {
         }
     }
 
-    fn row(&mut self, cells: impl IntoIterator<Item = String>, link: Option<String>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>, link: Option<String>) {
         self.rows.push(cells.into_iter().collect());
         self.links.push(link);
     }
@@ -97,6 +98,7 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         blocks.push(Block::Heading("What saturated first"));
         blocks.push(Block::List(saturated));
     }
+    blocks.extend(campaign.projection.iter().flat_map(projection::of));
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));

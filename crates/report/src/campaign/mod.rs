@@ -5,6 +5,7 @@ mod blocks;
 mod charts;
 mod page;
 mod paper;
+mod projection;
 
 use analysis::{campaign::Campaign, page::Page};
 

@@ -58,6 +58,18 @@ pub fn campaign_text(campaign: &Campaign) -> String {
     };
     text += &wrap(&format!("{word}{}", campaign.sentence), 0);
     text.push('\n');
+    if let Some(projection) = &campaign.projection {
+        text += &wrap(&projection.sentence, 0);
+        text.push('\n');
+        if !projection.assumptions.is_empty() {
+            text += "It takes for granted:\n";
+        }
+        for assumption in &projection.assumptions {
+            text += &wrap(&format!("- {assumption}"), 2);
+            text.push('\n');
+        }
+        text.push('\n');
+    }
     for recommendation in &campaign.recommendations {
         text += &wrap(&format!("- {recommendation}"), 2);
         text.push('\n');

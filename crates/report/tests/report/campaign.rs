@@ -19,6 +19,7 @@ fn identity() -> Identity {
         file: "shop.yml".into(),
         assumptions: vec!["Nobody leaves.".into()],
         recommendations: vec!["Ask the owner of the database.".into()],
+        scaling: None,
     }
 }
 

@@ -1,0 +1,335 @@
+//! From the service that a campaign has loaded to the one that is meant: between which loads that one's limit would lie, if what
+//! saturated grows with the instances, and with everything that is taken for granted said. An estimate, and refused where nothing
+//! that was measured carries it.
+
+use plan::deployment::{Deployment, Scaling};
+use record::units;
+use serde::Serialize;
+
+use super::{Outcome, Planned, Row, Stage, Verdict};
+use crate::saturation::{Reached, Scope};
+
+/// Further away than this from what was tested nothing is estimated.
+const MOST: f64 = 4.0;
+
+/// What a campaign means for another service than the one it has loaded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Projection {
+    /// What was tested, and what is meant.
+    #[serde(flatten)]
+    pub scaling: Scaling,
+    /// What the meant one sustains; none: it cannot be told.
+    pub estimate: Option<Estimate>,
+    /// The same in words, or why it cannot be told.
+    pub sentence: String,
+    /// On what it stands.
+    pub assumptions: Vec<String>,
+}
+
+/// Between which loads the limit of another service lies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The stage with the highest load that was sustained.
+    pub held: String,
+    /// The stage with the first load that was not.
+    pub failed: String,
+    /// What saturated in it.
+    pub resource: String,
+    /// So many times what was tested.
+    pub times: f64,
+    /// Arrivals by scenario, all arrivals, all requests.
+    pub rows: Vec<Bracket>,
+}
+
+/// Two rates per second, between which a limit lies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bracket {
+    /// Whose rates.
+    pub name: String,
+    /// In the stage that held, and in the one that did not.
+    pub measured: [f64; 2],
+    /// The same of the service that is meant.
+    pub estimated: [f64; 2],
+}
+
+/// What is known of where the limit lies.
+struct Found<'a> {
+    held: &'a Row,
+    failed: &'a Row,
+    planned: [&'a Planned; 2],
+    reached: &'a Reached,
+}
+
+/// What these stages mean for what is meant.
+pub(super) fn of(scaling: Scaling, stages: &[Stage<'_>], rows: &[Row]) -> Projection {
+    match found(scaling, stages, rows) {
+        Ok(found) => Projection {
+            scaling,
+            sentence: sentence(scaling, &found),
+            assumptions: assumptions(scaling, &found),
+            estimate: Some(estimate(scaling, &found)),
+        },
+        Err(why) => Projection {
+            scaling,
+            estimate: None,
+            sentence: format!(
+                "What {} sustain cannot be estimated: {why}.",
+                told(scaling.meant)
+            ),
+            assumptions: Vec::new(),
+        },
+    }
+}
+
+/// Everything that an estimate stands on, or what is missing.
+fn found<'a>(scaling: Scaling, stages: &[Stage<'_>], rows: &'a [Row]) -> Result<Found<'a>, String> {
+    let reach = scaling.reach();
+    if reach > MOST {
+        return Err(format!(
+            "they are {} times what was tested, and beyond {MOST:.0} times what becomes the limit instead is anybody's guess: test more than {}",
+            units::decimal(tenths(reach)),
+            told(scaling.tested)
+        ));
+    }
+    let ran = rows.iter().filter(|row| row.verdict != Verdict::NotRun);
+    let Some(failed) = ran.into_iter().find(|row| !row.verdict.holds()) else {
+        return Err(
+            "no stage failed, so what was tested may sustain more than any of them, and nobody knows how much"
+                .to_owned(),
+        );
+    };
+    if failed.verdict != Verdict::Fail {
+        return Err(format!(
+            "{} came out as {}, so where the limit lies was not measured",
+            failed.name,
+            failed.verdict.word()
+        ));
+    }
+    let (held, skipped) = sustained(stages, rows)?;
+    let [of_held, of_failed] = [held, failed].map(|row| {
+        row.planned.as_ref().ok_or_else(|| {
+            format!(
+                "{} plans no rate, and only a load that does not wait for the service shows what it sustains",
+                row.name
+            )
+        })
+    });
+    let planned = [of_held?, of_failed?];
+    if planned[0].arrivals_per_second >= planned[1].arrivals_per_second {
+        return Err(format!(
+            "{} failed with no more load than {} held with",
+            failed.name, held.name
+        ));
+    }
+    if skipped > 0 {
+        return Err(format!(
+            "{} holds because the plan's own cap turned {} arrivals away",
+            held.name,
+            units::count(skipped)
+        ));
+    }
+    Ok(Found {
+        held,
+        failed,
+        planned,
+        reached: limit(scaling.tested, failed)?,
+    })
+}
+
+/// The highest load that was sustained, and how many of its arrivals were not let in.
+fn sustained<'a>(stages: &[Stage<'_>], rows: &'a [Row]) -> Result<(&'a Row, u64), String> {
+    let rate = |row: &Row| {
+        let planned = row.planned.as_ref();
+        planned.map_or(0.0, |planned| planned.arrivals_per_second)
+    };
+    let held = stages
+        .iter()
+        .zip(rows)
+        .filter(|(_, row)| row.verdict.holds());
+    let Some((stage, row)) = held.max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b))) else {
+        return Err("no stage holds, so what is sustained lies below all of them".to_owned());
+    };
+    let skipped = match &stage.outcome {
+        Outcome::Ran { page, .. } => page.summary.arrivals.as_ref(),
+        _ => None,
+    };
+    Ok((row, skipped.map_or(0, |arrivals| arrivals.skipped)))
+}
+
+/// What each instance ran out of when the stage failed, or why nothing of that kind is known.
+fn limit(tested: Deployment, failed: &Row) -> Result<&Reached, String> {
+    let Some(saturation) = &failed.saturation else {
+        return Err(format!(
+            "nothing of the service was measured in {}, so what saturated is not known: name its metrics under `server`",
+            failed.name
+        ));
+    };
+    let Some(reached) = saturation
+        .first
+        .and_then(|place| saturation.reached.get(place))
+    else {
+        let sentence = saturation.sentence.trim_end_matches('.');
+        return Err(format!("in {}: {sentence}", failed.name));
+    };
+    if let Scope::Shared(what) = Scope::of(reached) {
+        return Err(format!(
+            "what saturated is {what}, and more instances do not bring more of it"
+        ));
+    }
+    let (of, instances) = (reached.of, tested.instances as usize);
+    let measured = format!(
+        "the {} ({}) was measured on {of} and `tested` says {instances}",
+        reached.resource, reached.source
+    );
+    if of > instances {
+        return Err(format!("{measured}: mend what is wrong"));
+    }
+    if of < instances {
+        return Err(format!(
+            "{measured}: whether it is each instance's own is not known, so measure every instance"
+        ));
+    }
+    Ok(reached)
+}
+
+fn estimate(scaling: Scaling, found: &Found<'_>) -> Estimate {
+    let times = scaling.times();
+    let bracket = |name: &str, measured: [f64; 2]| Bracket {
+        name: name.to_owned(),
+        measured,
+        estimated: measured.map(|rate| rate * times),
+    };
+    let [held, failed] = found.planned;
+    let mut rows: Vec<Bracket> = held
+        .scenarios
+        .iter()
+        .zip(&failed.scenarios)
+        .map(|(held, failed)| bracket(&held.name, [held.per_second, failed.per_second]))
+        .collect();
+    if rows.len() < 2 {
+        // One scenario is all arrivals.
+        rows.clear();
+    }
+    rows.push(bracket(
+        "All arrivals",
+        [held.arrivals_per_second, failed.arrivals_per_second],
+    ));
+    rows.push(bracket(
+        "All requests",
+        [held.requests_per_second, failed.requests_per_second],
+    ));
+    Estimate {
+        held: found.held.name.clone(),
+        failed: found.failed.name.clone(),
+        resource: found.reached.resource.clone(),
+        times,
+        rows,
+    }
+}
+
+fn sentence(scaling: Scaling, found: &Found<'_>) -> String {
+    let times = scaling.times();
+    let [held, failed] = found.planned;
+    let span = |of: fn(&Planned) -> f64| {
+        format!(
+            "{} and {}",
+            units::rate(of(held) * times),
+            units::rate(of(failed) * times)
+        )
+    };
+    // Of journeys with one request each both are the same.
+    let requests = span(|planned| planned.requests_per_second);
+    let is_one = (failed.arrivals_per_second - failed.requests_per_second).abs()
+        <= 0.02 * failed.arrivals_per_second;
+    let between = if is_one {
+        format!("between {requests} requests per second")
+    } else {
+        let arrivals = span(|planned| planned.arrivals_per_second);
+        format!("between {arrivals} arrivals and between {requests} requests per second")
+    };
+    format!(
+        "Estimate, not measured: the limit of {} lies {between}, {} times that of what was tested, \
+         which holds with {} and does not with {}.",
+        told(scaling.meant),
+        units::decimal(hundredths(times)),
+        found.held.name,
+        found.failed.name
+    )
+}
+
+fn assumptions(scaling: Scaling, found: &Found<'_>) -> Vec<String> {
+    let (reached, reach) = (found.reached, units::decimal(tenths(scaling.reach())));
+    let (tested, meant) = (scaling.tested, scaling.meant);
+    let mut texts = vec![
+        format!(
+            "What saturated is each instance's own: {} ({}), on {} of {} instances. It is taken to grow linearly with what is left of the instances: {} were tested, {} are meant.",
+            reached.resource,
+            reached.source,
+            reached.instances,
+            reached.of,
+            left(tested),
+            left(meant)
+        ),
+        format!(
+            "Where between {} and {} the limit lies was not measured, so the estimate has the same two ends. It says nothing of chance: it is no confidence interval.",
+            found.held.name, found.failed.name
+        ),
+    ];
+    texts.extend(reached.held_by.as_ref().map(|who| {
+        format!("{who}, for which the threads wait, answers {reach} times as much as quickly.")
+    }));
+    texts.push(format!(
+        "What all instances share - databases, caches, locks, networks, whatever spreads the load - carries {reach} times as much. None of it was tested with that."
+    ));
+    texts.push(
+        "The instances are alike, the load is spread over them as it was here, and what others take of them costs as ours does."
+            .to_owned(),
+    );
+    texts.push("Scenarios come in the same proportion.".to_owned());
+    texts.extend(found.held.elapsed_ns.map(|ns| {
+        format!(
+            "What holds for {} holds for as long as the load goes on.",
+            units::duration(ns / plan::units::SECOND * plan::units::SECOND)
+        )
+    }));
+    texts
+}
+
+/// `16 instances of which others take 35 % each`
+fn told(deployment: Deployment) -> String {
+    let instances = match deployment.instances {
+        1 => "1 instance".to_owned(),
+        many => format!("{many} instances"),
+    };
+    if deployment.background == 0.0 {
+        return instances;
+    }
+    let share = percent(deployment.background);
+    format!("{instances} of which others take {share} each")
+}
+
+/// `6 × 95 % = 5.7`
+fn left(deployment: Deployment) -> String {
+    let left = units::decimal(hundredths(deployment.left()));
+    if deployment.background == 0.0 {
+        return left;
+    }
+    let share = percent(1.0 - deployment.background);
+    format!("{} × {share} = {left}", deployment.instances)
+}
+
+/// As somebody would write it in a plan.
+fn percent(share: f64) -> String {
+    format!("{} %", units::decimal(hundredths(share * 100.0)))
+}
+
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+use super::*;
+use crate::{campaign::Rate, saturation::Saturation};
+
+fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
+    let [tested, meant] = [tested, meant].map(|(instances, background)| Deployment {
+        instances,
+        background,
+    });
+    Scaling { tested, meant }
+}
+
+/// What the study of the check-in has asked.
+fn usual() -> Scaling {
+    scaling((6, 0.0), (16, 0.35))
+}
+
+fn pool() -> Reached {
+    Reached {
+        resource: "thread pool".into(),
+        source: "puma".into(),
+        metric: "pool_capacity".into(),
+        limit: "0 of 40 left".into(),
+        instances: 6,
+        of: 6,
+        at_ns: 1,
+        held_ns: 1,
+        issued_per_second: Some(100.0),
+        cause: None,
+        held_by: Some("lorota".into()),
+    }
+}
+
+fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
+    let rate = |name: &str, share: f64| Rate {
+        name: name.into(),
+        volume: None,
+        per_second: per_second * share,
+    };
+    Row {
+        name: name.into(),
+        load: String::new(),
+        verdict,
+        why: String::new(),
+        planned: Some(Planned {
+            arrivals_per_second: per_second,
+            requests_per_second: per_second * 4.0,
+            scenarios: vec![rate("Check-in", 0.2), rate("Pre check-in", 0.8)],
+            endpoints: Vec::new(),
+        }),
+        requests_per_second: None,
+        requests: None,
+        error_share: None,
+        percentiles: [None, None, None],
+        elapsed_ns: Some(60_400_000_000),
+        from_ns: None,
+        report: None,
+        saturation: None,
+        cool_down: None,
+    }
+}
+
+fn saturated(mut row: Row, reached: Reached) -> Row {
+    row.saturation = Some(Saturation {
+        first: Some(0),
+        sentence: "What saturated first: thread pool.".into(),
+        watched: Vec::new(),
+        reached: vec![reached],
+    });
+    row
+}
+
+fn projection(scaling: Scaling, rows: &[Row]) -> Projection {
+    let stages: Vec<Stage<'_>> = rows
+        .iter()
+        .map(|row| Stage {
+            name: &row.name,
+            load: "",
+            planned: None,
+            outcome: Outcome::NotRun,
+            cool_down: None,
+        })
+        .collect();
+    of(scaling, &stages, rows)
+}
+
+fn half_and_whole() -> [Row; 2] {
+    let whole = row("1x", Verdict::Fail, 50.0);
+    [row("0.5x", Verdict::Pass, 25.0), saturated(whole, pool())]
+}
+
+#[test]
+fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
+    let told = projection(usual(), &half_and_whole());
+    let estimate = told.estimate.unwrap();
+    assert!((estimate.times - 10.4 / 6.0).abs() < 1e-12);
+    let [check_in, _, arrivals, requests] = estimate.rows.as_slice() else {
+        panic!("{:?}", estimate.rows);
+    };
+    for (bracket, [from, to]) in [
+        (check_in, [5.0, 10.0]),
+        (arrivals, [25.0, 50.0]),
+        (requests, [100.0, 200.0]),
+    ] {
+        assert_eq!(bracket.measured, [from, to]);
+        assert_eq!(
+            bracket.estimated,
+            [from, to].map(|rate| rate * estimate.times)
+        );
+    }
+    assert_eq!(
+        told.sentence,
+        "Estimate, not measured: the limit of 16 instances of which others take 35 % each lies between 43.3 and 86.7 arrivals and between 173 and \
+         347 requests per second, 1.73 times that of what was tested, which holds with 0.5x and does not with 1x."
+    );
+    let all = told.assumptions.join("\n");
+    for text in [
+        "linearly",
+        "6 were tested, 16 × 65 % = 10.4 are meant",
+        "no confidence interval",
+        "lorota, for which the threads wait, answers 2.7 times as much as quickly",
+        "databases",
+        "What holds for 1 min holds",
+    ] {
+        assert!(all.contains(text), "{text}\n{all}");
+    }
+}
+
+#[test]
+fn the_highest_load_that_was_sustained_counts() {
+    let [half, whole] = half_and_whole();
+    let rows = [
+        row("baseline", Verdict::Pass, 5.0),
+        half,
+        whole,
+        row("2x", Verdict::NotRun, 100.0),
+    ];
+    assert_eq!(projection(usual(), &rows).estimate.unwrap().held, "0.5x");
+}
+
+/// Why these stages say nothing of what is meant.
+fn refused(scaling: Scaling, rows: &[Row]) -> String {
+    let told = projection(scaling, rows);
+    assert_eq!(
+        (&told.estimate, told.assumptions.len()),
+        (&None, 0),
+        "{}",
+        told.sentence
+    );
+    told.sentence
+}
+
+#[test]
+fn nothing_is_estimated_that_was_not_measured() {
+    let [half, whole] = half_and_whole();
+    let with = |change: &dyn Fn(&mut Reached)| {
+        let mut reached = pool();
+        change(&mut reached);
+        [
+            half.clone(),
+            saturated(row("1x", Verdict::Fail, 50.0), reached),
+        ]
+    };
+    let mut unplanned = half.clone();
+    unplanned.planned = None;
+    let mut unknown = whole.clone();
+    if let Some(saturation) = &mut unknown.saturation {
+        saturation.first = None;
+        "What saturated first is unknown: nobody tells.".clone_into(&mut saturation.sentence);
+    }
+    let cases: Vec<(Vec<Row>, &str)> = vec![
+        (vec![half.clone()], "no stage failed"),
+        (vec![whole.clone()], "no stage holds"),
+        (
+            vec![half.clone(), row("1x", Verdict::Invalid, 50.0)],
+            "1x came out as INVALID",
+        ),
+        (
+            vec![half.clone(), row("1x", Verdict::Fail, 50.0)],
+            "nothing of the service was measured in 1x",
+        ),
+        (
+            vec![half.clone(), unknown],
+            "in 1x: What saturated first is unknown: nobody tells.",
+        ),
+        (vec![unplanned, whole.clone()], "0.5x plans no rate"),
+        (
+            vec![row("0.5x", Verdict::Pass, 50.0), whole.clone()],
+            "1x failed with no more load than 0.5x held with",
+        ),
+        (
+            with(&|reached| reached.held_by = Some("the lock orders".into())).to_vec(),
+            "what saturated is the lock orders, which holds the thread pool",
+        ),
+        (
+            with(&|reached| reached.source = "postgres".into()).to_vec(),
+            "more instances do not bring more of it",
+        ),
+        (
+            with(&|reached| reached.of = 1).to_vec(),
+            "was measured on 1 and `tested` says 6",
+        ),
+        (
+            with(&|reached| reached.of = 8).to_vec(),
+            "was measured on 8 and `tested` says 6: mend",
+        ),
+    ];
+    for (rows, said) in cases {
+        let told = refused(usual(), &rows);
+        assert!(told.contains(said), "{told}\n{said}");
+    }
+}
+
+#[test]
+fn nothing_is_estimated_far_from_what_was_tested() {
+    let rows = half_and_whole();
+    // Four times what was tested is the most, by what is left and by instances.
+    assert!(
+        projection(scaling((6, 0.0), (24, 0.0)), &rows)
+            .estimate
+            .is_some()
+    );
+    for far in [
+        scaling((6, 0.0), (25, 0.0)),
+        scaling((6, 0.0), (25, 0.5)),
+        scaling((6, 0.5), (24, 0.4)),
+    ] {
+        assert!(refused(far, &rows).contains("times what was tested, and beyond 4 times"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Whose a resource is: each instance's own, so that more instances bring more of it, or one that all of them share. By what it is, by
+//! who holds it and by the names that users give; it says nothing of how much of it there is.
+
+use super::{Reached, pools};
+
+/// Whose a resource is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Each instance has its own.
+    Instance,
+    /// All instances have this one together: what it is, in words.
+    Shared(String),
+}
+
+/// Names of what there is one of, however many instances there are: words, or what they begin or end with.
+const SHARED: [&str; 15] = [
+    "lock",
+    "mutex",
+    "database",
+    "db",
+    "rds",
+    "sql",
+    "postgres",
+    "mysql",
+    "mariadb",
+    "oracle",
+    "mongo",
+    "redis",
+    "memcached",
+    "elasticsearch",
+    "kafka",
+];
+
+impl Scope {
+    /// Of a resource that reached its limit.
+    pub(crate) fn of(reached: &Reached) -> Scope {
+        match reached.resource.as_str() {
+            pools::CONNECTIONS => {
+                return Scope::Shared(format!(
+                    "the {}, behind which all instances meet",
+                    reached.resource
+                ));
+            }
+            pools::OF_DATABASE | pools::OF_REDIS => {
+                return Scope::Shared(format!("the {}", reached.resource));
+            }
+            _ => {}
+        }
+        if let Some(who) = reached.held_by.as_ref().filter(|who| is_shared(who)) {
+            return Scope::Shared(format!("{who}, which holds the {}", reached.resource));
+        }
+        if is_shared(&reached.source) {
+            return Scope::Shared(format!("the {} of {}", reached.resource, reached.source));
+        }
+        Scope::Instance
+    }
+}
+
+fn is_shared(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.into_iter().any(|word| {
+        SHARED
+            .iter()
+            .any(|known| word.starts_with(known) || (word.len() > 5 && word.ends_with(known)))
+            && !word.contains("block")
+            && !word.contains("clock")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(resource: &str, source: &str, held_by: Option<&str>) -> Scope {
+        Scope::of(&Reached {
+            resource: resource.into(),
+            source: source.into(),
+            metric: "m".into(),
+            limit: "0 of 8 left".into(),
+            instances: 2,
+            of: 2,
+            at_ns: 0,
+            held_ns: 1,
+            issued_per_second: None,
+            cause: None,
+            held_by: held_by.map(Into::into),
+        })
+    }
+
+    #[test]
+    fn what_each_instance_brings_is_told_from_what_all_share() {
+        for (resource, source, held_by) in [
+            (pools::THREADS, "puma", Some("lorota and chip")),
+            (pools::THREADS, "puma", None),
+            (pools::THREADS, "puma", Some("blocking io")),
+            ("CPU", "feedback", None),
+        ] {
+            assert_eq!(reached(resource, source, held_by), Scope::Instance);
+        }
+        for (resource, source, held_by) in [
+            (pools::THREADS, "puma", Some("the lock orders")),
+            (pools::THREADS, "puma", Some("primary_db")),
+            (pools::THREADS, "puma", Some("lorota and usersdb")),
+            (pools::CONNECTIONS, "app", None),
+            (pools::OF_REDIS, "app", None),
+            ("CPU", "postgres-1", None),
+            ("CPU", "DB", None),
+        ] {
+            assert!(
+                matches!(reached(resource, source, held_by), Scope::Shared(_)),
+                "{resource} {source} {held_by:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `tested` and `meant`: the service that a campaign loads, and the one for which its report is to estimate what it sustains.
+
+use plan::{
+    deployment::{Deployment, Scaling},
+    units::Quantity,
+};
+
+use super::{
+    model,
+    read::{self, entries},
+};
+use crate::{
+    document::{Entry, Node},
+    findings::Findings,
+};
+
+/// Both; none where the campaign says neither, or one of them is wrong.
+pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
+    let alone = match (root.entry("tested"), root.entry("meant")) {
+        (Some(tested), Some(meant)) => {
+            let tested = deployment(tested, findings);
+            let meant = deployment(meant, findings);
+            let both = tested.zip(meant);
+            return both.map(|(tested, meant)| Scaling { tested, meant });
+        }
+        (None, None) => return None,
+        (Some(tested), None) => (
+            tested,
+            "`tested` stands beside `meant`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
+        ),
+        (None, Some(meant)) => (
+            meant,
+            "`meant` stands beside `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
+        ),
+    };
+    findings.problem(alone.0.key_mark, alone.1);
+    None
+}
+
+fn deployment(entry: &Entry, findings: &mut Findings) -> Option<Deployment> {
+    let (node, what) = (&entry.value, entry.key.as_str());
+    entries(node, what, model::DEPLOYMENT, findings);
+    if !node.is_map() {
+        return None;
+    }
+    let Some(instances) = node.get("instances") else {
+        let text = format!("`{what}` says how many `instances` there are");
+        read::missing(node, model::DEPLOYMENT, text, findings);
+        return None;
+    };
+    let instances = read::whole_u32(instances, "instances", 1, findings);
+    let background = match node.get("background") {
+        Some(node) => share(node, findings),
+        None => Some(0.0),
+    };
+    let (instances, background) = instances.zip(background)?;
+    Some(Deployment {
+        instances,
+        background,
+    })
+}
+
+/// A share that leaves something.
+fn share(node: &Node, findings: &mut Findings) -> Option<f64> {
+    let what = match read::quantity(node, "background", findings)? {
+        Quantity::Share(share) if share < 1.0 => return Some(share),
+        Quantity::Share(_) => "leaves nothing for the load: write a share below 100%",
+        _ => "is no share: what others take of each instance is written for example 35%",
+    };
+    let text = node.text();
+    findings.problem(node.mark, format!("`background: {text}` {what}"));
+    None
+}

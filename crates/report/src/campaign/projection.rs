@@ -1,0 +1,35 @@
+//! What a campaign means for another service than the one it has loaded: the estimate as a table, and what it stands on.
+
+use analysis::campaign::Projection;
+
+use super::blocks::{Block, Table};
+use crate::profile::rounded;
+
+pub(super) fn of<'a>(projection: &Projection) -> Vec<Block<'a>> {
+    let mut blocks = vec![
+        Block::Heading("From what was tested to what is meant"),
+        Block::Text(projection.sentence.clone()),
+    ];
+    let Some(estimate) = &projection.estimate else {
+        return blocks;
+    };
+    let heads = [
+        "Per second",
+        &format!("{}: holds", estimate.held),
+        &format!("{}: does not", estimate.failed),
+        "Estimate from",
+        "to",
+    ];
+    let mut table = Table::new(&heads);
+    for row in &estimate.rows {
+        let rates = row.measured.iter().chain(&row.estimated);
+        let rates = rates.map(|per_second| rounded(*per_second));
+        table.row([row.name.clone()].into_iter().chain(rates), None);
+    }
+    blocks.push(Block::Table(table));
+    blocks.push(Block::Text(
+        "Planned rates, at the highest of each stage. The estimate takes for granted:".into(),
+    ));
+    blocks.push(Block::List(projection.assumptions.clone()));
+    blocks
+}

@@ -1,0 +1,67 @@
+"""From what a campaign has tested to what is meant: estimated where what saturated is each instance's own, refused where it is not."""
+
+import json
+
+import pytest
+
+PLAN = """loadline: 1
+name: Check-in
+target: lab:checkin?instances=2&threads=8&hold=500ms&background=5%
+server: {{ puma: lab:1/metrics }}
+http: {{ timeout: 3s }}
+scenarios:
+  - {{ name: Check-in, volume: 14400/h, steps: [ &get {{ get: '/check_in/v2/sessions/{{{{ $uuid }}}}' }} ] }}
+  - {{ name: Pre check-in, volume: 57600/h, steps: [ *get ] }}
+criteria: [ errors < 20% ]
+stages:
+  - {{ name: half, load: {{ level: 0.5x, duration: 5s }} }}
+{more}
+cool-down: false
+tested: {{ instances: 2, background: 5% }}
+meant: {{ instances: {meant}, background: 35% }}
+"""
+OVERLOAD = "  - { name: much, load: { level: 4x, duration: 14s } }"
+
+
+def campaign(loadline, meant: int, more: str = "") -> tuple[dict, str]:
+    loadline.write("c.yml", PLAN.format(meant=meant, more=more))
+    run = loadline("campaign", "c.yml", timeout=120)
+    told = json.loads((loadline.folder / ".loadline/campaigns/last/campaign.json").read_text())
+    if told["stages"][0]["verdict"] != "PASS":
+        pytest.skip(f"this machine is too busy to measure 10 requests a second: {run.stderr}")
+    return told, " ".join(run.stdout.split())
+
+
+def test_the_limit_of_what_is_meant_is_estimated_with_all_that_it_takes_for_granted(loadline):
+    told, shown = campaign(loadline, 6, OVERLOAD)
+    if told["stages"][1]["verdict"] != "FAIL":
+        pytest.skip(f"this machine is too busy to measure 80 requests a second: {shown}")
+    projection = told["projection"]
+    estimate = projection["estimate"]
+    # 16 threads that are held for half a second each, a twentieth of them by others; of 48 others hold 35 %.
+    times = (6 * 0.65) / (2 * 0.95)
+    assert estimate["times"] == pytest.approx(times)
+    assert estimate["resource"] == "thread pool"
+    rows = {row["name"]: row for row in estimate["rows"]}
+    assert rows["All arrivals"]["measured"] == pytest.approx([10, 80])
+    assert rows["All arrivals"]["estimated"] == pytest.approx([10 * times, 80 * times])
+    assert rows["Check-in"]["measured"] == pytest.approx([2, 16])
+    # By Little's law, and well inside.
+    low, high = rows["All requests"]["estimated"]
+    assert low < 48 * 0.65 / 0.5 < high
+    folder = loadline.folder / ".loadline/campaigns/last"
+    for text in (shown, (folder / "report.html").read_text(), (folder / "report.md").read_text()):
+        plain = " ".join(text.replace("\\", "").split())
+        assert "Estimate, not measured: the limit of 6 instances of which others take 35 % each lies between" in plain
+        assert "no confidence interval" in plain
+        assert "linearly" in plain
+        # What gave in is said in the verdict's sentence, not a second time among what follows from it.
+        assert "Look at much: What saturated first" not in plain
+
+
+def test_what_cannot_be_told_is_refused_with_its_reason(loadline):
+    for meant, why in [(2, "no stage failed, so what was tested may sustain more"), (9, "they are 4.5 times what was tested")]:
+        told, shown = campaign(loadline, meant)
+        assert told["projection"]["estimate"] is None
+        assert f"What {meant} instances of which others take 35 % each sustain cannot be estimated: " in shown
+        assert why in shown
