@@ -98,6 +98,26 @@ scenarios:
     assert "LOADLINE_STOP 'p95 > 2s', column 9: a stop rule says for how long it must hold" in wrong.stderr
 
 
+def test_other_doors_take_criteria_from_the_environment(loadline, start_lab, tmp_path):
+    lab = start_lab("truth", "mode=slow", "share=100%", "slow=50ms")
+    script = tmp_path / "script.yml"
+    script.write_text(f"""config:
+  target: {lab.url}
+  phases: [{{ duration: 2, arrivalRate: 20 }}]
+scenarios:
+  - flow: [{{ get: {{ url: / }} }}]
+""")
+    doors = [("artillery", "run", script), ("wrk", "-t1", "-c2", "-d2s", lab.url)]
+    for door in doors:
+        failing = loadline(*door, env={"LOADLINE_CHECK": "service p50 < 20ms; errors < 1%"})
+        assert failing.returncode == 1, failing.stderr
+        assert "FAIL          service p50 < 20ms  measured 5" in failing.stderr
+        assert [judged["judgement"] for judged in loadline.summary()["criteria"]] == ["FAIL", "PASS"]
+        wrong = loadline(*door, env={"LOADLINE_CHECK": "p50 < 20"})
+        assert wrong.returncode != 0
+        assert "LOADLINE_CHECK 'p50 < 20', column 7: " in wrong.stderr
+
+
 def guarded(loadline, start_lab, tmp_path, *flags):
     lab = start_lab("truth", "mode=error", "share=80%")
     plan = tmp_path / "plan.yml"

@@ -115,13 +115,15 @@ def test_criteria_decide_at_the_master(locust):
 def test_a_worker_that_is_killed_is_named(locust):
     locust.write(GET)
     with Server() as server:
-        process = locust.start(*("--headless", "-u", 4, "-r", 10, "-H", server.url, *locust.two(), "--only-summary", "-t", 4))
+        process = locust.start(*("--headless", "-u", 4, "-r", 10, "-H", server.url, *locust.two(), "--only-summary", "-t", 120))
         with locust.ending(process):
             begun = {int(process.stdout.readline().split()[1]) for _ in range(4)}
             runs = _runs(locust.folder)
             counters = [runs[0] / f"parts/{number}/counters.jsonl" for number in (0, 1)]
             _until(lambda: all('"end":true' in file.read_text() for file in counters), "an interval of both")
             os.kill(begun.pop(), signal.SIGKILL)
+            # However slow the machine is, the others are at work until here.
+            process.send_signal(signal.SIGTERM)
             _, stderr = process.communicate(timeout=90)
     assert re.search(r"process [01] of 2 did not come to its end", stderr), stderr
     assert "1 of 2 processes did not carry out their part" in stderr

@@ -1,28 +1,21 @@
 //! What several runs of one campaign mean together: which stages hold, which do not and why, how the service came back, what follows. Kept as
 //! `campaign.json`. Every figure is from the runs' own summaries; it runs nothing and lays nothing out.
 
+mod comparison;
 mod projection;
+mod words;
 
 use plan::deployment::Scaling;
 use record::units;
 use serde::Serialize;
 
-use crate::{
-    page::Page,
-    saturation::Saturation,
-    summary::{SHARES, Summary, Tone},
-    verdict::Judgement,
-};
+use crate::{page::Page, saturation::Saturation, summary::Summary, verdict::Judgement};
 
+pub use comparison::{Compared, Comparison};
 pub use projection::{Bracket, Estimate, Projection};
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
-/// Of callers' time-outs that would do: the next of these above twice the slowest answer in ten thousand.
-const TIMEOUTS_MS: [u64; 10] = [
-    100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
-];
-
 /// Who is back sooner was never away.
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
@@ -56,6 +49,10 @@ pub struct Stage<'a> {
     pub name: &'a str,
     /// The load in words, or another tool's command line.
     pub load: &'a str,
+    /// What it loads, where that is not what the campaign does.
+    pub target: Option<&'a str>,
+    /// The earlier stage, by its number, whose load it repeats on something else.
+    pub against: Option<usize>,
     /// What it sends at its highest rate.
     pub planned: Option<&'a Planned>,
     /// What became of it.
@@ -181,6 +178,12 @@ pub struct Row {
     pub name: String,
     /// The load in words.
     pub load: String,
+    /// What it loads, where that is not what the campaign does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The earlier stage, by its number, whose load it repeats on something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<usize>,
     /// How it came out.
     pub verdict: Verdict,
     /// Why, in a sentence; empty of one that simply holds.
@@ -231,6 +234,9 @@ pub struct Campaign {
     pub stages: Vec<Row>,
     /// Endpoint by endpoint.
     pub endpoints: Vec<Endpoint>,
+    /// Stages that repeat another's load, beside that one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
     /// What it means for another service, where one is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projection: Option<Projection>,
@@ -244,15 +250,16 @@ pub struct Campaign {
 #[must_use]
 pub fn of(identity: Identity, stages: &[Stage<'_>]) -> Campaign {
     let rows: Vec<Row> = stages.iter().map(|stage| row(stage, &identity)).collect();
-    let mut recommendations = recommendations(stages, &rows);
+    let mut recommendations = words::recommendations(stages, &rows, &identity);
     recommendations.extend(identity.recommendations.iter().cloned());
     let mut assumptions = identity.assumptions.clone();
     assumptions.extend(shared(stages));
     Campaign {
         schema: SCHEMA,
         verdict: verdict(&rows),
-        sentence: sentence(&rows),
+        sentence: words::sentence(&rows, &identity),
         endpoints: endpoints(stages),
+        comparisons: comparison::of(stages, &rows),
         projection: identity
             .scaling
             .map(|scaling| projection::of(scaling, stages, &rows)),
@@ -283,8 +290,12 @@ pub fn judged(summary: &Summary, code: u8) -> Verdict {
         .measurement
         .as_ref()
         .is_some_and(|measurement| measurement.verdict == "INVALID");
+    // Another tool's door knows one code for criteria that do not hold, whatever the reason; a rule that has stopped it is reason enough.
+    let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
         (129..=255, _) => Verdict::Unfinished,
+        (1, _) if by_criteria && invalid => Verdict::Invalid,
+        (1, Some(Judgement::Inconclusive)) if by_criteria => Verdict::Inconclusive,
         // A rule that has stopped it, a criterion, or what the tool whose door it was calls a failure.
         (1, _) => Verdict::Fail,
         _ if invalid => Verdict::Invalid,
@@ -300,6 +311,8 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
     let mut row = Row {
         name: stage.name.to_owned(),
         load: stage.load.to_owned(),
+        target: stage.target.map(ToOwned::to_owned),
+        against: stage.against,
         verdict: Verdict::NotRun,
         why: String::new(),
         planned: stage.planned.cloned(),
@@ -394,8 +407,19 @@ fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
     format!("{} {verb}", texts.join(", "))
 }
 
+/// Whether a stage that does not hold was repeated on something else, on which it does: then it is no longer what counts.
+#[must_use]
+pub fn mended(rows: &[Row], number: usize) -> Option<&Row> {
+    let repeated = rows.iter().filter(|row| row.against == Some(number));
+    repeated.into_iter().find(|row| row.verdict.holds())
+}
+
 fn verdict(rows: &[Row]) -> Option<Judgement> {
-    let any = |wanted: &[Verdict]| rows.iter().any(|row| wanted.contains(&row.verdict));
+    let counts = rows.iter().enumerate();
+    let counts = counts
+        .filter(|(number, row)| row.verdict != Verdict::Fail || mended(rows, *number).is_none());
+    let verdicts: Vec<Verdict> = counts.map(|(_, row)| row.verdict).collect();
+    let any = |wanted: &[Verdict]| verdicts.iter().any(|verdict| wanted.contains(verdict));
     if any(&[Verdict::Fail]) {
         return Some(Judgement::Fail);
     }
@@ -418,96 +442,6 @@ fn verdict(rows: &[Row]) -> Option<Judgement> {
     any(&[Verdict::Pass]).then_some(Judgement::Pass)
 }
 
-/// The load that a stage was to carry, in the words of a sentence.
-fn load_of(row: &Row) -> String {
-    let rates = match (&row.planned, row.requests_per_second) {
-        (Some(planned), _) => {
-            let (arrivals, requests) = (planned.arrivals_per_second, planned.requests_per_second);
-            if (arrivals - requests).abs() > 0.02 * arrivals {
-                format!(
-                    "{} arrivals and {} requests per second",
-                    units::rate(arrivals),
-                    units::rate(requests)
-                )
-            } else {
-                format!("{} requests per second", units::rate(requests))
-            }
-        }
-        (None, Some(requests)) => format!("{} requests per second", units::rate(requests)),
-        (None, None) => return row.name.clone(),
-    };
-    format!("{} ({rates})", row.name)
-}
-
-/// The last stage that holds before one that does not.
-fn highest(rows: &[Row]) -> Option<&Row> {
-    let first_bad = rows.iter().position(|row| !row.verdict.holds());
-    rows[..first_bad.unwrap_or(rows.len())].last()
-}
-
-fn sentence(rows: &[Row]) -> String {
-    let mut sentences = Vec::new();
-    let first_bad = rows
-        .iter()
-        .find(|row| !row.verdict.holds() && row.verdict != Verdict::NotRun);
-    match (highest(rows), first_bad) {
-        (Some(row), None) if rows.iter().all(|row| row.verdict.holds()) => {
-            let all = if rows.len() == 1 {
-                "The stage holds".to_owned()
-            } else {
-                format!("All {} stages hold", rows.len())
-            };
-            sentences.push(format!("{all}, up to {}.", load_of(row)));
-        }
-        (Some(row), _) => sentences.push(format!("{} holds.", load_of(row))),
-        (None, _) => {}
-    }
-    if let Some(bad) = first_bad {
-        let what = match bad.verdict {
-            Verdict::Fail => "does not hold",
-            Verdict::Inconclusive => "cannot be judged",
-            Verdict::Invalid => "was not measured well enough to say anything",
-            Verdict::CouldNotRun => "could not be run",
-            _ => "did not come to its end",
-        };
-        let why = if bad.why.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", bad.why)
-        };
-        sentences.push(format!("{} {what}{why}.", bad.name));
-        let saturation = bad.saturation.as_ref();
-        // That nobody knows what gave in is said further down.
-        let known = saturation.filter(|saturation| saturation.first.is_some());
-        sentences.extend(known.map(|saturation| saturation.sentence.clone()));
-    }
-    let not_run: Vec<&str> = rows
-        .iter()
-        .filter(|row| row.verdict == Verdict::NotRun)
-        .map(|row| row.name.as_str())
-        .collect();
-    if let Some(names) = listed(&not_run) {
-        let verb = if not_run.len() == 1 { "was" } else { "were" };
-        sentences.push(format!("{names} {verb} not run."));
-    }
-    for row in rows {
-        let Some(cool_down) = &row.cool_down else {
-            continue;
-        };
-        sentences.extend(match recovered(cool_down) {
-            // Behind a stage that holds that is no news.
-            Some(_) if row.verdict.holds() => None,
-            Some(text) => Some(format!("Behind {} the service was back {text}.", row.name)),
-            None => Some(format!(
-                "Behind {} the service did not recover within {}.",
-                row.name,
-                units::time(cool_down.looked_until_ns)
-            )),
-        });
-    }
-    sentences.join(" ")
-}
-
 /// When the service was back, in words; none if it was not.
 #[must_use]
 pub fn recovered(cool_down: &CoolDown) -> Option<String> {
@@ -522,14 +456,6 @@ pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     } else {
         format!("{} after the load", units::time(ns))
     })
-}
-
-fn listed(names: &[&str]) -> Option<String> {
-    match names {
-        [] => None,
-        [one] => Some((*one).to_owned()),
-        [first @ .., last] => Some(format!("{} and {last}", first.join(", "))),
-    }
 }
 
 /// By name, in the order in which they come up.
@@ -552,87 +478,4 @@ fn endpoints(stages: &[Stage<'_>]) -> Vec<Endpoint> {
         }
     }
     endpoints
-}
-
-fn recommendations(stages: &[Stage<'_>], rows: &[Row]) -> Vec<String> {
-    let mut texts = Vec::new();
-    let bad = rows.iter().find(|row| row.verdict == Verdict::Fail);
-    match (highest(rows), bad) {
-        (Some(good), Some(bad)) => texts.push(format!(
-            "Do not plan for more than {} until what made {} fail is mended, and run the campaign again then.",
-            load_of(good),
-            bad.name
-        )),
-        (None, Some(bad)) => texts.push(format!(
-            "Mend what made {} fail before anything else is measured.",
-            bad.name
-        )),
-        (Some(good), None) if rows.iter().all(|row| row.verdict.holds()) => {
-            texts.push(format!("Proceed: nothing up to {} speaks against it.", load_of(good)));
-        }
-        _ => {}
-    }
-    for row in rows {
-        if row
-            .cool_down
-            .as_ref()
-            .is_some_and(|cool_down| cool_down.recovered_ns.is_none())
-        {
-            texts.push(format!(
-                "Find out why the service does not come back by itself behind {}: until then an overload needs somebody's hand.",
-                row.name
-            ));
-        }
-    }
-    let page = stages
-        .iter()
-        .zip(rows)
-        .rev()
-        .find_map(|(stage, row)| match &stage.outcome {
-            Outcome::Ran { page, .. } if row.verdict.holds() => Some((page, row)),
-            _ => None,
-        });
-    texts.extend(page.and_then(|(page, row)| timeout(&page.summary, row)));
-    texts.extend(
-        stages
-            .iter()
-            .zip(rows)
-            .rev()
-            .find_map(|(stage, row)| match &stage.outcome {
-                Outcome::Ran { page, .. } => warning(&page.summary, row),
-                _ => None,
-            }),
-    );
-    texts
-}
-
-/// A time-out for callers: above twice the slowest answer in ten thousand under the highest load that holds.
-fn timeout(summary: &Summary, row: &Row) -> Option<String> {
-    let ladder = summary
-        .ladders
-        .iter()
-        .find(|ladder| ladder.id == summary.all.id)?;
-    let at = SHARES.iter().position(|share| *share == 0.9999)?;
-    let figure = ladder.figures.get(at)?;
-    let ns = figure.ns.filter(|_| !figure.too_few)?;
-    let chosen = TIMEOUTS_MS.iter().find(|ms| **ms * 1_000_000 > 2 * ns)?;
-    Some(format!(
-        "Callers can time out after {}: 99.99 % of the answers took {} at most in {}, and who has no answer by then will hardly get one.",
-        units::time(chosen * 1_000_000),
-        units::time(ns),
-        row.name
-    ))
-}
-
-/// The gravest thing that a stage's own report says, and that is not told of it elsewhere.
-fn warning(summary: &Summary, row: &Row) -> Option<String> {
-    let is_told = |text: &str| {
-        let saturation = row.saturation.as_ref();
-        saturation.is_some_and(|saturation| saturation.sentence == text)
-    };
-    let grave = summary
-        .conclusions
-        .iter()
-        .find(|conclusion| conclusion.tone == Tone::Bad && !is_told(&conclusion.text))?;
-    Some(format!("Look at {}: {}", row.name, grave.text))
 }

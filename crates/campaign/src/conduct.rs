@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use analysis::{
-    campaign::{Planned, Rate, Row, Verdict, judged},
+    campaign::{Row, Verdict, judged, mended},
     page::Page,
 };
 use formats::{
@@ -13,18 +13,18 @@ use formats::{
         mocks,
     },
 };
-use plan::{Load, profile::Assumed};
+use plan::Load;
 use record::units;
-use session::{
-    Hosts, LabProcess, MockProcess, SharedVoice, exit, inputs, lab_process, mock_process,
-};
+use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process};
 
 use crate::{
     NotBegun, Wanted,
     cool_down::{self, Before},
     ledger::{self, Head, Ledger, Line, StageHead},
+    planned,
     process::{Ground, Ran},
     seen,
+    targets::{self, Targets},
 };
 
 /// Runs a campaign, or the rest of one; answers the exit code.
@@ -36,60 +36,37 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let bytes = fs::read(&wanted.file)
         .map_err(|error| NotBegun::bad(format!("{}: {error}", wanted.file.display())))?;
     let sha256 = record::sha256(&bytes);
-    let ledger = match &wanted.resume {
-        None => begin(wanted, &campaign, sha256)?,
-        Some(named) => {
-            let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
-            let ledger = Ledger::open(&folder).map_err(NotBegun::bad)?;
-            if ledger.head.sha256 != sha256 {
-                return Err(NotBegun::bad(format!(
-                    "{} has changed since the campaign in {} began: begin a new one, without --resume",
-                    wanted.file.display(),
-                    folder.display()
-                )));
-            }
-            ledger
-        }
+    let begun = match &wanted.resume {
+        None => None,
+        Some(named) => Some(begun(wanted, named, &sha256)?),
     };
     // They are there before whatever calls them.
     let mocks = match mocks_of(wanted)? {
         true => Some(MockProcess::start(&wanted.file, wanted.seed).map_err(NotBegun::from)?),
         false => None,
     };
-    let places = mock_process::places(mocks.as_ref());
-    let lab = match campaign
-        .target
-        .as_deref()
-        .and_then(|target| target.strip_prefix(lab_process::SCHEME))
-    {
-        Some(name) => {
-            let name = mock_process::behind(name, places);
-            Some(LabProcess::start(&name).map_err(NotBegun::from)?)
-        }
-        None => None,
+    let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
+    // Whatever could not begin leaves no folder behind.
+    let ledger = match begun {
+        Some(ledger) => ledger,
+        None => begin(wanted, &campaign, sha256)?,
     };
     let folder = ledger.folder.clone();
-    let target = match &lab {
-        Some(lab) => lab.url().to_owned(),
-        None => campaign.target.clone().unwrap_or_default(),
-    };
     let mut conductor = Conductor {
         ground: Ground {
             wanted,
             folder: &folder,
-            lab,
+            targets,
             mocks,
-            target,
         },
         campaign: &campaign,
         ledger,
         voice,
-        before: None,
+        before: Vec::new(),
     };
     Ok(conductor.run())
 }
 
-/// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.
 /// Whether the plan has mocks.
 fn mocks_of(wanted: &Wanted) -> Result<bool, NotBegun> {
     let inputs = Inputs {
@@ -103,6 +80,7 @@ fn mocks_of(wanted: &Wanted) -> Result<bool, NotBegun> {
     read.map(|mocks| !mocks.is_empty()).map_err(refused)
 }
 
+/// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.
 fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![wanted.file.clone()],
@@ -118,6 +96,15 @@ fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
     let mut campaign = campaign::load(&inputs)?;
     campaign.target = wanted.target.clone().or(campaign.target);
     let mut lines = Vec::new();
+    if let (Some(target), Some(stage)) = (
+        &wanted.target,
+        campaign.stages.iter().find(|stage| stage.target.is_some()),
+    ) {
+        lines.push(format!(
+            "--target {target}: stage `{}` has a target of its own, so what this replaces is not clear: change the plan instead",
+            stage.name
+        ));
+    }
     for stage in &mut campaign.stages {
         let Work::Load(plan) = &mut stage.work else {
             continue;
@@ -148,6 +135,20 @@ fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
     }
 }
 
+/// The campaign that is to be gone on with.
+fn begun(wanted: &Wanted, named: &Path, sha256: &str) -> Result<Ledger, NotBegun> {
+    let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
+    let ledger = Ledger::open(&folder).map_err(NotBegun::bad)?;
+    if ledger.head.sha256 == sha256 {
+        return Ok(ledger);
+    }
+    Err(NotBegun::bad(format!(
+        "{} has changed since the campaign in {} began: begin a new one, without --resume",
+        wanted.file.display(),
+        folder.display()
+    )))
+}
+
 fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger, NotBegun> {
     let stages = campaign.stages.iter().map(|stage| StageHead {
         name: stage.name.clone(),
@@ -156,9 +157,11 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
             Work::Command(command) => command.words.join(" "),
         },
         planned: match &stage.work {
-            Work::Load(plan) => planned(plan),
+            Work::Load(plan) => planned::of(plan),
             Work::Command(_) => None,
         },
+        target: stage.target.clone(),
+        against: stage.against,
     });
     let seed = inputs::random_seed();
     let head = Head {
@@ -177,40 +180,13 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
     Ledger::begin(wanted.folder.as_deref(), seed as u16, head).map_err(NotBegun::CouldNot)
 }
 
-/// What a stage's plan sends at its highest rate; none of a closed loop.
-fn planned(plan: &plan::Plan) -> Option<Planned> {
-    let (profile, _) = session::profile::of(plan, 0, Assumed::default()).ok()?;
-    let rates = profile.phases.iter();
-    let rates = rates.flat_map(|phase| [phase.from_per_second, phase.to_per_second]);
-    let most = rates.max_by(f64::total_cmp)?;
-    // Everything grows with the rate: any column will do.
-    let times = most / profile.columns.first()?.per_second;
-    let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
-        Some(Rate {
-            name: name.clone(),
-            volume: volume.cloned(),
-            per_second: per_second.first()? * times,
-        })
-    };
-    let scenarios = profile.scenarios.iter();
-    let scenarios = scenarios.map(|row| rate(&row.name, row.volume.as_ref(), &row.per_second));
-    let endpoints = profile.endpoints.iter();
-    let endpoints = endpoints.map(|row| rate(&row.name, None, &row.per_second));
-    Some(Planned {
-        arrivals_per_second: most,
-        requests_per_second: profile.requests_per_second.first()? * times,
-        scenarios: scenarios.collect::<Option<_>>()?,
-        endpoints: endpoints.collect::<Option<_>>()?,
-    })
-}
-
 struct Conductor<'a> {
     ground: Ground<'a>,
     campaign: &'a Campaign,
     ledger: Ledger,
     voice: &'a SharedVoice,
-    /// How the service was before the load, as soon as that is known.
-    before: Option<Before>,
+    /// How each service was before the load, as soon as that is known: by what it is called in the plan.
+    before: Vec<(String, Before)>,
 }
 
 /// What a stage leaves for those behind it.
@@ -306,6 +282,9 @@ impl Conductor<'_> {
             "{label}: {}",
             self.ledger.head.stages[number].load
         ));
+        let mocks = self.ground.mocks.as_ref();
+        let targets = &mut self.ground.targets;
+        targets.load(self.campaign, number, mocks)?;
         self.ledger.add(Line::Begun { stage: number })?;
         let folder = folder_name(number, &stage.name);
         let ran = match &stage.work {
@@ -343,33 +322,48 @@ impl Conductor<'_> {
         }
     }
 
+    /// The stage that tells how a stage's service was before the load: the one that is named, or else the first that loads the same.
+    fn baseline(&self, number: usize) -> Option<usize> {
+        let target = |stage: usize| targets::name(self.campaign, stage);
+        let named = self.campaign.cool_down.as_ref()?.baseline;
+        if target(named) == target(number) {
+            return Some(named);
+        }
+        (0..=number).find(|stage| target(*stage) == target(number))
+    }
+
     /// Keeps how the service was, if this is the stage that tells.
     fn learn(&mut self, number: usize, page: &Page) {
-        let tells = self
-            .campaign
-            .cool_down
-            .as_ref()
-            .map(|cool_down| cool_down.baseline);
-        if tells == Some(number) {
-            self.before = Before::of(&page.summary);
+        if self.baseline(number) == Some(number)
+            && let Some(before) = Before::of(&page.summary)
+        {
+            let target = targets::name(self.campaign, number);
+            self.before.push((target.to_owned(), before));
         }
     }
 
     fn cool_down(&mut self, number: usize, page: &Page) -> Result<After, String> {
-        let (Some(asked), Some(before)) = (&self.campaign.cool_down, self.before) else {
+        let target = targets::name(self.campaign, number);
+        let before = self.before.iter().find(|(known, _)| known == target);
+        let before = before.map(|(_, before)| *before);
+        let (Some(asked), Some(before)) = (&self.campaign.cool_down, before) else {
             return Ok(After::Next);
         };
-        if number == asked.baseline {
+        if self.baseline(number) == Some(number) {
             return Ok(After::Next);
         }
         let label = self.label(number);
-        // The stage that was the first to tell how the service is may be another tool's: then any load of the plan's own looks.
+        // The stage that was the first to tell how the service is may be another tool's: then any load of the plan's own on it looks.
         let own = self
             .campaign
             .stages
             .iter()
-            .find(|stage| matches!(stage.work, Work::Load(_)));
-        let Some(own) = own else {
+            .enumerate()
+            .find(|(other, stage)| {
+                matches!(stage.work, Work::Load(_))
+                    && targets::name(self.campaign, *other) == target
+            });
+        let Some((_, own)) = own else {
             return Ok(After::Next);
         };
         let name = format!(
@@ -377,6 +371,8 @@ impl Conductor<'_> {
             folder_name(number, &self.campaign.stages[number].name)
         );
         let end = cool_down::load_end_wall_ns(&page.summary);
+        let mocks = self.ground.mocks.as_ref();
+        self.ground.targets.load(self.campaign, number, mocks)?;
         let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end))?;
         self.voice.say(&format_args!(
             "{label}: {}",
@@ -423,6 +419,9 @@ impl Conductor<'_> {
 /// The gravest of the stages' codes.
 fn code(rows: &[Row]) -> u8 {
     let any = |wanted: Verdict| rows.iter().any(|row| row.verdict == wanted);
+    let mut failed = rows.iter().enumerate();
+    let fails =
+        failed.any(|(number, row)| row.verdict == Verdict::Fail && mended(rows, number).is_none());
     let not_back = rows.iter().filter_map(|row| row.cool_down.as_ref());
     let not_back = not_back
         .into_iter()
@@ -431,7 +430,7 @@ fn code(rows: &[Row]) -> u8 {
         exit::COULD_NOT_RUN
     } else if any(Verdict::Invalid) {
         exit::INVALID
-    } else if any(Verdict::Fail) || not_back {
+    } else if fails || not_back {
         exit::FAIL
     } else if any(Verdict::Inconclusive) {
         exit::INCONCLUSIVE

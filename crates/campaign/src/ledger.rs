@@ -55,6 +55,12 @@ pub struct StageHead {
     pub load: String,
     /// What it sends at its highest rate; none of another tool's.
     pub planned: Option<Planned>,
+    /// What it loads, where that is not what the campaign does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The earlier stage, by its number, whose load it repeats on something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<usize>,
 }
 
 /// A line behind the first.

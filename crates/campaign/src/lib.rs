@@ -8,8 +8,10 @@
 mod conduct;
 mod cool_down;
 mod ledger;
+mod planned;
 mod process;
 mod seen;
+mod targets;
 
 use std::path::{Path, PathBuf};
 

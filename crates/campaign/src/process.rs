@@ -7,9 +7,9 @@ use std::{
 };
 
 use formats::native::campaign;
-use session::{LabProcess, MockProcess, child, lab_process, mock_process};
+use session::{MockProcess, child, lab_process, mock_process};
 
-use crate::Wanted;
+use crate::{Wanted, targets::Targets};
 
 /// A run that is over.
 #[derive(Debug)]
@@ -29,12 +29,10 @@ pub struct Ground<'a> {
     pub wanted: &'a Wanted,
     /// The campaign's folder.
     pub folder: &'a Path,
-    /// The embedded target that all of them load.
-    pub lab: Option<LabProcess>,
+    /// What they load.
+    pub targets: Targets,
     /// The services behind the target.
     pub mocks: Option<MockProcess>,
-    /// The base URL.
-    pub target: String,
 }
 
 impl Ground<'_> {
@@ -45,7 +43,12 @@ impl Ground<'_> {
     pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<Ran, String> {
         let mut arguments = vec!["run".to_owned(), self.wanted.file.display().to_string()];
         arguments.extend(["--stage".to_owned(), stage.to_owned()]);
-        if let Some(target) = self.wanted.target.as_ref().filter(|_| self.lab.is_none()) {
+        if let Some(target) = self
+            .wanted
+            .target
+            .as_ref()
+            .filter(|_| self.targets.lab().is_none())
+        {
             arguments.extend(["--target".to_owned(), target.clone()]);
         }
         if let Some(seed) = self.wanted.seed {
@@ -71,7 +74,7 @@ impl Ground<'_> {
         let words = asked
             .words
             .iter()
-            .map(|word| word.replace(campaign::TARGET, &self.target));
+            .map(|word| word.replace(campaign::TARGET, self.targets.url()));
         let words: Vec<String> = words.collect();
         self.run(name, |command| {
             command.args(&words);
@@ -108,7 +111,7 @@ impl Ground<'_> {
         let mut command = Command::new(program);
         say(&mut command);
         command.env("LOADLINE_RUNS", &runs);
-        if let Some(lab) = &self.lab {
+        if let Some(lab) = self.targets.lab() {
             command.env(lab_process::ENVIRONMENT, lab.listeners().join(" "));
         }
         if let Some(mocks) = &self.mocks {

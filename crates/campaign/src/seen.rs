@@ -62,6 +62,8 @@ pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
         .map(|number| Stage {
             name: &head.stages[number].name,
             load: &head.stages[number].load,
+            target: head.stages[number].target.as_deref(),
+            against: head.stages[number].against,
             planned: head.stages[number].planned.as_ref(),
             outcome: match (&pages[number], ledger.ended(number)) {
                 (Some((code, page, report)), _) => Outcome::Ran {

@@ -49,10 +49,14 @@ pub fn of(outcome: &Outcome<'_>) -> u8 {
     with_cause(outcome.summary.exit_code, outcome.cause)
 }
 
-/// Whether a stop rule ended the run and says that it has not passed: behind another tool's door, whose own codes know no rules.
+/// Whether a stop rule ended the run and says that it has not passed, or criteria do not all hold: behind another tool's door, whose own
+/// codes know neither.
 #[must_use]
-pub fn is_failed_by_rule(outcome: &Outcome<'_>) -> bool {
+pub fn is_failed(outcome: &Outcome<'_>) -> bool {
+    let code = outcome.summary.exit_code;
+    let is_judged = !outcome.summary.criteria.is_empty();
     with_cause(PASS, outcome.cause) != PASS
+        || is_judged && matches!(code, FAIL | INCONCLUSIVE | INVALID)
 }
 
 /// A rule's verdict beside that of the criteria: what could not be measured stands, and of the others the worse.

@@ -14,8 +14,9 @@ use crate::{
     live::{self, Bound},
     memory,
     part::Part,
+    rules,
     sampling::{self, Sampler},
-    server_sources, stop_rules,
+    server_sources,
     voice::SharedVoice,
 };
 
@@ -146,9 +147,10 @@ pub(crate) fn prepare_as(
         job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
-    stop_rules::ask(&mut job.plan, job.part.is_some() || processes.is_some())
+    rules::ask_to_stop(&mut job.plan, job.part.is_some() || processes.is_some())
         .map_err(Refused::bad_input)?;
     if job.part.is_none() {
+        rules::ask_to_check(&mut job.plan).map_err(Refused::bad_input)?;
         server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
         let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;
         job.samplers.extend(more);

@@ -2,6 +2,8 @@
 
 use plan::{Plan, Problem, server};
 
+use crate::lab_process;
+
 /// `NAME=PLACE`, separated by semicolons or lines.
 const ENVIRONMENT: &str = "LOADLINE_SERVER";
 
@@ -21,6 +23,12 @@ pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
             Ok(source) => plan.server.push(source),
             Err(why) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {why}"))),
         }
+    }
+    // Whoever runs a lab for this process has said where it listens.
+    if let Some(listeners) = lab_process::lent()
+        && let Err(nobody) = lab_process::resolve(plan, &listeners)
+    {
+        problems.extend(nobody);
     }
     let secrets: Vec<String> = plan
         .server

@@ -91,6 +91,12 @@ fn found<'a>(scaling: Scaling, stages: &[Stage<'_>], rows: &'a [Row]) -> Result<
             told(scaling.tested)
         ));
     }
+    if let Some(other) = rows.iter().find(|row| row.target.is_some()) {
+        return Err(format!(
+            "{} loads a service of its own, so what was tested is not one service",
+            other.name
+        ));
+    }
     let ran = rows.iter().filter(|row| row.verdict != Verdict::NotRun);
     let Some(failed) = ran.into_iter().find(|row| !row.verdict.holds()) else {
         return Err(

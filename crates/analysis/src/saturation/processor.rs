@@ -14,6 +14,8 @@ pub(super) const QUOTA: &str = "CPU quota";
 const FULL: f64 = 0.95;
 /// A control group that is held back for this much of the time is at its quota, in cores.
 const THROTTLED: f64 = 0.1;
+/// Seconds for which a container's group was held back, as cAdvisor tells them.
+const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
 /// Last words of metrics that are shares of all cores, from 0 to 1.
 const RATIOS: [&str; 4] = [
     "cpu_ratio",
@@ -60,7 +62,7 @@ pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
     });
     let throttled = all
         .iter()
-        .filter(|one| one.metric == "throttled")
+        .filter(|one| one.metric == "throttled" || one.before(HELD_BACK).is_some())
         .map(|one| Limited {
             resource: QUOTA,
             source: one.source.clone(),

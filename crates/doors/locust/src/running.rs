@@ -227,11 +227,7 @@ impl Door for Behind<'_> {
     }
 
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
-        let failed = matches!(
-            outcome.summary.exit_code,
-            exit::FAIL | exit::INCONCLUSIVE | exit::INVALID
-        ) && !outcome.summary.criteria.is_empty()
-            || exit::is_failed_by_rule(outcome);
+        let failed = exit::is_failed(outcome);
         self.tell(|told| {
             told.failed |= failed;
             told.record.clone_from(&outcome.summary.record);

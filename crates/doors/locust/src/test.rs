@@ -4,14 +4,10 @@
 use std::path::Path;
 
 use crate::arrivals;
-use plan::{
-    Criterion, FirstArrival, Format, Load, Plan, Work, criteria::parse_criterion, units::DAY,
-    work::External,
-};
+use plan::{FirstArrival, Format, Load, Plan, Problem, Work, units::DAY, work::External};
 use serde::{Deserialize, Serialize};
+use session::rules;
 
-/// Criteria, separated by semicolons or lines.
-const CHECKS: &str = "LOADLINE_CHECK";
 /// Who decides.
 pub(crate) const LOCUST: &str = "locust";
 
@@ -40,7 +36,7 @@ impl Test {
     #[must_use]
     pub fn with_environment(self) -> Test {
         Test {
-            checks: std::env::var(CHECKS).unwrap_or_default(),
+            checks: rules::checks(),
             ..self
         }
     }
@@ -73,7 +69,13 @@ impl Test {
         plan.door_settings = settings
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        plan.criteria = criteria(&self.checks).map_err(|line| vec![line])?;
+        let lines = |problems: Vec<Problem>| {
+            problems
+                .into_iter()
+                .map(|one| one.message)
+                .collect::<Vec<_>>()
+        };
+        plan.criteria = rules::criteria(&self.checks).map_err(lines)?;
         Ok(plan)
     }
 }
@@ -83,18 +85,11 @@ impl Test {
 /// # Errors
 /// What is wrong with the first that cannot.
 pub fn check_wishes() -> Result<(), String> {
-    criteria(&std::env::var(CHECKS).unwrap_or_default())?;
-    session::stop_rules::asked().map_err(|problems| problems[0].message.clone())?;
+    let first = |problems: Vec<Problem>| problems[0].message.clone();
+    rules::criteria(&rules::checks()).map_err(first)?;
+    rules::stop().map_err(first)?;
     match std::env::var(arrivals::NAME) {
         Ok(text) if !text.trim().is_empty() => arrivals::parse(text.trim(), DAY).map(|_| ()),
         _ => Ok(()),
     }
-}
-
-fn criteria(text: &str) -> Result<Vec<Criterion>, String> {
-    let texts = text.split([';', '\n']).map(str::trim);
-    texts
-        .filter(|text| !text.is_empty())
-        .map(|text| parse_criterion(text).map_err(|error| error.told(CHECKS, text)))
-        .collect()
 }

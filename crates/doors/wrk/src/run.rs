@@ -13,6 +13,7 @@ use analysis::summary::Summary;
 use engine::{Options, RunError, StopHandle, run::DoorMaker};
 use plan::units::MILLISECOND;
 use record::{Run, units};
+use report::console::criteria;
 use script::lua::{self, Trouble};
 
 use session::{
@@ -155,7 +156,7 @@ impl Door for Wrk<'_> {
             return last_line(&trouble, self.voice);
         }
         match outcome.error {
-            None if exit::is_failed_by_rule(outcome) => exit::FAIL,
+            None if exit::is_failed(outcome) => exit::FAIL,
             None => exit::PASS,
             Some(error) => {
                 self.voice.error(error);
@@ -217,6 +218,9 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoi
             units::time(measured * 1000),
             units::time(shown * 1000)
         ));
+    }
+    for line in criteria(&summary.criteria).lines() {
+        voice.say(&format_args!("loadline: {line}"));
     }
     for note in &summary.notes {
         voice.warning(&note.strip_prefix("warning: ").unwrap_or(note));

@@ -2,11 +2,12 @@
 //! and with the stage's criteria and stop rules behind those of all - or another tool's command line. Who runs them one after the
 //! other is not decided here.
 
+mod cool_down;
 mod deployment;
 
 use std::path::Path;
 
-use plan::{Plan, Rate, deployment::Scaling, units};
+use plan::{Plan, Rate, deployment::Scaling};
 
 use super::{
     KEY, model, open_plan,
@@ -53,6 +54,10 @@ pub struct Stage {
     pub work: Work,
     /// What becomes of those behind it when it fails.
     pub on_fail: OnFail,
+    /// What it loads, where that is not what the campaign does.
+    pub target: Option<String>,
+    /// The earlier stage, by its number, whose load it repeats on something else: the report compares the two.
+    pub against: Option<usize>,
 }
 
 /// What a stage does.
@@ -213,8 +218,10 @@ fn of_stage(root: &Node, stage: &Node) -> Node {
         entries
             .retain(|entry| !model::CAMPAIGN.contains(&entry.key.as_str()) && entry.key != "load");
     }
-    if let Some(load) = stage.get("load") {
-        plan.set("load", load.clone());
+    for key in ["load", "target"] {
+        if let Some(own) = stage.get(key) {
+            plan.set(key, own.clone());
+        }
     }
     for key in ["criteria", "stop"] {
         if let Some(own) = stage.get(key) {
@@ -282,7 +289,12 @@ impl Reader<'_> {
             .iter()
             .filter_map(|item| self.stage(root, item, &mut names))
             .collect();
-        let cool_down = self.cool_down(root.entry("cool-down"), &names, has_scenarios);
+        let cool_down = cool_down::read(
+            root.entry("cool-down"),
+            &names,
+            has_scenarios,
+            self.findings,
+        );
         let path = self.inputs.files.first().cloned().unwrap_or_default();
         let name = root
             .get("name")
@@ -321,6 +333,7 @@ impl Reader<'_> {
                 format!("there is another stage `{text}`: give this one a name of its own"),
             );
         }
+        let against = self.against(node.get("against"), names);
         names.push((text.clone(), name.value.mark));
         let on_fail = match node.get("on-fail").map(|node| (node, node.as_str())) {
             None | Some((_, Some("stop"))) => OnFail::Stop,
@@ -366,7 +379,28 @@ impl Reader<'_> {
             name: text,
             work,
             on_fail,
+            target: self.own_target(node.entry("target")),
+            against,
         })
+    }
+
+    /// What a stage loads instead.
+    fn own_target(&mut self, entry: Option<&Entry>) -> Option<String> {
+        read::text(&entry?.value, "target", self.findings)
+    }
+
+    /// An earlier stage's number.
+    fn against(&mut self, node: Option<&Node>, names: &[(String, Mark)]) -> Option<usize> {
+        let node = node?;
+        let wanted = read::scalar(node, "against", self.findings)?;
+        let number = names.iter().position(|(name, _)| *name == wanted);
+        if number.is_none() {
+            self.findings.problem(
+                node.mark,
+                format!("there is no stage `{wanted}` before this one: what it is compared with comes first"),
+            );
+        }
+        number
     }
 
     /// A list of words, or a text without quotes.
@@ -438,84 +472,6 @@ impl Reader<'_> {
         sources
     }
 
-    fn cool_down(
-        &mut self,
-        entry: Option<&Entry>,
-        names: &[(String, Mark)],
-        has_scenarios: bool,
-    ) -> Option<CoolDown> {
-        let mut cool_down = CoolDown {
-            at_most_ns: 60 * units::SECOND,
-            rate: Rate {
-                count: 2,
-                per_ns: units::SECOND,
-            },
-            settled_ns: 10 * units::SECOND,
-            baseline: 0,
-        };
-        let Some(Entry {
-            value: node,
-            key_mark,
-            ..
-        }) = entry
-        else {
-            return has_scenarios.then_some(cool_down);
-        };
-        if node.as_bool() == Some(false) {
-            return None;
-        }
-        if !has_scenarios {
-            self.findings.problem(*key_mark, "a cool-down looks at the service with the plan's own `steps` or `scenarios`, and there are none: write `cool-down: false`");
-            return None;
-        }
-        if !node.is_map() {
-            cool_down.at_most_ns = read::duration(node, "cool-down", self.findings)?;
-            return self.long_enough(node, cool_down);
-        }
-        entries(node, "cool-down", model::COOL_DOWN, self.findings);
-        if let Some(most) = node.get("at-most") {
-            cool_down.at_most_ns = read::duration(most, "at-most", self.findings)?;
-        }
-        if let Some(rate) = node.get("rate") {
-            cool_down.rate = read::rate(rate, "rate", self.findings)?;
-        }
-        if let Some(settled) = node.get("for") {
-            cool_down.settled_ns = read::duration(settled, "for", self.findings)?;
-        }
-        if let Some(baseline) = node.get("baseline") {
-            let wanted = baseline.text();
-            match names.iter().position(|(name, _)| *name == wanted) {
-                Some(number) => cool_down.baseline = number,
-                None => self
-                    .findings
-                    .problem(baseline.mark, format!("there is no stage `{wanted}`")),
-            }
-        }
-        self.long_enough(node, cool_down)
-    }
-
-    /// Whether so little time and so few requests can tell anything.
-    fn long_enough(&mut self, node: &Node, cool_down: CoolDown) -> Option<CoolDown> {
-        if cool_down.at_most_ns <= cool_down.settled_ns {
-            self.findings.problem(node.mark, format!(
-                "a cool-down that may last {} cannot see the service settled for {}: give it more time, or write `for: 5s`",
-                units_text(cool_down.at_most_ns),
-                units_text(cool_down.settled_ns)
-            ));
-            return None;
-        }
-        let looks = u128::from(cool_down.rate.count) * u128::from(cool_down.settled_ns)
-            / u128::from(cool_down.rate.per_ns.max(1));
-        if looks < 20 {
-            self.findings.problem(node.mark, format!(
-                "{looks} iterations in {} tell too little: 20 at least, so raise `rate` or `for`",
-                units_text(cool_down.settled_ns)
-            ));
-            return None;
-        }
-        Some(cool_down)
-    }
-
     fn texts(&mut self, node: Option<&Node>, what: &str) -> Vec<String> {
         let Some(node) = node else { return Vec::new() };
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
@@ -529,8 +485,4 @@ impl Reader<'_> {
 fn file_name(path: &Path) -> String {
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-fn units_text(ns: u64) -> String {
-    format!("{} s", ns as f64 / units::SECOND as f64)
 }

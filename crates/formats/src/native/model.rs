@@ -37,7 +37,9 @@ pub const CAMPAIGN: &[&str] = &[
 /// `tested` and `meant`
 pub const DEPLOYMENT: &[&str] = &["instances", "background"];
 /// An item of `stages`.
-pub const STAGE: &[&str] = &["name", "load", "run", "criteria", "stop", "on-fail"];
+pub const STAGE: &[&str] = &[
+    "name", "load", "run", "criteria", "stop", "on-fail", "target", "against",
+];
 /// `cool-down`, where it is more than a time.
 pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
 /// `load`, or an item of it.

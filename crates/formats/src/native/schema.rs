@@ -355,6 +355,11 @@ fn stage(key: &str) -> Value {
         "on-fail" => {
             json!({ "enum": ["stop", "continue"], "description": "What becomes of those behind it when it fails" })
         }
+        "target" => string("What it loads, where that is not what the campaign does"),
+        "against" => said(
+            "The earlier stage whose load it repeats on something else",
+            json!({ "type": ["string", "number"] }),
+        ),
         _ => any(),
     }
 }

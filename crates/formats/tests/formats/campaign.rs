@@ -62,6 +62,25 @@ fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
 }
 
 #[test]
+fn a_stage_may_load_something_else_and_repeat_an_earlier_one() {
+    let load = "load: { rate: 5/s, duration: 10s }";
+    let campaign = read(&format!(
+        "stages:\n- {{ name: small, {load}, target: 'lab:sum?work=5ms' }}\n- {{ name: 2, {load}, against: small }}\n"
+    ))
+    .unwrap();
+    let [small, large] = campaign.stages.as_slice() else {
+        panic!("{campaign:?}");
+    };
+    assert_eq!(small.target.as_deref(), Some("lab:sum?work=5ms"));
+    assert_eq!((large.target.as_deref(), large.against), (None, Some(0)));
+    let (Work::Load(of_small), Work::Load(of_large)) = (&small.work, &large.work) else {
+        panic!("{campaign:?}");
+    };
+    assert_eq!(of_small.target, "lab:sum?work=5ms");
+    assert_eq!(of_large.target, "http://127.0.0.1:1");
+}
+
+#[test]
 fn the_service_that_is_meant_is_read_beside_the_one_that_is_tested() {
     let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
     assert_eq!(read(stages).unwrap().scaling, None);
@@ -121,6 +140,14 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         (
             format!("stages: [{{ name: a, {load} }}, {{ name: a, {load} }}]\n"),
             "there is another stage `a`: give this one a name of its own",
+        ),
+        (
+            format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
+            "there is no stage `a` before this one: what it is compared with comes first",
+        ),
+        (
+            format!("stages: [{{ name: a, {load}, target: [ b ] }}]\n"),
+            "`target`",
         ),
         (
             "stages: [{ name: a }]\n".to_owned(),

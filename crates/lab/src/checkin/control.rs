@@ -1,12 +1,9 @@
 //! What the instances tell of themselves, on a port of its own: `GET /stats` in the form of Puma's control application, with an instance
 //! per worker, and `GET /metrics` in Prometheus' text form under the names of the usual exporter. Counts nothing.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use axum::http::header;
-use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -14,6 +11,7 @@ use serde_json::{Value, json};
 use super::fleet::Fleet;
 use super::instance::{Instance, Shown};
 use crate::clock;
+use crate::exposition::{self, head, line};
 
 /// The first instance has this process id and port of its kind; they are names, no processes.
 const FIRST_PID: usize = 1_000;
@@ -21,10 +19,7 @@ const FIRST_PID: usize = 1_000;
 pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {
     let (of_stats, of_metrics) = (Arc::clone(fleet), Arc::clone(fleet));
     let stats = move || Json(stats(&of_stats));
-    let metrics = move || {
-        let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-        (kind, metrics(&of_metrics, names)).into_response()
-    };
+    let metrics = move || exposition::answer(metrics(&of_metrics, names));
     Router::new()
         .route("/stats", get(async move || stats()))
         .route("/metrics", get(async move || metrics()))
@@ -247,13 +242,4 @@ pub(super) fn told(fleet: &Fleet) -> Value {
         "mean_ms": waited as f64 / 1e6 / taken.max(1) as f64,
         "max_ms": longest as f64 / 1e6,
     })
-}
-
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    // Writing into a text cannot fail.
-    let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-}
-
-fn line(text: &mut String, name: &str, labels: &str, value: f64) {
-    let _ = writeln!(text, "{name}{{{labels}}} {value}");
 }

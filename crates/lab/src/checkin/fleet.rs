@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::cores::Cores;
 use super::downstream::drawn;
 use super::instance::Instance;
 use super::settings::{Autoscale, Settings};
 use crate::clock;
+use crate::cores::Cores;
 use crate::random::mix;
 use crate::timer::Timer;
 use crate::truth::draw::Draws;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::cores::Cores;
 use crate::clock;
+use crate::cores::Cores;
 use crate::timer::Timer;
 
 /// An instance, and what it tells of itself.

@@ -4,7 +4,6 @@
 
 mod api;
 mod control;
-mod cores;
 mod downstream;
 mod fleet;
 mod instance;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::NAME;
-use super::cores::Pauses;
 use super::downstream::Service;
+use crate::cores::Pauses;
 use crate::truth::units;
 use crate::{LabError, Options};
 

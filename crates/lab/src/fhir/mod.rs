@@ -1,11 +1,14 @@
 //! The lab `fhir`: a small FHIR R4 datastore that keeps patients, with the interactions create, read, update, delete and
 //! search by name, behind a bearer token. This file is its HTTP side; resources are judged in `patient`, kept in `store`.
+//! What it stands on is modelled in `platform`, where that is asked for.
 //! It is no conforming FHIR server: what it does not do it refuses, with an OperationOutcome.
 
 mod answer;
+mod control;
 mod ids;
 mod names;
 mod patient;
+mod platform;
 mod store;
 mod totals;
 
@@ -21,16 +24,19 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
 
+use crate::beside::Beside;
+use crate::random::seed_or_fresh;
 use crate::{Entry, Kind, LabError, Options, Routes, plain_token};
 use answer::{Bundle, Refusal};
 use ids::Ids;
 use patient::Patient;
+use platform::{Asked, Platform};
 use store::{Row, Store};
 
 pub(crate) const LAB: Entry = Entry {
     name: "fhir",
-    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them",
-    extra: &["store"],
+    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them; servers, cpu, database: what it stands on, told of on a second port",
+    extra: &["store", "servers", "cpu", "database", "control-port"],
     kind: Kind::Routes(routes),
     token: plain_token,
 };
@@ -44,6 +50,8 @@ struct Fhir {
     token: String,
     /// A mutex around one connection: a statement takes some ten microseconds, less than handing it to another thread would.
     data: Mutex<Data>,
+    /// None: answers as fast as this machine can.
+    platform: Option<Arc<Platform>>,
 }
 
 struct Data {
@@ -55,6 +63,13 @@ impl Fhir {
     fn data(&self) -> MutexGuard<'_, Data> {
         // SQLite rolls back what a panic interrupted.
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time that a request takes on what the datastore stands on.
+    async fn pass(&self, asked: Asked) {
+        if let Some(platform) = &self.platform {
+            platform.pass(asked).await;
+        }
     }
 }
 
@@ -72,11 +87,20 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     })?;
     // A store that is opened again already holds the first ids of this seed.
     let ids = Ids::new(options.seed, store.held());
+    let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
+    let beside = match &platform {
+        Some(platform) => {
+            let told = control::routes(platform);
+            Some(Beside::http(options, platform.control_port, told)?)
+        }
+        None => None,
+    };
     let fhir = Arc::new(Fhir {
         token: options.token.clone(),
         data: Mutex::new(Data { store, ids }),
+        platform,
     });
-    Ok(Router::new()
+    let router = Router::new()
         .route("/healthcheck", get(healthcheck))
         .route("/fhir/R4/Patient", get(search).post(create))
         .route(
@@ -98,8 +122,11 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
             )
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&fhir), authorize))
-        .with_state(fhir)
-        .into())
+        .with_state(fhir);
+    Ok(Routes {
+        beside,
+        ..router.into()
+    })
 }
 
 /// Everything below the base needs the token, also what does not exist: an unknown client learns nothing.
@@ -135,6 +162,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 }
 
 async fn healthcheck(State(fhir): Shared) -> Response {
+    fhir.pass(Asked::Health).await;
     let store = fhir.data().store.ping().is_ok();
     let status = if store {
         StatusCode::OK
@@ -150,6 +178,7 @@ async fn healthcheck(State(fhir): Shared) -> Response {
 
 async fn create(State(fhir): Shared, headers: HeaderMap, body: Body) -> Answer {
     let patient = Patient::parse(&body?)?;
+    fhir.pass(Asked::Create).await;
     let mut data = fhir.data();
     let mut id = data.ids.draw();
     // Somebody may have put a patient under the id that is next in line.
@@ -164,6 +193,7 @@ async fn create(State(fhir): Shared, headers: HeaderMap, body: Body) -> Answer {
 
 async fn read(State(fhir): Shared, id: Id) -> Answer {
     let Path(id) = id?;
+    fhir.pass(Asked::Read).await;
     match fhir.data().store.row(&id)? {
         Some(Row {
             version,
@@ -183,6 +213,7 @@ async fn update(State(fhir): Shared, id: Id, headers: HeaderMap, body: Body) -> 
     let Path(id) = id?;
     let patient = Patient::parse(&body?)?;
     patient.check_id(&id)?;
+    fhir.pass(Asked::Update).await;
     let mut data = fhir.data();
     let Some(row) = data.store.row(&id)? else {
         let resource = patient.stamp(&id, 1);
@@ -201,6 +232,7 @@ async fn update(State(fhir): Shared, id: Id, headers: HeaderMap, body: Body) -> 
 
 async fn delete(State(fhir): Shared, id: Id) -> Answer {
     let Path(id) = id?;
+    fhir.pass(Asked::Delete).await;
     let mut data = fhir.data();
     let row = data.store.row(&id)?.ok_or_else(|| Refusal::unknown(&id))?;
     // Deleting twice is fine: afterwards the patient is gone either way.
@@ -231,6 +263,7 @@ async fn search(State(fhir): Shared, request_headers: HeaderMap, query: SearchQu
             }
         }
     }
+    fhir.pass(Asked::Search).await;
     let found = fhir
         .data()
         .store

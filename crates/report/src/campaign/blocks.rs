@@ -1,7 +1,7 @@
 //! What a campaign's report says, block by block, before anybody decides how a block looks.
 
 use analysis::{
-    campaign::{Campaign, Planned, Rate, Row, Verdict, recovered},
+    campaign::{Campaign, Comparison, Planned, Rate, Row, Verdict, recovered},
     verdict::Judgement,
 };
 use record::units;
@@ -89,6 +89,15 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         ));
         blocks.push(Block::Table(endpoints(campaign)));
     }
+    if !campaign.comparisons.is_empty() {
+        blocks.push(Block::Heading("Before and after"));
+        let tables = campaign.comparisons.iter().map(compared);
+        blocks.extend(tables.map(Block::Table));
+        blocks.push(Block::Text(
+            "One run of each: what differs no more than two runs of the same service do may be chance. Times are service times of all requests."
+                .into(),
+        ));
+    }
     if !charts.is_empty() {
         blocks.push(Block::Heading("Over time"));
         blocks.extend(charts.iter().map(Block::Chart));
@@ -130,7 +139,26 @@ fn or_dash(text: Option<String>) -> String {
 fn profile(campaign: &Campaign) -> Table {
     let mut table = Table::new(&["Stage", "<Load"]);
     for row in &campaign.stages {
-        table.row([row.name.clone(), row.load.clone()], None);
+        let load = match &row.target {
+            Some(target) => format!("{}, on `{target}`", row.load),
+            None => row.load.clone(),
+        };
+        table.row([row.name.clone(), load], None);
+    }
+    table
+}
+
+/// A stage beside the one whose load it repeats.
+fn compared(comparison: &Comparison) -> Table {
+    let mut table = Table::new(&["", &comparison.before, &comparison.after, "Change"]);
+    for figure in &comparison.figures {
+        let cells = [
+            figure.name.to_owned(),
+            or_dash(figure.before.clone()),
+            or_dash(figure.after.clone()),
+            figure.change.clone().unwrap_or_default(),
+        ];
+        table.row(cells, None);
     }
     table
 }

@@ -1,7 +1,7 @@
 //! A campaign on the console: a row per stage, then what came of it in sentences. Figures are `analysis`'.
 
 use analysis::{
-    campaign::{Campaign, Row},
+    campaign::{Campaign, Comparison, Row},
     verdict::Judgement,
 };
 use record::units;
@@ -58,6 +58,10 @@ pub fn campaign_text(campaign: &Campaign) -> String {
     };
     text += &wrap(&format!("{word}{}", campaign.sentence), 0);
     text.push('\n');
+    for comparison in &campaign.comparisons {
+        text += &wrap(&beside(comparison), 0);
+        text.push('\n');
+    }
     if let Some(projection) = &campaign.projection {
         text += &wrap(&projection.sentence, 0);
         text.push('\n');
@@ -75,6 +79,25 @@ pub fn campaign_text(campaign: &Campaign) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A stage beside the one whose load it repeats, in one sentence: what changed, without the verdicts, which are in the table.
+fn beside(comparison: &Comparison) -> String {
+    let changed = comparison.figures.iter().filter_map(|figure| {
+        let (before, after) = (figure.before.as_ref()?, figure.after.as_ref()?);
+        let change = figure.change.as_ref()?;
+        Some(format!(
+            "{} {after} instead of {before} ({change})",
+            figure.name
+        ))
+    });
+    let changed: Vec<String> = changed.collect();
+    format!(
+        "{} beside {}: {}. One run of each.",
+        comparison.after,
+        comparison.before,
+        changed.join(", ")
+    )
 }
 
 fn cells(row: &Row) -> [String; 8] {

@@ -3,6 +3,7 @@
 use analysis::{
     campaign::{self, Campaign, CoolDown, Identity, Outcome, Planned, Rate, Stage, Verdict},
     page::{self, Page},
+    summary::Stopped,
     verdict::Judgement,
 };
 use report::campaign::Span;
@@ -60,6 +61,15 @@ fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
 
 /// Stages that came out so, by what their runs exited with; `None` was not run.
 fn campaign(codes: &[(&str, Option<u8>)], cool_down: Option<&CoolDown>) -> Campaign {
+    of_services(codes, cool_down, &[])
+}
+
+/// The same of stages that load something of their own, and repeat an earlier one there.
+fn of_services(
+    codes: &[(&str, Option<u8>)],
+    cool_down: Option<&CoolDown>,
+    own: &[(Option<&str>, Option<usize>)],
+) -> Campaign {
     let pages: Vec<Page> = codes.iter().map(|_| page()).collect();
     let planned = planned(1.0);
     let stages: Vec<Stage<'_>> = codes
@@ -69,6 +79,8 @@ fn campaign(codes: &[(&str, Option<u8>)], cool_down: Option<&CoolDown>) -> Campa
         .map(|(number, ((name, code), page))| Stage {
             name,
             load: "open, 50/s",
+            target: own.get(number).and_then(|own| own.0),
+            against: own.get(number).and_then(|own| own.1),
             planned: Some(&planned),
             outcome: match code {
                 Some(3) => Outcome::CouldNotRun("no route"),
@@ -139,6 +151,77 @@ fn the_sentence_says_what_holds_and_what_does_not() {
 }
 
 #[test]
+fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
+    let stages = |last: u8| {
+        [
+            ("small", Some(1)),
+            ("large", Some(0)),
+            ("stress", Some(1)),
+            ("larger", Some(last)),
+        ]
+    };
+    let own = [
+        (Some("lab:small"), None),
+        (None, Some(0)),
+        (None, None),
+        (Some("lab:larger"), Some(2)),
+    ];
+    let mended = of_services(&stages(0), None, &own);
+    let rates = "(50.1 arrivals and 210 requests per second)";
+    assert_eq!(
+        mended.sentence,
+        format!(
+            "`lab:small`: small does not hold: the tool that ran it exited with 1. `http://127.0.0.1:1`: large {rates} holds. stress does not \
+             hold: the tool that ran it exited with 1. `lab:larger`: The stage holds, up to larger {rates}."
+        )
+    );
+    // There was nothing to judge in those that hold.
+    assert_eq!(mended.verdict, None);
+    assert_eq!(
+        mended.recommendations[..3],
+        [
+            "What made small fail is mended: large holds.".to_owned(),
+            "What made stress fail is mended by `lab:larger`: larger holds.".to_owned(),
+            format!("Proceed with `lab:larger`: nothing up to larger {rates} speaks against it."),
+        ]
+    );
+    let pairs: Vec<(&str, &str)> = mended
+        .comparisons
+        .iter()
+        .map(|pair| (pair.before.as_str(), pair.after.as_str()))
+        .collect();
+    assert_eq!(pairs, [("small", "large"), ("stress", "larger")]);
+    // They are the same run here.
+    let figures = &mended.comparisons[0].figures;
+    let requests = figures.iter().find(|figure| figure.name == "Requests");
+    assert_eq!(requests.unwrap().change.as_deref(), Some("±0 %"));
+    assert!(
+        figures
+            .iter()
+            .all(|figure| figure.name == "Verdict" || figure.before == figure.after)
+    );
+
+    let not_mended = of_services(&stages(1), None, &own);
+    assert_eq!(not_mended.verdict, Some(Judgement::Fail));
+    assert!(not_mended.recommendations[1].starts_with("Do not plan for more than large"));
+    assert!(
+        not_mended.recommendations[2]
+            .starts_with("Mend what made larger fail with `lab:larger` before"),
+        "{:?}",
+        not_mended.recommendations
+    );
+    let named = |name: &str| Span {
+        stage: Some(name.into()),
+    };
+    let run = page();
+    let report = report::campaign::of(&mended, &[(named("small"), &run)]);
+    for text in ["Before and after", "One run of each", "open, 50/s, on "] {
+        assert!(report.page.contains(text), "the page lacks {text}");
+        assert!(report.markdown.contains(text), "the paper lacks {text}");
+    }
+}
+
+#[test]
 fn what_runs_exit_with_is_told_apart() {
     let summary = page().summary;
     for (code, verdict) in [
@@ -156,6 +239,30 @@ fn what_runs_exit_with_is_told_apart() {
         measurement.verdict = "INVALID".into();
     }
     assert_eq!(campaign::judged(&invalid, 4), Verdict::Invalid);
+}
+
+#[test]
+fn a_door_that_knows_one_code_for_all_of_it_hides_nothing() {
+    let mut summary = page().summary;
+    summary.criteria = vec![crate::export::judged("p95 < 1s", Judgement::Inconclusive)];
+    summary.verdict.criteria = Some(Judgement::Inconclusive);
+    assert_eq!(campaign::judged(&summary, 1), Verdict::Inconclusive);
+    summary.run.stopped = Some(Stopped {
+        at_ns: 1,
+        text: "a rule".into(),
+    });
+    assert_eq!(campaign::judged(&summary, 1), Verdict::Fail);
+    summary.run.stopped = None;
+    if let Some(measurement) = &mut summary.measurement {
+        measurement.verdict = "INVALID".into();
+    }
+    assert_eq!(campaign::judged(&summary, 1), Verdict::Invalid);
+    summary.criteria.clear();
+    assert_eq!(
+        campaign::judged(&summary, 1),
+        Verdict::Fail,
+        "the tool's own reasons"
+    );
 }
 
 #[test]

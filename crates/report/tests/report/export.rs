@@ -14,7 +14,7 @@ use crate::support::{
     Folder, MS, SECOND, end, intervals, labels, plan, write, writer, writer_of_all, writer_of_part,
 };
 
-fn judged(text: &str, judgement: Judgement) -> Judged {
+pub fn judged(text: &str, judgement: Judgement) -> Judged {
     Judged {
         text: text.into(),
         judgement,

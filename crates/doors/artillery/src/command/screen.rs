@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use engine::Line;
 use measure::Interval;
 use record::Run;
+use report::console::criteria;
 use session::{Door, Ended, NotRun, Observer, Outcome, SharedVoice, exit};
 
 use super::terminal;
@@ -100,7 +101,10 @@ impl Door for Behind {
         if let Some(stopped) = &outcome.summary.run.stopped {
             voice.say(&format_args!("loadline: stopped by {}", stopped.text));
         }
-        let is_failed = !outcome.files_written || exit::is_failed_by_rule(outcome);
+        for line in criteria(&outcome.summary.criteria).lines() {
+            voice.say(&format_args!("loadline: {line}"));
+        }
+        let is_failed = !outcome.files_written || exit::is_failed(outcome);
         if is_failed && self.code == exit::PASS {
             self.code = FAILED;
         }

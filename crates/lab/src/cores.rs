@@ -1,54 +1,91 @@
 //! The processor of an instance, in virtual time: so many cores, first come, first served, and now and then a pause of the whole
 //! instance, as of a garbage collection. When a piece of computing is done is worked out when it is asked for. Reads no clock.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::truth::draw::{Draws, For};
 use crate::truth::fifo::Fifo;
 
 /// Pauses of the whole instance: one in each stretch of time, somewhere in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pauses {
-    pub(super) length_ns: u64,
-    pub(super) every_ns: u64,
+pub(crate) struct Pauses {
+    pub(crate) length_ns: u64,
+    pub(crate) every_ns: u64,
+}
+
+/// Stretches of time that are known in advance: how much of them is over.
+#[derive(Debug, Default)]
+pub(crate) struct Booked {
+    /// Those that are not over: to, from.
+    spans: BinaryHeap<Reverse<(u64, u64)>>,
+    ended_ns: u64,
+}
+
+impl Booked {
+    pub(crate) fn add(&mut self, from_ns: u64, to_ns: u64) {
+        self.spans.push(Reverse((to_ns, from_ns)));
+    }
+
+    /// What of them has passed by now, added up.
+    pub(crate) fn passed_ns(&mut self, now_ns: u64) -> u64 {
+        self.settle(now_ns);
+        let under_way = self.spans.iter();
+        let under_way = under_way.map(|Reverse((_, from))| now_ns.saturating_sub(*from));
+        self.ended_ns + under_way.sum::<u64>()
+    }
+
+    /// How many are not over.
+    pub(crate) fn left(&mut self, now_ns: u64) -> usize {
+        self.settle(now_ns);
+        self.spans.len()
+    }
+
+    pub(crate) fn settle(&mut self, now_ns: u64) {
+        while let Some(Reverse((to, from))) = self.spans.peek().copied()
+            && to <= now_ns
+        {
+            self.spans.pop();
+            self.ended_ns += to - from;
+        }
+    }
 }
 
 #[derive(Debug)]
-pub(super) struct Cores {
+pub(crate) struct Cores {
     begun_ns: u64,
     free: Fifo,
-    pub(super) count: u32,
-    /// Computing that is booked and not over: from, to.
-    booked: Vec<(u64, u64)>,
-    ended_ns: u64,
+    pub(crate) count: u32,
+    booked: Booked,
     pauses: Option<Pauses>,
     draws: Draws,
 }
 
 impl Cores {
-    pub(super) fn new(count: u32, pauses: Option<Pauses>, draws: Draws, now_ns: u64) -> Self {
+    pub(crate) fn new(count: u32, pauses: Option<Pauses>, draws: Draws, now_ns: u64) -> Self {
         Self {
             begun_ns: now_ns,
             free: Fifo::new(count as usize),
             count,
-            booked: Vec::new(),
-            ended_ns: 0,
+            booked: Booked::default(),
             pauses,
             draws,
         }
     }
 
     /// Has a core compute for so long, as soon as one is free; says when that is done.
-    pub(super) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
+    pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
         if ns == 0 {
             return self.behind_pause(now_ns);
         }
         let done = self.free.admit(now_ns, ns);
-        self.settle(now_ns);
-        self.booked.push((done - ns, done));
+        self.booked.settle(now_ns);
+        self.booked.add(done - ns, done);
         self.behind_pause(done)
     }
 
     /// The moment, or the end of the pause that it falls into.
-    pub(super) fn behind_pause(&self, moment_ns: u64) -> u64 {
+    pub(crate) fn behind_pause(&self, moment_ns: u64) -> u64 {
         match self.pause_around(moment_ns) {
             Some((from, to)) if (from..to).contains(&moment_ns) => to,
             _ => moment_ns,
@@ -56,24 +93,13 @@ impl Cores {
     }
 
     /// How long cores have been busy up to now, added up.
-    pub(super) fn busy_ns(&mut self, now_ns: u64) -> u64 {
-        self.settle(now_ns);
-        let under_way = self.booked.iter();
-        let under_way: u64 = under_way
-            .map(|(from, _)| now_ns.saturating_sub(*from))
-            .sum();
-        self.ended_ns + under_way + self.paused_ns(now_ns)
+    pub(crate) fn busy_ns(&mut self, now_ns: u64) -> u64 {
+        self.booked.passed_ns(now_ns) + self.paused_ns(now_ns)
     }
 
-    fn settle(&mut self, now_ns: u64) {
-        let ended = &mut self.ended_ns;
-        self.booked.retain(|(from, to)| {
-            let is_over = *to <= now_ns;
-            if is_over {
-                *ended += to - from;
-            }
-            !is_over
-        });
+    /// Pieces of computing that are under way or wait for a core.
+    pub(crate) fn under_way(&mut self, now_ns: u64) -> usize {
+        self.booked.left(now_ns)
     }
 
     /// The pause of the stretch that a moment lies in.

@@ -1,0 +1,156 @@
+//! A stage beside the earlier one whose load it repeats on something else: figure by figure, before and after. One run of each is no
+//! statistics, and it says so; it judges nothing.
+
+use record::units;
+use serde::Serialize;
+
+use super::{Outcome, Row, Stage};
+use crate::{
+    figures::Figure,
+    summary::{Stats, Summary},
+};
+
+/// Two stages with one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The earlier stage.
+    pub before: String,
+    /// What that loaded.
+    pub before_target: Option<String>,
+    /// The later one.
+    pub after: String,
+    /// What that loaded.
+    pub after_target: Option<String>,
+    /// The same figures of both.
+    pub figures: Vec<Compared>,
+}
+
+/// A figure of two stages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// Which.
+    pub name: &'static str,
+    /// Of the earlier stage, as it is shown.
+    pub before: Option<String>,
+    /// Of the later.
+    pub after: Option<String>,
+    /// By how much the later differs, in per cent of the earlier; none where that means nothing.
+    pub change: Option<String>,
+}
+
+/// A value as it is shown, and as it can be reckoned with.
+type Shown = (String, Option<f64>);
+
+/// Those that both stages of a pair have.
+pub(super) fn of(stages: &[Stage<'_>], rows: &[Row]) -> Vec<Comparison> {
+    let ran = |number: usize| match &stages.get(number)?.outcome {
+        Outcome::Ran { page, .. } => Some((&page.summary, &rows[number])),
+        _ => None,
+    };
+    let pairs = rows.iter().enumerate().filter_map(|(number, row)| {
+        let (before, of_before) = ran(row.against?)?;
+        let (after, of_after) = ran(number)?;
+        Some(Comparison {
+            before: of_before.name.clone(),
+            before_target: of_before.target.clone(),
+            after: of_after.name.clone(),
+            after_target: of_after.target.clone(),
+            figures: figures((before, of_before), (after, of_after)),
+        })
+    });
+    pairs.collect()
+}
+
+fn figures(before: (&Summary, &Row), after: (&Summary, &Row)) -> Vec<Compared> {
+    let rows: [(&'static str, fn(&Summary, &Row) -> Option<Shown>); 9] = [
+        ("Verdict", |_, row| {
+            Some((row.verdict.word().to_owned(), None))
+        }),
+        ("Requests", |summary, _| {
+            Some((
+                units::count(summary.all.count),
+                Some(summary.all.count as f64),
+            ))
+        }),
+        ("Requests/s", |summary, _| {
+            let rate = summary.all.per_second;
+            Some((units::rate(rate), Some(rate)))
+        }),
+        ("Errors", |summary, _| {
+            Some((units::share(summary.all.error_share?), None))
+        }),
+        ("p50", |summary, _| time(summary, |stats| &stats.p50)),
+        ("p95", |summary, _| time(summary, |stats| &stats.p95)),
+        ("p99", |summary, _| time(summary, |stats| &stats.p99)),
+        ("Slowest", |summary, _| time(summary, |stats| &stats.max)),
+        ("Saturated first", |_, row| {
+            let saturation = row.saturation.as_ref()?;
+            Some((
+                match saturation
+                    .first
+                    .and_then(|first| saturation.reached.get(first))
+                {
+                    Some(first) => format!("{} ({})", first.resource, first.source),
+                    None if saturation.reached.is_empty() => "nothing".to_owned(),
+                    None => "unknown".to_owned(),
+                },
+                None,
+            ))
+        }),
+    ];
+    let compared = rows.into_iter().filter_map(|(name, of)| {
+        let (before, after) = (of(before.0, before.1), of(after.0, after.1));
+        if before.is_none() && after.is_none() {
+            return None;
+        }
+        let numbers = before.as_ref().zip(after.as_ref());
+        let change = numbers.and_then(|(before, after)| change(before.1?, after.1?));
+        let text = |shown: Option<Shown>| shown.map(|(text, _)| text);
+        Some(Compared {
+            name,
+            before: text(before),
+            after: text(after),
+            change,
+        })
+    });
+    compared.collect()
+}
+
+fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<Shown> {
+    let figure = of(summary.all.service.as_ref()?);
+    let known = figure.ns.filter(|_| !figure.too_few);
+    Some((figure.to_string(), known.map(|ns| ns as f64)))
+}
+
+/// `-92 %`; beyond a doubling `× 3.4`.
+fn change(before: f64, after: f64) -> Option<String> {
+    if before <= 0.0 {
+        return None;
+    }
+    let times = after / before;
+    let percent = (times - 1.0) * 100.0;
+    Some(if times >= 2.0 {
+        format!("× {times:.1}")
+    } else if percent.abs() < 0.05 {
+        "±0 %".to_owned()
+    } else if percent.abs() < 10.0 {
+        format!("{percent:+.1} %").replace('-', "−")
+    } else {
+        format!("{percent:+.0} %").replace('-', "−")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_told_as_they_are_read() {
+        assert_eq!(change(100.0, 8.0).as_deref(), Some("−92 %"));
+        assert_eq!(change(100.0, 104.0).as_deref(), Some("+4.0 %"));
+        assert_eq!(change(100.0, 150.0).as_deref(), Some("+50 %"));
+        assert_eq!(change(100.0, 340.0).as_deref(), Some("× 3.4"));
+        assert_eq!(change(100.0, 100.01).as_deref(), Some("±0 %"));
+        assert_eq!(change(0.0, 1.0), None);
+    }
+}

@@ -1,0 +1,257 @@
+//! What a campaign's stages mean, in sentences: what holds and what does not, and what follows. Stages that load different services are
+//! spoken of service by service. It computes no figure.
+
+use record::units;
+
+use super::{Identity, Outcome, Row, Stage, Verdict, mended, recovered};
+use crate::summary::{SHARES, Summary, Tone};
+
+/// Of callers' time-outs that would do: the next of these above twice the slowest answer in ten thousand.
+const TIMEOUTS_MS: [u64; 10] = [
+    100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
+];
+
+/// The load that a stage was to carry, in the words of a sentence.
+fn load_of(row: &Row) -> String {
+    let rates = match (&row.planned, row.requests_per_second) {
+        (Some(planned), _) => {
+            let (arrivals, requests) = (planned.arrivals_per_second, planned.requests_per_second);
+            if (arrivals - requests).abs() > 0.02 * arrivals {
+                format!(
+                    "{} arrivals and {} requests per second",
+                    units::rate(arrivals),
+                    units::rate(requests)
+                )
+            } else {
+                format!("{} requests per second", units::rate(requests))
+            }
+        }
+        (None, Some(requests)) => format!("{} requests per second", units::rate(requests)),
+        (None, None) => return row.name.clone(),
+    };
+    format!("{} ({rates})", row.name)
+}
+
+/// Stages of one service, each with its number.
+type Group<'a> = (&'a str, Vec<(usize, &'a Row)>);
+
+/// By what they load, in the order in which they come up.
+fn groups<'a>(rows: &'a [Row], identity: &'a Identity) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let target = row.target.as_deref().unwrap_or(&identity.target);
+        match groups.iter_mut().find(|(known, _)| *known == target) {
+            Some((_, group)) => group.push((number, row)),
+            None => groups.push((target, vec![(number, row)])),
+        }
+    }
+    groups
+}
+
+/// The last stage that holds before one that does not.
+fn highest<'a>(group: &[(usize, &'a Row)]) -> Option<&'a Row> {
+    let holding = group.iter().take_while(|(_, row)| row.verdict.holds());
+    holding.last().map(|(_, row)| *row)
+}
+
+/// What came of a campaign.
+pub(super) fn sentence(rows: &[Row], identity: &Identity) -> String {
+    let groups = groups(rows, identity);
+    let of_each = groups.iter().map(|(target, group)| {
+        let text = of_group(group);
+        if groups.len() > 1 && !text.is_empty() {
+            format!("`{target}`: {text}")
+        } else {
+            text
+        }
+    });
+    let mut sentences: Vec<String> = of_each.filter(|text| !text.is_empty()).collect();
+    let not_run: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.verdict == Verdict::NotRun)
+        .map(|row| row.name.as_str())
+        .collect();
+    if let Some(names) = listed(&not_run) {
+        let verb = if not_run.len() == 1 { "was" } else { "were" };
+        sentences.push(format!("{names} {verb} not run."));
+    }
+    for row in rows {
+        let Some(cool_down) = &row.cool_down else {
+            continue;
+        };
+        sentences.extend(match recovered(cool_down) {
+            // Behind a stage that holds that is no news.
+            Some(_) if row.verdict.holds() => None,
+            Some(text) => Some(format!("Behind {} the service was back {text}.", row.name)),
+            None => Some(format!(
+                "Behind {} the service did not recover within {}.",
+                row.name,
+                units::time(cool_down.looked_until_ns)
+            )),
+        });
+    }
+    sentences.join(" ")
+}
+
+/// What holds of one service and what does not.
+fn of_group(group: &[(usize, &Row)]) -> String {
+    let mut sentences = Vec::new();
+    let first_bad = group
+        .iter()
+        .map(|(_, row)| row)
+        .find(|row| !row.verdict.holds() && row.verdict != Verdict::NotRun);
+    match (highest(group), first_bad) {
+        (Some(row), None) if group.iter().all(|(_, row)| row.verdict.holds()) => {
+            let all = if group.len() == 1 {
+                "The stage holds".to_owned()
+            } else {
+                format!("All {} stages hold", group.len())
+            };
+            sentences.push(format!("{all}, up to {}.", load_of(row)));
+        }
+        (Some(row), _) => sentences.push(format!("{} holds.", load_of(row))),
+        (None, _) => {}
+    }
+    if let Some(bad) = first_bad {
+        let what = match bad.verdict {
+            Verdict::Fail => "does not hold",
+            Verdict::Inconclusive => "cannot be judged",
+            Verdict::Invalid => "was not measured well enough to say anything",
+            Verdict::CouldNotRun => "could not be run",
+            _ => "did not come to its end",
+        };
+        let why = if bad.why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", bad.why)
+        };
+        sentences.push(format!("{} {what}{why}.", bad.name));
+        let saturation = bad.saturation.as_ref();
+        // That nobody knows what gave in is said further down.
+        let known = saturation.filter(|saturation| saturation.first.is_some());
+        sentences.extend(known.map(|saturation| saturation.sentence.clone()));
+    }
+    sentences.join(" ")
+}
+
+fn listed(names: &[&str]) -> Option<String> {
+    match names {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        [first @ .., last] => Some(format!("{} and {last}", first.join(", "))),
+    }
+}
+
+/// What follows from it.
+pub(super) fn recommendations(
+    stages: &[Stage<'_>],
+    rows: &[Row],
+    identity: &Identity,
+) -> Vec<String> {
+    let mut texts = Vec::new();
+    let groups = groups(rows, identity);
+    for (target, group) in &groups {
+        let with = if groups.len() > 1 {
+            format!(" with `{target}`")
+        } else {
+            String::new()
+        };
+        texts.extend(of_service(group, rows, &with));
+    }
+    for row in rows {
+        if row
+            .cool_down
+            .as_ref()
+            .is_some_and(|cool_down| cool_down.recovered_ns.is_none())
+        {
+            texts.push(format!(
+                "Find out why the service does not come back by itself behind {}: until then an overload needs somebody's hand.",
+                row.name
+            ));
+        }
+    }
+    let page = stages
+        .iter()
+        .zip(rows)
+        .rev()
+        .find_map(|(stage, row)| match &stage.outcome {
+            Outcome::Ran { page, .. } if row.verdict.holds() => Some((page, row)),
+            _ => None,
+        });
+    texts.extend(page.and_then(|(page, row)| timeout(&page.summary, row)));
+    texts.extend(
+        stages
+            .iter()
+            .zip(rows)
+            .rev()
+            .find_map(|(stage, row)| match &stage.outcome {
+                Outcome::Ran { page, .. } => warning(&page.summary, row),
+                _ => None,
+            }),
+    );
+    texts
+}
+
+/// Of one service.
+fn of_service(group: &[(usize, &Row)], rows: &[Row], with: &str) -> Option<String> {
+    let bad = group.iter().find(|(_, row)| row.verdict == Verdict::Fail);
+    let better = bad.and_then(|(number, _)| mended(rows, *number));
+    Some(match (highest(group), bad, better) {
+        (_, Some((_, bad)), Some(better)) => format!(
+            "What made {} fail is mended{}: {} holds.",
+            bad.name,
+            better
+                .target
+                .as_ref()
+                .map_or_else(String::new, |target| format!(" by `{target}`")),
+            better.name
+        ),
+        (Some(good), Some((_, bad)), None) => format!(
+            "Do not plan for more than {}{with} until what made {} fail is mended, and run the campaign again then.",
+            load_of(good),
+            bad.name
+        ),
+        (None, Some((_, bad)), None) => format!(
+            "Mend what made {} fail{with} before anything else is measured.",
+            bad.name
+        ),
+        (Some(good), None, _) if group.iter().all(|(_, row)| row.verdict.holds()) => {
+            format!(
+                "Proceed{with}: nothing up to {} speaks against it.",
+                load_of(good)
+            )
+        }
+        _ => return None,
+    })
+}
+
+/// A time-out for callers: above twice the slowest answer in ten thousand under the highest load that holds.
+fn timeout(summary: &Summary, row: &Row) -> Option<String> {
+    let ladder = summary
+        .ladders
+        .iter()
+        .find(|ladder| ladder.id == summary.all.id)?;
+    let at = SHARES.iter().position(|share| *share == 0.9999)?;
+    let figure = ladder.figures.get(at)?;
+    let ns = figure.ns.filter(|_| !figure.too_few)?;
+    let chosen = TIMEOUTS_MS.iter().find(|ms| **ms * 1_000_000 > 2 * ns)?;
+    Some(format!(
+        "Callers can time out after {}: 99.99 % of the answers took {} at most in {}, and who has no answer by then will hardly get one.",
+        units::time(chosen * 1_000_000),
+        units::time(ns),
+        row.name
+    ))
+}
+
+/// The gravest thing that a stage's own report says, and that is not told of it elsewhere.
+fn warning(summary: &Summary, row: &Row) -> Option<String> {
+    let is_told = |text: &str| {
+        let saturation = row.saturation.as_ref();
+        saturation.is_some_and(|saturation| saturation.sentence == text)
+    };
+    let grave = summary
+        .conclusions
+        .iter()
+        .find(|conclusion| conclusion.tone == Tone::Bad && !is_told(&conclusion.text))?;
+    Some(format!("Look at {}: {}", row.name, grave.text))
+}

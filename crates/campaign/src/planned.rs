@@ -1,0 +1,31 @@
+//! What a stage is to send, before it does: kept with the campaign, so that its report can set it beside what came of it.
+
+use analysis::campaign::{Planned, Rate};
+use plan::profile::Assumed;
+
+/// What a stage's plan sends at its highest rate; none of a closed loop.
+pub fn of(plan: &plan::Plan) -> Option<Planned> {
+    let (profile, _) = session::profile::of(plan, 0, Assumed::default()).ok()?;
+    let rates = profile.phases.iter();
+    let rates = rates.flat_map(|phase| [phase.from_per_second, phase.to_per_second]);
+    let most = rates.max_by(f64::total_cmp)?;
+    // Everything grows with the rate: any column will do.
+    let times = most / profile.columns.first()?.per_second;
+    let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
+        Some(Rate {
+            name: name.clone(),
+            volume: volume.cloned(),
+            per_second: per_second.first()? * times,
+        })
+    };
+    let scenarios = profile.scenarios.iter();
+    let scenarios = scenarios.map(|row| rate(&row.name, row.volume.as_ref(), &row.per_second));
+    let endpoints = profile.endpoints.iter();
+    let endpoints = endpoints.map(|row| rate(&row.name, None, &row.per_second));
+    Some(Planned {
+        arrivals_per_second: most,
+        requests_per_second: profile.requests_per_second.first()? * times,
+        scenarios: scenarios.collect::<Option<_>>()?,
+        endpoints: endpoints.collect::<Option<_>>()?,
+    })
+}

@@ -1,0 +1,96 @@
+//! `cool-down`: how long is waited between stages, and how the service is looked at meanwhile.
+
+use plan::{Rate, units};
+
+use super::{
+    CoolDown, model,
+    read::{self, entries},
+};
+use crate::{
+    document::{Entry, Mark, Node},
+    findings::Findings,
+};
+
+/// What is asked for; as usual where nothing is, none where nothing is to be waited for or it is wrong.
+pub(super) fn read(
+    entry: Option<&Entry>,
+    names: &[(String, Mark)],
+    has_scenarios: bool,
+    findings: &mut Findings,
+) -> Option<CoolDown> {
+    let mut cool_down = CoolDown {
+        at_most_ns: 60 * units::SECOND,
+        rate: Rate {
+            count: 2,
+            per_ns: units::SECOND,
+        },
+        settled_ns: 10 * units::SECOND,
+        baseline: 0,
+    };
+    let Some(Entry {
+        value: node,
+        key_mark,
+        ..
+    }) = entry
+    else {
+        return has_scenarios.then_some(cool_down);
+    };
+    if node.as_bool() == Some(false) {
+        return None;
+    }
+    if !has_scenarios {
+        findings.problem(*key_mark, "a cool-down looks at the service with the plan's own `steps` or `scenarios`, and there are none: write `cool-down: false`");
+        return None;
+    }
+    if !node.is_map() {
+        cool_down.at_most_ns = read::duration(node, "cool-down", findings)?;
+        return long_enough(node, cool_down, findings);
+    }
+    entries(node, "cool-down", model::COOL_DOWN, findings);
+    if let Some(most) = node.get("at-most") {
+        cool_down.at_most_ns = read::duration(most, "at-most", findings)?;
+    }
+    if let Some(rate) = node.get("rate") {
+        cool_down.rate = read::rate(rate, "rate", findings)?;
+    }
+    if let Some(settled) = node.get("for") {
+        cool_down.settled_ns = read::duration(settled, "for", findings)?;
+    }
+    if let Some(baseline) = node.get("baseline") {
+        let wanted = baseline.text();
+        match names.iter().position(|(name, _)| *name == wanted) {
+            Some(number) => cool_down.baseline = number,
+            None => findings.problem(baseline.mark, format!("there is no stage `{wanted}`")),
+        }
+    }
+    long_enough(node, cool_down, findings)
+}
+
+/// Whether so little time and so few requests can tell anything.
+fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Option<CoolDown> {
+    if cool_down.at_most_ns <= cool_down.settled_ns {
+        findings.problem(node.mark, format!(
+            "a cool-down that may last {} cannot see the service settled for {}: give it more time, or write `for: 5s`",
+            units_text(cool_down.at_most_ns),
+            units_text(cool_down.settled_ns)
+        ));
+        return None;
+    }
+    let looks = u128::from(cool_down.rate.count) * u128::from(cool_down.settled_ns)
+        / u128::from(cool_down.rate.per_ns.max(1));
+    if looks < 20 {
+        findings.problem(
+            node.mark,
+            format!(
+                "{looks} iterations in {} tell too little: 20 at least, so raise `rate` or `for`",
+                units_text(cool_down.settled_ns)
+            ),
+        );
+        return None;
+    }
+    Some(cool_down)
+}
+
+fn units_text(ns: u64) -> String {
+    format!("{} s", ns as f64 / units::SECOND as f64)
+}

@@ -1,0 +1,115 @@
+//! Criteria and stop rules that the environment asks for, behind whatever door: a tool's own files have no word for them. Whether one holds
+//! is `analysis`' to say.
+
+use plan::{
+    Criterion, Plan, Problem, StopRule,
+    criteria::{parse_criterion, parse_stop},
+};
+
+/// Stop rules, separated by semicolons or lines.
+pub const STOP: &str = "LOADLINE_STOP";
+/// Criteria, separated by semicolons or lines.
+pub const CHECK: &str = "LOADLINE_CHECK";
+
+/// The environment's stop rules.
+///
+/// # Errors
+/// A line for each that is none.
+pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
+    read(&variable(STOP), |rule| {
+        parse_stop(rule).map_err(|error| error.told(STOP, rule))
+    })
+}
+
+/// The criteria in a variable's text.
+///
+/// # Errors
+/// A line for each that is none.
+pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
+    read(text, |text| {
+        parse_criterion(text).map_err(|error| error.told(CHECK, text))
+    })
+}
+
+/// The environment's criteria as text.
+#[must_use]
+pub fn checks() -> String {
+    variable(CHECK)
+}
+
+/// Adds the environment's stop rules to a plan's own.
+///
+/// # Errors
+/// A line for each that is none; and that rules need a process that sees the whole run.
+pub(crate) fn ask_to_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
+    plan.stop.extend(stop()?);
+    if is_divided && !plan.stop.is_empty() {
+        return Err(vec![Problem::anywhere(
+            "stop rules look at a whole run, and of one with several processes nobody sees that before its end: use one process, or leave the rules out",
+        )]);
+    }
+    Ok(())
+}
+
+/// Adds the environment's criteria to a plan's own, but for those that it has of there already.
+///
+/// # Errors
+/// A line for each that is none.
+pub(crate) fn ask_to_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+    for criterion in criteria(&checks())? {
+        if !plan
+            .criteria
+            .iter()
+            .any(|known| known.text == criterion.text)
+        {
+            plan.criteria.push(criterion);
+        }
+    }
+    Ok(())
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+fn read<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Vec<Problem>> {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    let texts = text.split([';', '\n']).map(str::trim);
+    for text in texts.filter(|text| !text.is_empty()) {
+        match read(text) {
+            Ok(one) => all.push(one),
+            Err(line) => problems.push(Problem::anywhere(line)),
+        }
+    }
+    if problems.is_empty() {
+        Ok(all)
+    } else {
+        Err(problems)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Result<Vec<String>, Vec<String>> {
+        let texts = |rules: Vec<StopRule>| rules.into_iter().map(|rule| rule.when.text).collect();
+        let lines = |all: Vec<Problem>| all.into_iter().map(|one| one.message).collect();
+        let read = read(text, |rule| {
+            parse_stop(rule).map_err(|error| error.told(STOP, rule))
+        });
+        read.map(texts).map_err(lines)
+    }
+
+    #[test]
+    fn rules_are_separated_by_semicolons_or_lines_and_placed() {
+        assert_eq!(texts(" ; \n"), Ok(vec![]));
+        let two = texts("errors > 5% for 5s;\n p95 > 2s for 10s: stop pass");
+        assert_eq!(two, Ok(vec!["errors > 5%".into(), "p95 > 2s".into()]));
+        let wrong = texts("errors > 5% for 5s; p95 > 2s").unwrap_err();
+        assert!(
+            wrong[0].starts_with("LOADLINE_STOP 'p95 > 2s', column 9: a stop rule says"),
+            "{wrong:?}"
+        );
+    }
+}

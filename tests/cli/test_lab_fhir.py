@@ -1,0 +1,63 @@
+"""What the FHIR lab stands on, where that is asked for: its own figures are those of the requests that it was sent."""
+
+import re
+import urllib.request
+
+import ports
+from conftest import Loadline
+
+
+def _figures(url: str) -> dict[str, float]:
+    text = urllib.request.urlopen(url, timeout=10).read().decode()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_servers_database_and_cache_tell_of_every_request(loadline: Loadline, start_lab):
+    control = ports.free()
+    lab = start_lab("fhir", "servers=3", "cpu=2", "database=4", f"control-port={control}")
+    run = loadline("run", f"{lab.url}/healthcheck", "--rate", "60/s", "--duration", "2s")
+    assert run.returncode in (0, 4), run.stderr
+    at = f"http://127.0.0.1:{control}"
+    servers, database, cache = (_figures(f"{at}/{path}") for path in ("metrics", "database", "cache"))
+    assert lab.stats()["answered"]["total"] == 120
+    assert [servers[f'http_requests_total{{instance="{number}"}}'] for number in range(3)] == [40, 40, 40]
+    assert [servers[f'instance_cores{{instance="{number}"}}'] for number in range(3)] == [2, 2, 2]
+    assert not any(name.startswith("container_") for name in servers)
+    assert (database["instance_cores"], database["database_queries_total"]) == (4, 120)
+    assert (cache["instance_cores"], cache["cache_commands_total"]) == (1, 120)
+    # 120 draws with a mean of 0.265 ms: within five standard errors.
+    busy = sum(value for name, value in servers.items() if name.startswith("process_cpu_seconds_total"))
+    assert abs(busy / (120 * 265e-6) - 1) < 5 / 120**0.5
+    assert (database["database_active"], database["database_waiting"]) == (0, 0)
+
+
+def test_a_quota_holds_back_and_says_so(loadline: Loadline, start_lab):
+    control = ports.free()
+    # 2.65 ms of each 10 ms are asked for, 1 ms of them is there.
+    lab = start_lab("fhir", "cpu=0.1", f"control-port={control}")
+    plan = loadline.write(
+        "plan.yml",
+        f"""loadline: 1
+target: {lab.url}
+load: {{ rate: 1000/s, duration: 2s }}
+steps: [ {{ get: /healthcheck }} ]
+server: {{ servers: "http://127.0.0.1:{control}/metrics" }}
+""",
+    )
+    run = loadline("run", plan)
+    assert run.returncode in (0, 4), run.stderr
+    service = loadline.summary()["all"]["service"]
+    # 0.53 s of computing at a tenth of a core take 5.3 s: the last of them waits for over three.
+    assert service["max"]["ns"] > 2e9
+    told = _figures(f"http://127.0.0.1:{control}/metrics")
+    assert told['container_cpu_cfs_throttled_seconds_total{instance="0"}'] > 2
+
+
+def test_without_being_asked_it_stands_on_nothing(loadline: Loadline, start_lab):
+    lab = start_lab("fhir")
+    assert loadline("run", f"{lab.url}/healthcheck", "--rate", "20/s", "--duration", "1s").returncode in (0, 4)
+    wrong = loadline("lab", "fhir", "cpu=1.5")
+    assert wrong.returncode == 2
+    assert re.search(r"cpu=1\.5: write a number of cores", wrong.stderr)
+    assert wrong.stderr.count("\n") == 1
