@@ -188,7 +188,8 @@ impl Client {
                 worker.recorder.borrow_mut().run.started += 1;
                 self.state.borrow_mut().arrival = Some(intended);
             }
-            let ended = match self.open(shared, intended).await {
+            // In a box: what connecting takes would else be held as long as the client lives.
+            let ended = match Box::pin(self.open(shared, intended)).await {
                 Ok(()) => std::future::poll_fn(|cx| self.poll(shared, cx)).await,
                 Err(fault) => fault,
             };
