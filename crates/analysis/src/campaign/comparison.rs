@@ -40,6 +40,8 @@ pub struct Compared {
 
 /// A value as it is shown, and as it can be reckoned with.
 type Shown = (String, Option<f64>);
+/// A figure by its name.
+type Named = (&'static str, fn(&Summary, &Row) -> Option<Shown>);
 
 /// Those that both stages of a pair have.
 pub(super) fn of(stages: &[Stage<'_>], rows: &[Row]) -> Vec<Comparison> {
@@ -62,7 +64,7 @@ pub(super) fn of(stages: &[Stage<'_>], rows: &[Row]) -> Vec<Comparison> {
 }
 
 fn figures(before: (&Summary, &Row), after: (&Summary, &Row)) -> Vec<Compared> {
-    let rows: [(&'static str, fn(&Summary, &Row) -> Option<Shown>); 9] = [
+    let rows: [Named; 9] = [
         ("Verdict", |_, row| {
             Some((row.verdict.word().to_owned(), None))
         }),

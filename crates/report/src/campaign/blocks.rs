@@ -89,15 +89,7 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         ));
         blocks.push(Block::Table(endpoints(campaign)));
     }
-    if !campaign.comparisons.is_empty() {
-        blocks.push(Block::Heading("Before and after"));
-        let tables = campaign.comparisons.iter().map(compared);
-        blocks.extend(tables.map(Block::Table));
-        blocks.push(Block::Text(
-            "One run of each: what differs no more than two runs of the same service do may be chance. Times are service times of all requests."
-                .into(),
-        ));
-    }
+    blocks.extend(before_and_after(campaign));
     if !charts.is_empty() {
         blocks.push(Block::Heading("Over time"));
         blocks.extend(charts.iter().map(Block::Chart));
@@ -146,6 +138,21 @@ fn profile(campaign: &Campaign) -> Table {
         table.row([row.name.clone(), load], None);
     }
     table
+}
+
+/// The stages that repeat another's load.
+fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
+    if campaign.comparisons.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading("Before and after")];
+    let tables = campaign.comparisons.iter().map(compared);
+    blocks.extend(tables.map(Block::Table));
+    blocks.push(Block::Text(
+        "One run of each: what differs no more than two runs of the same service do may be chance. Times are service times of all requests."
+            .into(),
+    ));
+    blocks
 }
 
 /// A stage beside the one whose load it repeats.
