@@ -10,7 +10,7 @@ use record::Run;
 use report::{campaign::Span, derived};
 use session::{SharedVoice, keep};
 
-use crate::ledger::Ledger;
+use crate::ledger::{Head, Ledger};
 
 /// A campaign as it is, and where its report is.
 #[derive(Debug)]
@@ -80,18 +80,7 @@ pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
             cool_down: ledger.cooled(number),
         })
         .collect();
-    let identity = Identity {
-        name: head.name.clone(),
-        target: head.target.clone(),
-        started_utc: record::utc(head.started_wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
-        started_wall_ns: head.started_wall_ns,
-        version: head.version.clone(),
-        file: head.file.clone(),
-        assumptions: head.assumptions.clone(),
-        recommendations: head.recommendations.clone(),
-        scaling: head.scaling,
-    };
-    let campaign = campaign::of(identity, &stages);
+    let campaign = campaign::of(identity(head), &stages);
     let mut runs: Vec<(Span, &Page)> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
         if let Some((_, page, _)) = page {
@@ -114,4 +103,19 @@ pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
         }
     };
     Ok(Seen { campaign, report })
+}
+
+/// What is known of a campaign before any of its stages ran.
+fn identity(head: &Head) -> Identity {
+    Identity {
+        name: head.name.clone(),
+        target: head.target.clone(),
+        started_utc: record::utc(head.started_wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
+        started_wall_ns: head.started_wall_ns,
+        version: head.version.clone(),
+        file: head.file.clone(),
+        assumptions: head.assumptions.clone(),
+        recommendations: head.recommendations.clone(),
+        scaling: head.scaling,
+    }
 }
