@@ -137,7 +137,16 @@ def test_a_plans_mocks_stand_behind_its_lab_and_tell_what_they_served(loadline: 
     assert chip["routes"][0]["answered"] == {"503": 10}
     assert "mock lorota, POST /token: 10 requests" in " ".join(run.stdout.split())
     report = (loadline.folder / ".loadline/runs/last/report.md").read_text()
-    assert "mock chip, POST /actions/pre-check-in/{id}: 10 requests" in report
+    _, _, section = report.partition("## Mocks")
+    (row,) = [line for line in section.splitlines() if "| POST /actions/pre-check-in/{id}" in line]
+    assert [cell.strip() for cell in row.split("|")][3:5] == ["10", "503 × 10"]
+    rows = {(row["mock"], row["route"]): row for row in summary["mocks"]}
+    assert rows["lorota", "GET /data/{id}"]["codes"] == {"200": 20}
+    # Ten answers say something of their mean alone.
+    assert [kept["what"] for kept in rows["lorota", "POST /token"]["times"]] == ["mean"]
+    # What is shown again is the same.
+    assert loadline("report").returncode == 0
+    assert loadline.summary()["mocks"] == summary["mocks"]
 
 
 def test_what_cannot_be_is_refused_in_one_line(loadline: Loadline):
@@ -157,6 +166,179 @@ def test_what_cannot_be_is_refused_in_one_line(loadline: Loadline):
         refused = loadline("mock", plan, "--port", str(port))
     assert refused.returncode == 3
     assert f"cannot bind 127.0.0.1:{port}" in refused.stderr
+
+
+SLOW = """
+loadline: 1
+target: '{{ mocks.slow }}'
+load: { rate: 1024/s, duration: 3s }
+mocks:
+  slow:
+    latency: { p50: 60ms, p95: 120ms, p99: 180ms }
+    routes: [{ get: /x }, { get: /rare }]
+    faults: ['at 0s for 1h: errors 10%']
+steps: [{ get: { url: /x, expect: [200, 503] } }]
+"""
+AS_RECORDED = """
+loadline: 1
+target: '{{ mocks.again }}'
+load: { rate: 1024/s, duration: 2s }
+mocks:
+  again:
+    routes: [{ get: /y, latency: from RUN of "GET /x" }]
+steps: [{ get: /y }]
+"""
+
+
+def test_a_mock_answers_as_a_recorded_service_did(loadline: Loadline):
+    """Its percentiles are those of the recorded service times: as asked exactly, as served within 2 %."""
+    first = loadline("run", loadline.write("slow.yml", SLOW), "--seed", 1)
+    assert first.returncode in (0, 4), first.stderr
+    (row,) = loadline.summary()["labels"]
+    assert row["count"] == 3072
+    recorded = {name: row["service"][name]["ns"] / 1e6 for name in ("p50", "p95", "p99")}
+    name = (loadline.folder / ".loadline/runs/last").resolve().name
+    for run in ("last", name, f".loadline/runs/{name}"):
+        plan = loadline.write("again.yml", AS_RECORDED.replace("RUN", run))
+        again = loadline("run", plan, "--seed", 2)
+        assert again.returncode in (0, 4), again.stderr
+        found = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())
+        (route,) = found["mocks"][0]["routes"]
+        late = found["mocks"][0]["late"]["p99_ms"]
+        assert route["received"] == 2048
+        assert route["from"] == f'run {name}, "GET /x", 3,072 answers'
+        for percentile, ms in recorded.items():
+            assert route["asked"][f"{percentile}_ms"] == pytest.approx(ms, rel=0.002)
+            assert route["due"][f"{percentile}_ms"] == pytest.approx(ms, rel=0.02)
+            # A machine that was late was so for this mock's answers, and says by how much.
+            assert route["served"][f"{percentile}_ms"] == pytest.approx(ms, abs=0.02 * ms + late)
+        if run == "last":
+            # The next one asks for the first run by its name.
+            assert loadline.summary()["labels"][0]["text"] == "GET /y"
+
+
+def test_times_that_were_never_recorded_are_refused_with_their_place(loadline: Loadline):
+    plan = AS_RECORDED.replace("RUN", "last")
+    refused = loadline("run", loadline.write("again.yml", plan))
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert "again.yml:7:34: " in line
+    assert "no run" in line
+    loadline("run", loadline.write("slow.yml", SLOW), "--rate", "20/s", "--duration", "1s")
+    for label, words in [
+        ("GET /z", 'has no requests called "GET /z": it has "GET /x"'),
+        ("GET /*", 'has 20 answers to "GET /*", which make no distribution: 100 at least do'),
+    ]:
+        plan = AS_RECORDED.replace("RUN", "last").replace("GET /x", label)
+        for command in ("run", "mock", "campaign"):
+            text = plan
+            if command == "campaign":
+                text = text.replace("load: { rate: 1024/s, duration: 2s }", "stages: [{ name: a, load: { rate: 9/s, duration: 1s } }]")
+            refused = loadline(command, loadline.write("again.yml", text))
+            assert refused.returncode == 2, refused.stderr
+            (line,) = refused.stderr.splitlines()
+            assert "again.yml:7:34: " in line
+            assert words in line
+
+
+OVERLAPPING = """
+loadline: 1
+target: '{{ mocks.first }}'
+load: { rate: 256/s, duration: 4s }
+mocks:
+  first:
+    latency: 2ms
+    routes: [{ get: / }]
+    faults:
+      - at 1s for 2s: errors 50% 500
+      - at 1s for 1s: errors 100% 502
+      - at 0s for 4s: latency x3
+      - at 3s for 1s: latency x2
+  second:
+    latency: 2ms
+    routes: [{ get: / }]
+    faults: ['at 2s for 1s: errors 100%', 'at 1s for 1s: errors 100% 500']
+steps:
+  - get: { url: /, expect: [200, 500, 502] }
+  - get: { url: '{{ mocks.second }}/', name: second, expect: [200, 500, 503] }
+"""
+
+
+def test_faults_overlap_on_one_mock_and_on_several(loadline: Loadline):
+    run = loadline("run", loadline.write("plan.yml", OVERLAPPING), "--seed", 1)
+    assert run.returncode in (0, 4), run.stderr
+    first, second = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mocks"]
+    (row,) = first["routes"]
+    # A stretch of a second is 256 requests or nearly so: a late timer moves a few over its edge.
+    codes = row["answered"]
+    assert codes["500"] == pytest.approx(256, abs=48)
+    assert codes["502"] == pytest.approx(128, abs=48)
+    assert sum(codes.values()) == 1024
+    # Times multiply: 6 ms, and 12 ms in the last quarter.
+    assert row["due"]["p50_ms"] == pytest.approx(6, rel=0.01)
+    assert row["due"]["p95_ms"] == pytest.approx(12, rel=0.01)
+    codes = second["routes"][0]["answered"]
+    assert codes["500"] == pytest.approx(256, abs=48)
+    assert codes["503"] == pytest.approx(256, abs=48)
+
+
+BUSY = """
+loadline: 1
+target: '{{ mocks.m }}'
+load: { rate: 400/s, duration: 2s }
+mocks:
+  m: { routes: [{ get: /, latency: { queue: { capacity: 800/s, workers: 4 } } }] }
+steps: [{ get: / }]
+"""
+
+
+def test_a_queue_says_how_busy_it_was(loadline: Loadline):
+    run = loadline("run", loadline.write("plan.yml", BUSY))
+    assert run.returncode in (0, 4), run.stderr
+    (row,) = loadline.summary()["mocks"]
+    assert row["capacity"]["per_second"] == 800
+    assert row["capacity"]["utilisation"] == pytest.approx(0.5, rel=0.05)
+    assert " of 800/s used" in " ".join(run.stdout.split())
+
+
+CAMPAIGN = """
+loadline: 1
+name: Shop
+target: 'lab:checkin?instances=2&threads=16&cpu=1ms'
+mocks:
+  lorota:
+    latency: 2ms
+    routes: [{ post: /token, json: {} }, { get: '/data/{id}', json: {} }]
+  chip: { routes: [{ post: '/actions/pre-check-in/{id}', json: {} }] }
+steps:
+  - post: { url: /check_in/v2/sessions, json: { uuid: '{{ $uuid }}' }, capture: { id: $.id } }
+  - get: { url: '/check_in/v2/pre_check_ins/{{ id }}', name: /pre_check_ins }
+stages:
+  - { name: low, load: { count: 10, duration: 1s }, on-fail: continue }
+  - { name: high, load: { count: 30, duration: 1s }, on-fail: continue }
+cool-down: false
+"""
+
+
+def test_a_campaigns_mocks_live_as_long_as_it_and_count_each_stage(loadline: Loadline):
+    """One set of mocks for all stages; what each stage's paper says was served is what its steps made the service call."""
+    run = loadline("campaign", loadline.write("shop.yml", CAMPAIGN))
+    folder = loadline.folder / ".loadline/campaigns/last"
+    campaign = json.loads((folder / "campaign.json").read_text())
+    for stage, arrivals in zip(campaign["stages"], (10, 30), strict=True):
+        assert stage["requests"] == 2 * arrivals, run.stderr
+        served = {(row["mock"], row["route"]): row["received"] for row in stage["mocks"]}
+        found = json.loads((folder / stage["report"]).with_name("found.json").read_text())
+        called = {(mock["mock"], row["route"]): row["received"] for mock in found["mocks"] for row in mock["routes"]}
+        assert served == {route: received for route, received in called.items() if received}
+        # A session asks for a token and its data, reading it for the data again.
+        assert served == {("lorota", "POST /token"): arrivals, ("lorota", "GET /data/{id}"): arrivals}
+        for row in stage["mocks"]:
+            assert row["codes"] == {"200": arrivals}
+    paper = (folder / "report.md").read_text()
+    assert "## Mocks" in paper
+    page = (folder / "report.html").read_text()
+    assert "POST /token" in page
 
 
 QUICK = """

@@ -12,6 +12,7 @@ import { Endpoints } from "./sections/endpoints";
 import { generator, machines } from "./sections/generator";
 import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
+import { mocks } from "./sections/mocks";
 import { plan } from "./sections/plan";
 import { provenance } from "./sections/provenance";
 import { recovery } from "./sections/recovery";
@@ -40,6 +41,7 @@ export function view(env: Env, header: Header): View {
     offeredLoad(env),
     generator(env),
     saturation(),
+    mocks(),
     recovery(),
     conclusions(),
     provenance(),

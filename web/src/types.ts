@@ -122,6 +122,23 @@ export interface Saturation {
   watched: string[];
 }
 
+/** A route of a service that the plan put behind its target: what was asked of it, and what it did. */
+export interface MockRow {
+  mock: string;
+  route: string;
+  received: number;
+  /** Answers by status. */
+  codes: Record<string, number>;
+  resets: number;
+  silent: number;
+  /** The recorded requests that its times are taken from. */
+  from?: string;
+  times: { what: string; asked_ns: number | null; due_ns: number; served_ns: number }[];
+  off: number | null;
+  late_p99_ns: number | null;
+  capacity?: { workers: number; per_second: number; utilisation: number };
+}
+
 export interface Reached {
   resource: string;
   source: string;
@@ -291,6 +308,7 @@ export interface Summary {
   scenarios: ScenarioRow[];
   recovery: Recovery | null;
   saturation?: Saturation | null;
+  mocks?: MockRow[];
   all: Row;
   labels: Row[];
   iterations: Row[];
@@ -338,6 +356,12 @@ export interface Panel {
   unit: string;
   limit: number | null;
   values: Column;
+}
+
+/** A metric that never changed. */
+export interface Constant {
+  name: string;
+  text: string;
 }
 
 /**
@@ -429,6 +453,8 @@ export interface Series {
   criteria_timeline: (boolean | null)[][];
   /** Present where something was measured beside the load: a column per series, in the order of points. */
   server?: Panel[];
+  /** Of these what never changed. */
+  constants?: Constant[];
 }
 
 export interface Manifest {

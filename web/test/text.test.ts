@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { figure, headline, margin, rank, rowTime } from "../src/text/figures";
 import { chip } from "../src/text/paths";
+import { spans } from "../src/text/spans";
 import { fixtures } from "./fixtures";
 
 const summary = (name: string) => {
@@ -56,4 +57,12 @@ test("a figure's place becomes its name and its value", () => {
   expect(chip(s, "all.nothing.p99")).toBeNull();
   expect(chip(s, "all.service")).toBeNull();
   expect(chip(s, "")).toBeNull();
+});
+
+test("what stands between two backticks is code, as in report.md", () => {
+  const told = (text: string) => spans(text).map(({ text, code }) => (code ? `<${text}>` : text));
+  expect(told("`a_b > 1`: no_where")).toEqual(["<a_b > 1>", ": no_where"]);
+  expect(told("`a` b `c`")).toEqual(["<a>", " b ", "<c>"]);
+  for (const text of ["one ` alone", "``", "`a|b`", "``x``", "` a`", ""])
+    expect(told(text)).toEqual(text === "" ? [] : [text]);
 });

@@ -9,7 +9,12 @@ use plan::deployment::Scaling;
 use record::units;
 use serde::Serialize;
 
-use crate::{page::Page, saturation::Saturation, summary::Summary, verdict::Judgement};
+use crate::{
+    page::Page,
+    saturation::Saturation,
+    summary::{MockRow, Summary},
+    verdict::Judgement,
+};
 
 pub use comparison::{Compared, Comparison};
 pub use projection::{Bracket, Estimate, Projection};
@@ -206,6 +211,9 @@ pub struct Row {
     pub report: Option<String>,
     /// What gave in first, where the server was measured.
     pub saturation: Option<Saturation>,
+    /// How near the services behind the target came to what was asked of them, where the plan has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mocks: Vec<MockRow>,
     /// How the service was behind it.
     pub cool_down: Option<CoolDown>,
 }
@@ -324,6 +332,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         from_ns: None,
         report: None,
         saturation: None,
+        mocks: Vec::new(),
         cool_down: stage.cool_down.cloned(),
     };
     match &stage.outcome {
@@ -346,6 +355,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             row.percentiles = percentiles(summary);
             row.elapsed_ns = Some(summary.run.elapsed_ns);
             row.saturation = summary.saturation.clone();
+            row.mocks.clone_from(&summary.mocks);
             let from = summary.run.started_wall_ns;
             row.from_ns = from.checked_sub(identity.started_wall_ns);
             row.report = Some((*report).to_owned());

@@ -8,14 +8,11 @@ use analysis::{
 };
 use formats::{
     Inputs,
-    native::{
-        campaign::{self, Campaign, OnFail, Work},
-        mocks,
-    },
+    native::campaign::{self, Campaign, OnFail, Work},
 };
 use plan::Load;
 use record::units;
-use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process};
+use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_plan};
 
 use crate::{
     NotBegun, Wanted,
@@ -42,7 +39,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
     };
     // They are there before whatever calls them.
     let mocks = match mocks_of(wanted)? {
-        true => Some(MockProcess::start(&wanted.file, wanted.seed).map_err(NotBegun::from)?),
+        true => Some(MockProcess::start(&wanted.file, None, wanted.seed).map_err(NotBegun::from)?),
         false => None,
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
@@ -69,15 +66,10 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
 
 /// Whether the plan has mocks.
 fn mocks_of(wanted: &Wanted) -> Result<bool, NotBegun> {
-    let inputs = Inputs {
-        files: vec![wanted.file.clone()],
-        ..Inputs::default()
-    };
-    let read = mocks::load(&inputs);
-    let refused = |errors: formats::LoadErrors| {
-        NotBegun::BadInput(errors.problems.iter().map(ToString::to_string).collect())
-    };
-    read.map(|mocks| !mocks.is_empty()).map_err(refused)
+    // With what they take from recorded runs, so that all that is wrong with it is told before they are started.
+    let read = mock_plan::load(&wanted.file, None);
+    read.map(|served| !served.mocks.is_empty())
+        .map_err(NotBegun::BadInput)
 }
 
 /// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.

@@ -284,6 +284,9 @@ pub struct Mock {
     /// Write a line per request to this file
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
+    /// Where the records are that latencies are taken from [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
     /// End when standard input is closed
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,

@@ -2,11 +2,11 @@
 
 use std::{net::IpAddr, path::Path};
 
-use formats::{Inputs, native};
-use plan::mocks::Mock;
+use analysis::summary::mock_rows;
 use session::{
     MockProcess, exit, inputs,
     lab_process::NotStarted,
+    mock_plan::{self, Served},
     mock_process::{self, Addresses},
 };
 
@@ -25,7 +25,8 @@ pub fn command(args: &args::Mock) -> u8 {
 
 fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     let cannot = |line: String| (vec![line], exit::COULD_NOT_RUN);
-    let mocks = of(&args.file).map_err(|lines| (lines, exit::BAD_INPUT))?;
+    let served = mock_plan::load(&args.file, args.runs.as_deref());
+    let Served { mocks, notes } = served.map_err(|lines| (lines, exit::BAD_INPUT))?;
     if mocks.is_empty() {
         let line = format!(
             "{} has no `mocks`: docs/mocks.md says how to describe them",
@@ -33,6 +34,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         );
         return Err((vec![line], exit::BAD_INPUT));
     }
+    notes.iter().for_each(log::warning);
     // Before `ready`, so that a signal sent right after it finds its handler.
     let end = lab::Stop::listen(args.until_stdin_closes);
     let end = end.map_err(|error| cannot(error.to_string()))?;
@@ -62,7 +64,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     end.wait_alone();
     let told = running.stop().map_err(|error| cannot(error.to_string()))?;
     if !args.until_stdin_closes {
-        for sentence in mock_process::sentences(&told) {
+        for sentence in report::mocks::sentences(&mock_rows(&told)) {
             log::out(&(sentence + "\n"));
         }
     }
@@ -73,18 +75,6 @@ fn is_own(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// The mocks of a plan's file; what is wrong with them.
-fn of(file: &Path) -> Result<Vec<Mock>, Vec<String>> {
-    let inputs = Inputs {
-        files: vec![file.to_owned()],
-        ..Inputs::default()
-    };
-    native::mocks::load(&inputs).map_err(|errors| {
-        let problems = errors.problems.iter();
-        problems.map(ToString::to_string).collect()
-    })
-}
-
 /// The mocks of a run: started for it, or lent to it.
 #[derive(Debug)]
 pub enum Mocked {
@@ -92,17 +82,32 @@ pub enum Mocked {
     Lent(Addresses),
 }
 
+/// Why a run has no mocks.
+#[derive(Debug)]
+pub enum NotMocked {
+    /// What is wrong with what they take from recorded runs, line by line.
+    Refused(Vec<String>),
+    NotStarted(NotStarted),
+}
+
 impl Mocked {
-    /// The mocks of this test file, running; none where it has none. What is wrong with them the reading of the plan tells.
-    pub fn of(file: &str, seed: Option<u64>) -> Result<Option<Mocked>, NotStarted> {
+    /// The mocks of this test file, running; none where it has none. What is wrong with its text the reading of the plan tells.
+    pub fn of(
+        file: &str,
+        runs: Option<&Path>,
+        seed: Option<u64>,
+    ) -> Result<Option<Mocked>, NotMocked> {
         let path = Path::new(file);
-        if !path.is_file() || of(path).map_or(true, |mocks| mocks.is_empty()) {
+        if !path.is_file() || mock_plan::names(path).map_or(true, |names| names.is_empty()) {
             return Ok(None);
         }
-        Ok(Some(match mock_process::lent() {
-            Some(addresses) => Mocked::Lent(addresses),
-            None => Mocked::Own(MockProcess::start(path, seed)?),
-        }))
+        if let Some(addresses) = mock_process::lent() {
+            return Ok(Some(Mocked::Lent(addresses)));
+        }
+        // All that is wrong with the runs that they take times from is told before they are started.
+        mock_plan::load(path, runs).map_err(NotMocked::Refused)?;
+        let started = MockProcess::start(path, runs, seed);
+        Ok(Some(Mocked::Own(started.map_err(NotMocked::NotStarted)?)))
     }
 
     /// Where each of them listens.

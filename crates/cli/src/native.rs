@@ -29,7 +29,11 @@ use session::{
 };
 
 use crate::{
-    args, doors, headers, log, mocked::Mocked, programs, rerender, terminal::Progress, travel,
+    args, doors, headers, log,
+    mocked::{Mocked, NotMocked},
+    programs, rerender,
+    terminal::Progress,
+    travel,
 };
 
 /// Runs `loadline run`.
@@ -94,6 +98,18 @@ impl Stop {
     }
 }
 
+impl From<NotMocked> for Stop {
+    fn from(error: NotMocked) -> Stop {
+        match error {
+            NotMocked::Refused(lines) => Stop {
+                lines,
+                code: exit::BAD_INPUT,
+            },
+            NotMocked::NotStarted(error) => error.into(),
+        }
+    }
+}
+
 impl From<NotStarted> for Stop {
     fn from(error: NotStarted) -> Stop {
         let code = if error.bad_input {
@@ -137,7 +153,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     }
     let named = args.target.as_deref().or(Some(args.what.as_str()));
     // They are there before whatever calls them.
-    let mocks = Mocked::of(&args.what, args.seed)?;
+    let mocks = Mocked::of(&args.what, args.runs.as_deref(), args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let mut lab = Embedded::of(named.unwrap_or_default(), places)?;
     let target = lab
@@ -551,9 +567,8 @@ fn tell_of_mocks(ended: &mut Ended, places: &[(String, String)]) {
         return;
     }
     let kept = mock_process::told(places).and_then(|told| {
-        let sentences = mock_process::sentences(&told);
         let document = serde_json::json!({ "mocks": told });
-        let kept = ended.run.tell_found(&sentences, &document);
+        let kept = ended.run.tell_found(&[], &document);
         kept.map_err(|why| why.to_string())
     });
     if let Err(why) = kept {

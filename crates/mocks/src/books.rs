@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::Histogram;
-use plan::mocks::{Latency, Route};
+use plan::mocks::{Course, Latency, Route};
 use serde_json::{Map, Value, json};
 
 const PERCENTILES: [(&str, f64); 3] = [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)];
@@ -65,11 +65,24 @@ impl Books {
     }
 
     /// The document that tells of it.
-    pub(crate) fn to_json(&self, name: &str, routes: &[Route]) -> Value {
+    pub(crate) fn to_json<'a>(
+        &self,
+        name: &str,
+        routes: impl Iterator<Item = (&'a Route, &'a Course)>,
+    ) -> Value {
         let mut shown: Vec<Value> = routes
-            .iter()
             .zip(&self.routes)
-            .map(|(route, row)| row.to_json(&route.name(), Some(&route.latency)))
+            .map(|((route, course), row)| {
+                let mut told = row.to_json(&route.name(), Some(&route.latency));
+                if let Some(busy) = course.busy() {
+                    told["capacity"] = json!({
+                        "workers": busy.workers,
+                        "per_second": busy.per_second,
+                        "utilisation": busy.utilisation,
+                    });
+                }
+                told
+            })
             .collect();
         if let Some(other) = self.routes.last().filter(|row| row.received > 0) {
             shown.push(other.to_json("(no route)", None));
@@ -108,10 +121,19 @@ impl Row {
             "answered": codes,
             "resets": self.resets,
             "silent": self.silent,
+            "from": latency.and_then(source),
             "asked": latency.map(asked),
             "due": times(&self.due),
             "served": times(&self.served),
         })
+    }
+}
+
+/// Whose times they are, if they were measured.
+fn source(latency: &Latency) -> Option<&str> {
+    match latency {
+        Latency::Measured(measured) => Some(&measured.source),
+        _ => None,
     }
 }
 

@@ -92,7 +92,8 @@ impl Desk {
 
     /// What it has served, and how near that came to what was asked.
     pub(crate) fn told(&self) -> Value {
-        self.books.to_json(&self.mock.name, &self.mock.routes)
+        let routes = self.mock.routes.iter().zip(&self.courses);
+        self.books.to_json(&self.mock.name, routes)
     }
 
     /// A request is there.
@@ -123,12 +124,16 @@ impl Desk {
             };
         };
         self.books.received(Some(number));
-        let faults = || self.mock.faults.iter().filter(|fault| fault.holds(at_ns));
-        let times = faults().fold(1.0, |times, fault| match fault.kind {
+        // A fault draws by its place in the list, whatever else holds meanwhile.
+        let faults = || {
+            let all = self.mock.faults.iter().enumerate();
+            all.filter(|(_, fault)| fault.holds(at_ns))
+        };
+        let times = faults().fold(1.0, |times, (_, fault)| match fault.kind {
             FaultKind::Latency(more) => times * more,
             _ => times,
         });
-        let wrong = faults().enumerate().find_map(|(which, fault)| {
+        let wrong = faults().find_map(|(which, fault)| {
             let key = self.seed ^ 0x6661_756c_7400 ^ which as u64;
             let is_hit = |share: f64| stratum(key, n) < share;
             match fault.kind {
@@ -382,6 +387,55 @@ mod tests {
         );
         assert_eq!(ask("DELETE", "/things/7", "").0, 200);
         assert_eq!(ask("GET", "/things/7", "").0, 404);
+    }
+
+    /// Times multiply; of what goes wrong the first in the list decides, and each draws as if it were alone.
+    #[test]
+    fn faults_that_overlap_have_an_order() {
+        let faults = [
+            "at 10s for 10s: latency x5",
+            "at 15s for 10s: latency x3",
+            "at 30s for 10s: errors 25% 500",
+            "at 35s for 10s: errors 50% 502",
+            "at 35s for 20s: resets 20%",
+            "at 50s for 10s: silence",
+        ];
+        let mut desk = desk(vec![route("GET", "/", json!({}))], &faults);
+        let zero = 1_000 * SECOND;
+        desk.begin(zero);
+        let mut row = |second: u64| -> Vec<Fate> {
+            let at = zero + second * SECOND;
+            (0..1024)
+                .map(|_| ask(&mut desk, "GET", "/", "", at))
+                .collect()
+        };
+        let waits = |fates: &[Fate], second: u64| fates[0].due_ns - zero - second * SECOND;
+        for (second, wait) in [(12, 50), (17, 150), (22, 30), (26, 10)] {
+            assert_eq!(waits(&row(second), second), wait, "{second}");
+        }
+        let shares = |fates: Vec<Fate>| -> [usize; 4] {
+            let mut count = [0; 4];
+            for fate in fates {
+                count[match fate.what {
+                    What::Answer(answer) if answer.status == 500 => 0,
+                    What::Answer(answer) if answer.status == 502 => 1,
+                    What::Reset => 2,
+                    What::Silence => 3,
+                    What::Answer(_) => continue,
+                }] += 1;
+            }
+            count
+        };
+        assert_eq!(shares(row(32)), [256, 0, 0, 0]);
+        // 25 %, then half of the rest, then a fifth of what is left; only the first is exact, the others fall as they do.
+        let [first, second, resets, silent] = shares(row(37));
+        assert_eq!((first, silent), (256, 0));
+        assert!((330..=440).contains(&second), "{second}");
+        assert!((40..=115).contains(&resets), "{resets}");
+        // What comes first in the list is hit as before it overlapped with anything, and silence takes what that leaves.
+        let [_, _, resets, silent] = shares(row(52));
+        assert!((204..=205).contains(&resets), "{resets}");
+        assert_eq!(resets + silent, 1024);
     }
 
     #[test]

@@ -3,13 +3,15 @@
 
 mod fault;
 mod latency;
+mod recorded;
 
 use serde_json::Value;
 
 use crate::Template;
 
 pub use fault::{Fault, FaultKind, parse_fault};
-pub use latency::{Course, Curve, Latency, stratum};
+pub use latency::{Busy, Course, Curve, Latency, stratum};
+pub use recorded::{Measured, Reference, is_reference, parse_reference};
 
 /// A service.
 #[derive(Debug, Clone)]

@@ -199,10 +199,30 @@ impl Source {
             }
             _ => return Vec::new(),
         };
-        password_of(url)
-            .map(ToOwned::to_owned)
-            .into_iter()
-            .collect()
+        let written = password_of(url).map(ToOwned::to_owned);
+        let meant = written.as_deref().and_then(percent::decoded);
+        let mut both: Vec<String> = meant.into_iter().chain(written).collect();
+        both.retain(|text| !text.is_empty());
+        both.dedup();
+        both
+    }
+}
+
+/// Who asks, by a URL's `user:password@`: both as they are meant; none where it has none.
+///
+/// # Errors
+/// That they cannot be read. The line does not repeat them.
+pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, String> {
+    let Some((who, _)) = authority.rsplit_once('@') else {
+        return Ok(None);
+    };
+    let (user, password) = who.split_once(':').unwrap_or((who, ""));
+    match (percent::decoded(user), percent::decoded(password)) {
+        (Some(user), Some(password)) => Ok(Some((user, password))),
+        _ => Err(
+            "user and password of its URL cannot be read: a percent sign there is written as %25"
+                .to_owned(),
+        ),
     }
 }
 
@@ -223,6 +243,17 @@ fn fits_any(patterns: &[String], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_may_say_who_asks() {
+        let who = |authority| credentials_of(authority).unwrap();
+        let pair = |user: &str, password: &str| Some((user.to_owned(), password.to_owned()));
+        assert_eq!(who("h:9090"), None);
+        assert_eq!(who("me:p%40:w@h"), pair("me", "p@:w"));
+        assert_eq!(who("me@h"), pair("me", ""));
+        let refused = credentials_of("me:100%@h").unwrap_err();
+        assert!(!refused.contains("100%"), "{refused}");
+    }
 
     #[test]
     fn places_are_read_and_what_is_none_is_told() {
@@ -279,6 +310,7 @@ mod tests {
             ("c=redis://:pw@h:1", &["pw"][..]),
             ("c=http://u:pw@h/x@y", &["pw"]),
             ("c=http://h/x@y", &[]),
+            ("c=http://u:p%40w@h/x", &["p@w", "p%40w"]),
             ("c=postgres://u:pw@h/x", &["pw"]),
             ("c=postgres://u:p%40w@h/x", &["p@w", "p%40w"]),
             ("c=postgres://u@h/x", &[]),

@@ -32,6 +32,9 @@ use super::{
 /// No run has as many names as this: what a record says beyond them goes under `(other)`.
 const MOST_LABELS: usize = 4096;
 
+/// What was found behind the load.
+const FOUND: &str = "found.json";
+
 /// A run as its record has it.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -55,6 +58,8 @@ pub struct Run {
     pub missing: Vec<u64>,
     /// Of a run of several processes, those that left one.
     pub processes: Vec<ProcessFacts>,
+    /// What was found behind the load, a document of whoever found it.
+    pub found: Option<Value>,
     /// Whether it is being written still; of a record that is read nobody knows.
     pub live: bool,
 }
@@ -218,6 +223,7 @@ impl Run {
             server: Server::default(),
             missing: Vec::new(),
             processes: Vec::new(),
+            found: None,
             live: false,
         }
     }
@@ -253,6 +259,7 @@ impl Run {
             totals: Totals::of(manifest),
             missing: parts.missing.clone(),
             damage: parts.damage.clone(),
+            found: found(dir),
             ..Run::planned(manifest.clone(), Vec::new())
         };
         run.take(dir, manifest, until_ns);
@@ -298,9 +305,10 @@ impl Run {
             .map(|text| Event::new(at_ns, EventKind::Finding, text.clone()))
             .collect();
         self.events.extend(events.iter().cloned());
+        self.found = Some(document.clone());
         let Some(dir) = &self.dir else { return Ok(()) };
         files::append_events(dir, &events)?;
-        fs::write(dir.join("found.json"), format!("{document:#}\n"))
+        fs::write(dir.join(FOUND), format!("{document:#}\n"))
     }
 
     /// The label of a number.
@@ -480,4 +488,10 @@ fn nameless(id: LabelId, part: &Part) -> Label {
         text: name.clone(),
         name,
     }
+}
+
+/// The document of what was found behind the load; none where there is none, or nothing that can be read.
+fn found(dir: &Path) -> Option<Value> {
+    let bytes = fs::read(dir.join(FOUND)).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }

@@ -97,6 +97,7 @@ impl Writer {
             .map(|note| Event::new(0, EventKind::Warning, note))
             .collect();
         let run = Run {
+            found: None,
             dir: None,
             labels: Vec::new(),
             totals: Totals::of(&manifest),

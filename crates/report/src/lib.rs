@@ -11,6 +11,7 @@ pub mod derived;
 pub mod export;
 pub mod html;
 pub mod markdown;
+pub mod mocks;
 pub mod printable;
 pub mod profile;
 pub mod svg;

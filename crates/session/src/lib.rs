@@ -23,6 +23,7 @@ pub mod keep;
 pub mod lab_process;
 pub mod live;
 pub mod memory;
+pub mod mock_plan;
 pub mod mock_process;
 mod part;
 mod prepare;

@@ -51,17 +51,24 @@ pub fn places(mocks: Option<&MockProcess>) -> &[(String, String)] {
 }
 
 impl MockProcess {
-    /// Starts the mocks of this plan.
+    /// Starts the mocks of this plan, which may take times from the runs in this folder of records.
     ///
     /// # Errors
     /// One line that says why they did not start.
-    pub fn start(plan: &Path, seed: Option<u64>) -> Result<MockProcess, NotStarted> {
+    pub fn start(
+        plan: &Path,
+        runs: Option<&Path>,
+        seed: Option<u64>,
+    ) -> Result<MockProcess, NotStarted> {
         let program = std::env::current_exe()
             .map_err(|e| format!("cannot find the program's own file: {e}"))?;
         let mut command = Command::new(program);
         command.arg("mock").arg(plan).arg("--until-stdin-closes");
         if let Some(seed) = seed {
             command.arg(format!("--seed={seed}"));
+        }
+        if let Some(runs) = runs {
+            command.arg("--runs").arg(runs);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command
@@ -165,65 +172,8 @@ fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value
     serde_json::from_slice(&answer.body).map_err(|why| failed(why.to_string()))
 }
 
-/// A sentence for each route that was called: what was asked of its times and what was served.
-#[must_use]
-pub fn sentences(told: &[Value]) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for mock in told {
-        let name = mock["mock"].as_str().unwrap_or_default();
-        let late = text(&mock["late"]["p99_ms"]);
-        let routes = mock["routes"].as_array().into_iter().flatten();
-        for route in routes.filter(|route| route["received"] != 0) {
-            sentences.push(sentence(name, route, &late));
-        }
-    }
-    sentences
-}
-
-fn sentence(mock: &str, route: &Value, late: &str) -> String {
-    let received = route["received"].as_u64().unwrap_or(0);
-    // Beyond a percentile there are ten at least: else it would be chance.
-    let told = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1000)].into_iter();
-    let told = told.filter(|(_, least)| received >= *least);
-    let times = told.map(|(what, _)| {
-        let of = |whose: &str| text(&route[whose][format!("{what}_ms")]);
-        // Where the plan alone does not say it, what was computed of it for each request does.
-        let asked = match &route["asked"][format!("{what}_ms")] {
-            Value::Null => of("due"),
-            asked => text(asked),
-        };
-        format!("{what} {asked} asked, {} served", of("served"))
-    });
-    let times: Vec<String> = times.collect();
-    let (resets, silent) = (&route["resets"], &route["silent"]);
-    let mut wrong = String::new();
-    for (count, what) in [(resets, "reset"), (silent, "never answered")] {
-        if *count != 0 {
-            wrong += &format!(", {count} {what}");
-        }
-    }
-    format!(
-        "mock {mock}, {}: {} requests{wrong}; {}; 99 % of its answers came at most {late} late",
-        route["route"].as_str().unwrap_or_default(),
-        received,
-        times.join("; "),
-    )
-}
-
-/// Milliseconds.
-fn text(ms: &Value) -> String {
-    match ms.as_f64() {
-        None => "–".to_owned(),
-        Some(ms) if ms >= 100.0 => format!("{ms:.0} ms"),
-        Some(ms) if ms >= 1.0 => format!("{ms:.1} ms"),
-        Some(ms) => format!("{ms:.2} ms"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -240,27 +190,5 @@ mod tests {
             behind("lab:checkin?downstream=chip=http://x", &all),
             "lab:checkin?downstream=chip=http://x&downstream=lorota=http://127.0.0.1:1"
         );
-    }
-
-    #[test]
-    fn a_sentence_says_what_was_asked_and_what_was_served() {
-        let told = json!([{
-            "mock": "lorota", "late": { "p99_ms": 0.214 },
-            "routes": [
-                { "route": "GET /a", "received": 207, "resets": 2, "silent": 0,
-                  "asked": { "p50_ms": 120.0, "p95_ms": null }, "due": { "p95_ms": 4.25 },
-                  "served": { "p50_ms": 120.2, "p95_ms": 4.31 } },
-                { "route": "GET /b", "received": 0 },
-            ],
-        }]);
-        let sentences = sentences(told.as_array().unwrap());
-        assert_eq!(sentences.len(), 1);
-        let wanted = "mock lorota, GET /a: 207 requests, 2 reset; ";
-        assert!(sentences[0].starts_with(wanted), "{}", sentences[0]);
-        assert!(
-            sentences[0]
-                .contains("p50 120 ms asked, 120 ms served; p95 4.2 ms asked, 4.3 ms served")
-        );
-        assert!(sentences[0].ends_with("at most 0.21 ms late"));
     }
 }

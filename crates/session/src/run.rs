@@ -137,9 +137,14 @@ impl Ready {
 
 /// Where the record of a run goes.
 pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> Place {
-    let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
     // The seed is random unless the user set it; the clock tells runs with the same seed apart.
-    Place::new(runs, (seed ^ zero.wall_ns >> 10) as u16)
+    Place::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
+}
+
+/// Where records are kept: where a flag or the environment says, else where they usually are.
+pub(crate) fn folder(runs: Option<PathBuf>) -> PathBuf {
+    let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
+    Place::new(runs, 0).runs
 }
 
 pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<Heard> {

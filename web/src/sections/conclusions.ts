@@ -3,6 +3,7 @@
 
 import { type Child, h } from "../dom/el";
 import type { IconName } from "../dom/icons";
+import { prose } from "../dom/prose";
 import { badge, type Tone } from "../dom/status";
 import { chip } from "../text/paths";
 import type { Conclusion, Page } from "../types";
@@ -36,11 +37,16 @@ function item(page: Page, conclusion: Conclusion): HTMLElement {
     "li",
     {},
     badge(conclusion.kind, tone, icon),
-    h("div", {}, h("p", {}, conclusion.text), chips.length > 0 ? h("p", { class: "chips" }, ...chips) : null),
+    h("div", {}, h("p", {}, ...prose(conclusion.text)), chips.length > 0 ? h("p", { class: "chips" }, ...chips) : null),
   );
 }
 
 function list(title: string, texts: string[]): Child {
   if (texts.length === 0) return null;
-  return h("div", {}, h("h3", {}, title), h("ul", { class: "plain" }, ...texts.map((text) => h("li", {}, text))));
+  return h(
+    "div",
+    {},
+    h("h3", {}, title),
+    h("ul", { class: "plain" }, ...texts.map((text) => h("li", {}, ...prose(text)))),
+  );
 }

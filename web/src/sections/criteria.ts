@@ -5,6 +5,7 @@ import { TimeChart } from "../charts/time_chart";
 import { timeline } from "../data/levels";
 import { fullMargin } from "../dom/bars";
 import { type Child, h } from "../dom/el";
+import { prose } from "../dom/prose";
 import { state } from "../dom/status";
 import { type Column, table } from "../dom/table";
 import { margin, NONE } from "../text/figures";
@@ -43,7 +44,12 @@ function row(judged: Judged, index: number): Child[] {
   const first = judged.first_violation_ns;
   return [
     String(index + 1),
-    h("span", {}, h("code", {}, judged.text), judged.reason ? h("span", { class: "muted sub" }, judged.reason) : null),
+    h(
+      "span",
+      {},
+      h("code", {}, judged.text),
+      judged.reason ? h("span", { class: "muted sub" }, ...prose(judged.reason)) : null,
+    ),
     state(judged.judgement),
     judged.measured ?? NONE,
     judged.margin === null ? NONE : margin(judged.margin),

@@ -3,7 +3,7 @@
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
 import { cpu, kept, lateness, serverPanel, stalls } from "../data/levels";
-import { type Child, h } from "../dom/el";
+import { type Child, fill, h } from "../dom/el";
 import { facts } from "../dom/table";
 import { figure, shareOr } from "../text/figures";
 import { count, share } from "../text/units";
@@ -50,15 +50,18 @@ export function machines(env: Env): Section {
   const place = h("div", { class: "panels" });
   const charts = new Map<string, TimeChart>();
   const own = muted("“host” is the machine that generated the load.");
+  const flat = muted("");
   const heading = h("h2", { id: "server-title" }, "Machines");
-  const el = h("section", { id: "server", "aria-labelledby": "server-title", hidden: true }, heading, own, place);
+  const el = h("section", { id: "server", "aria-labelledby": "server-title", hidden: true }, heading, own, place, flat);
   return {
     id: "server",
     title: "Machines",
     el,
     update(page) {
+      const constants = page.series.constants ?? [];
+      const still = new Set(constants.map((constant) => constant.name));
       for (const { name, unit } of page.series.server ?? []) {
-        if (charts.has(name)) continue;
+        if (charts.has(name) || still.has(name)) continue;
         const title = unit ? `${name}, ${unit}` : name;
         const draw = (page: Page) => serverPanel(page, name);
         const chart = new TimeChart(env, { id: `server-${charts.size}`, title, draw, height: 180 });
@@ -68,8 +71,16 @@ export function machines(env: Env): Section {
         else place.insertBefore(chart.el, firstOwn(place));
         chart.el.dataset.source = name.startsWith(OWN) ? "host" : "";
       }
+      const told = constants.flatMap(({ name, text }, i): Child[] => [
+        i > 0 && ", ",
+        h("code", {}, name),
+        ` = ${text}`,
+      ]);
+      fill(flat, "Constant throughout: ", ...told, ".");
+      flat.hidden = constants.length === 0;
       own.hidden = !page.series.server?.some((panel) => panel.name.startsWith(OWN));
-      el.hidden = ![...charts.values()].map((chart) => chart.update(page)).includes(true);
+      const shown = [...charts.values()].map((chart) => chart.update(page));
+      el.hidden = !shown.includes(true) && constants.length === 0;
     },
   };
 }

@@ -1,6 +1,7 @@
 // What saturated first: the resources that reached their limits, in the order in which they did.
 
 import { h } from "../dom/el";
+import { prose } from "../dom/prose";
 import { table } from "../dom/table";
 import { NONE } from "../text/figures";
 import { duration, rate } from "../text/units";
@@ -22,7 +23,7 @@ export function saturation(): Section {
     // Records that another version has summed up know nothing of it.
     const found = page.summary.saturation ?? null;
     if (found === null) return { above: [] };
-    const sentence = h("p", {}, found.sentence);
+    const sentence = h("p", {}, ...prose(found.sentence));
     if (found.reached.length === 0) return { above: [sentence] };
     return { above: [sentence, table("What saturated first", COLUMNS, found.reached.map(row))] };
   });

@@ -1,6 +1,7 @@
 // The first thing to read: do the criteria hold, can the measurement be trusted, one sentence, and the figures that decided it.
 
 import { h } from "../dom/el";
+import { prose } from "../dom/prose";
 import { badge, state } from "../dom/status";
 import { NONE, shareOr, timeOr } from "../text/figures";
 import type { Measurement, Page } from "../types";
@@ -36,7 +37,7 @@ function headline(page: Page): HTMLElement {
         measurement ? state(measurement.verdict) : badge(unknown, "neutral", "none"),
       ),
     ),
-    h("p", { class: "sentence" }, verdict.sentence),
+    h("p", { class: "sentence" }, ...prose(verdict.sentence)),
     figures.length > 0 ? h("dl", { class: "deciding" }, ...figures) : null,
     measurement ? trust(measurement, run.model === "closed") : null,
   );
@@ -54,7 +55,7 @@ function trust(m: Measurement, closed: boolean): HTMLElement {
   return h(
     "div",
     { class: "trust" },
-    h("ul", { class: "reasons" }, ...m.reasons.map((reason) => h("li", {}, reason))),
+    h("ul", { class: "reasons" }, ...m.reasons.map((reason) => h("li", {}, ...prose(reason)))),
     h("p", { class: "muted" }, parts.join(" · ")),
   );
 }

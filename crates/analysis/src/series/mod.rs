@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use columns::{Columns, Times};
 pub use heat::Heat;
-pub use server::Panel;
+pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
 pub use sparks::Spark;
 
@@ -46,6 +46,9 @@ pub struct Series {
     /// What was measured beside the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,
+    /// Of that what never changed: charts are drawn of the rest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<Constant>,
 }
 
 /// The series of a run, with the summary that says which time is its headline.
@@ -57,6 +60,7 @@ pub fn of(run: &Run, summary: &Summary) -> Series {
 /// The same, of a run whose points are there already.
 pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Series {
     let headline = summary.headline();
+    let server = server::of(run, &timeline.moments);
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
@@ -65,6 +69,7 @@ pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Ser
         distribution: shape::of(run, headline),
         labels: sparks::of(run),
         criteria_timeline: timeline.criteria.clone(),
-        server: server::of(run, &timeline.moments),
+        constants: server::constants(&server),
+        server,
     }
 }

@@ -3,13 +3,15 @@
 use plan::criteria::{Metric, parse_criterion};
 use serde::Serialize;
 
-use record::{Run, server};
+use record::{Run, server, units};
 
 use super::columns::Column;
 use crate::{moments::Moment, verdict};
 
 /// A point is told when at least this share of it is known.
 const KNOWN: f64 = 0.5;
+/// Of a metric that is called constant this share of the points is known at least: a gap is something to be seen.
+const MOSTLY: f64 = 0.8;
 
 /// A chart of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +26,70 @@ pub struct Panel {
     pub limit: Option<f64>,
     /// By point.
     pub values: Column,
+}
+
+/// A metric that had one value for the whole run, or one for each of several: there is nothing to draw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Constant {
+    /// Source and metric.
+    pub name: String,
+    /// Its value with its unit; those of several, where they differ, in order.
+    pub text: String,
+}
+
+/// Of the panels those that never change and that no criterion is about, by name.
+pub fn constants(panels: &[Panel]) -> Vec<Constant> {
+    let mut found: Vec<Constant> = Vec::new();
+    for panel in panels {
+        if found.last().is_some_and(|one| one.name == panel.name) {
+            continue;
+        }
+        let lines = || panels.iter().filter(|other| other.name == panel.name);
+        if lines().any(|line| line.limit.is_some())
+            || found.iter().any(|one| one.name == panel.name)
+        {
+            continue;
+        }
+        let values = lines().map(|line| line.values.iter().copied());
+        found.extend(constant(&panel.name, &panel.unit, values));
+    }
+    found
+}
+
+/// What a metric is whose lines never change; none where one does.
+#[must_use]
+pub fn constant(
+    name: &str,
+    unit: &str,
+    lines: impl Iterator<Item = impl Iterator<Item = Option<f64>>>,
+) -> Option<Constant> {
+    let mut values = lines.map(steady).collect::<Option<Vec<f64>>>()?;
+    values.sort_by(f64::total_cmp);
+    values.dedup_by(|one, other| is_same(*one, *other));
+    let told: Vec<String> = values.iter().map(|one| units::figure(*one, unit)).collect();
+    (!told.is_empty()).then(|| Constant {
+        name: name.to_owned(),
+        text: told.join(" or "),
+    })
+}
+
+/// The value of a line that never changes and is hardly ever unknown.
+fn steady(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let (mut all, mut known, mut first) = (0_u32, 0_u32, None);
+    for value in values {
+        all += 1;
+        let Some(value) = value else { continue };
+        known += 1;
+        if !is_same(*first.get_or_insert(value), value) {
+            return None;
+        }
+    }
+    first.filter(|_| known > 1 && f64::from(known) >= MOSTLY * f64::from(all))
+}
+
+/// Means of equal values may differ in their last digits.
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }
 
 /// The panels of a run. One that holds nothing yet keeps its place: who has seen them knows them by it.
@@ -56,4 +122,45 @@ fn limit(run: &Run, series: &server::Series) -> Option<f64> {
         let own = bounds.iter().find(|(of, _)| std::ptr::eq(*of, series));
         own.map(|(_, bound)| *bound)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(name: &str, of: Option<&str>, values: &[Option<f64>]) -> Panel {
+        Panel {
+            name: name.into(),
+            of: of.map(Into::into),
+            unit: "".into(),
+            limit: None,
+            values: values.to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_never_changes_is_told_in_a_word() {
+        let five = [Some(5.0); 6];
+        let panels = [
+            panel("threads", Some("a"), &five),
+            panel("threads", Some("b"), &[Some(8.0), Some(8.0), Some(8.0)]),
+            panel("busy", None, &[Some(5.0), Some(5.0), Some(6.0)]),
+            panel("part", Some("a"), &five),
+            panel("part", Some("b"), &[Some(1.0), Some(2.0)]),
+            panel("gone", None, &[Some(1.0), Some(1.0), None]),
+            panel("once", None, &[Some(1.0)]),
+            panel("never", None, &[None, None]),
+            panel("mean", None, &[Some(0.3), Some(0.1 + 0.2)]),
+            Panel {
+                limit: Some(9.0),
+                ..panel("judged", None, &five)
+            },
+        ];
+        let told = constants(&panels);
+        let told: Vec<(&str, &str)> = told
+            .iter()
+            .map(|one| (one.name.as_str(), one.text.as_str()))
+            .collect();
+        assert_eq!(told, [("threads", "5 or 8"), ("mean", "0.3")]);
+    }
 }

@@ -53,6 +53,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         trend: None,
         recovery: None,
         saturation: saturation::of(run, &timeline.moments),
+        mocks: super::mocks::of(run),
         all: row_of(&all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
@@ -179,7 +180,7 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
         errors,
         error_share: share_of(errors, count),
         per_second: per_second(count, elapsed_ns),
-        service: stats(Kind::Service).filter(|_| !is_iteration),
+        service: stats(Kind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
         // An intended start that is the previous answer plus a think time says nothing about waiting in line.
         response: stats(Kind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(Kind::Iteration).filter(|_| is_iteration),
@@ -189,6 +190,14 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
         bytes_in: counters.bytes_in,
         not_told: Vec::new(),
     }
+}
+
+/// What MQTT sends without being answered - messages of QoS 0 - takes no time: that of each is written as none.
+fn is_unanswered(label: &Label, part: &Part) -> bool {
+    let mut times = Outcome::ALL
+        .iter()
+        .filter_map(|outcome| part.slot.histogram(Kind::Service, *outcome));
+    label.group == Group::Mqtt && times.all(|times| times.max() == Some(0))
 }
 
 /// Of requests that all died before anything was written there is no service time to tell of.

@@ -3,6 +3,7 @@
 
 mod build;
 mod json;
+mod mocks;
 mod percentiles;
 mod phases;
 mod recovery;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use build::cut_text;
 pub(crate) use build::of;
 pub use json::json;
+pub use mocks::{Kept, MockCapacity, MockRow, mock_rows};
 pub use percentiles::{PercentileRow, SHARES};
 pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, Peak, Recovery};
@@ -75,6 +77,9 @@ pub struct Summary {
     /// Which of the resources that were measured beside the load reached their limits; none where nothing of a service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
+    /// How near the services that the plan put behind the target came to what was asked of them; empty where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mocks: Vec<MockRow>,
     /// All requests.
     pub all: Row,
     /// A row per label of requests.

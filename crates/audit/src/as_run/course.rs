@@ -101,6 +101,7 @@ pub fn of(report: &PrintedReport) -> Series {
         distribution: distribution(report),
         labels: Vec::new(),
         criteria_timeline: Vec::new(),
+        constants: Vec::new(),
         server: Vec::new(),
     }
 }

@@ -153,6 +153,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         scenarios: Vec::new(),
         trend: None,
         recovery: None,
+        mocks: Vec::new(),
         saturation: None,
         all: figures::all(report, elapsed_ns),
         labels: Vec::new(),

@@ -6,7 +6,7 @@ pub(super) mod schema;
 
 use plan::{
     Template,
-    mocks::{Body, Fault, Latency, Mock, Route, Segment, parse_fault},
+    mocks::{Body, Fault, Latency, Mock, Reference, Route, Segment, parse_fault},
 };
 
 use super::{
@@ -31,27 +31,43 @@ const KNOWN: [&str; 4] = ["query", "body", "remembered", "$uuid"];
 /// Statuses whose answers have no body.
 const NO_BODY: [u16; 2] = [204, 304];
 
-/// The mocks of a plan's file; none where it has none. Nothing else of it is looked at but its keys.
+/// Who knows what the requests of a recorded run took; else why there is nothing to take it from.
+pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<Latency, String>;
+
+/// The mocks of a plan's file, to be served; none where it has none. Nothing else of it is looked at but its keys.
 ///
 /// # Errors
 /// Every problem of theirs, each with its place.
-pub fn load(inputs: &Inputs) -> Result<Vec<Mock>, LoadErrors> {
-    load_with(inputs, &from_disk)
+pub fn load(inputs: &Inputs, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
+    load_with(inputs, recorded, &from_disk)
 }
 
-/// The same of a text: for tests and fuzzing.
+/// What the mocks of a plan's file are called. No recorded run is looked for.
+///
+/// # Errors
+/// Every other problem of theirs, each with its place.
+pub fn names(inputs: &Inputs) -> Result<Vec<String>, LoadErrors> {
+    let mocks = load_with(inputs, &unread, &from_disk)?;
+    Ok(mocks.into_iter().map(|mock| mock.name).collect())
+}
+
+/// The same as [`load`], of a text: for tests and fuzzing.
 ///
 /// # Errors
 /// As [`load`].
-pub fn of_text(name: &str, text: &str) -> Result<Vec<Mock>, LoadErrors> {
+pub fn of_text(name: &str, text: &str, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
         ..Inputs::default()
     };
-    load_with(&inputs, &from_text(name, text))
+    load_with(&inputs, recorded, &from_text(name, text))
 }
 
-fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Vec<Mock>, LoadErrors> {
+fn load_with(
+    inputs: &Inputs,
+    recorded: Recorded<'_>,
+    read: ReadFile<'_>,
+) -> Result<Vec<Mock>, LoadErrors> {
     let mut findings = Findings::default();
     let mut mocks = Vec::new();
     if let Some(root) = open_plan(inputs, read, &mut findings) {
@@ -63,20 +79,31 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Vec<Mock>, LoadError
         {
             findings.problem(root.mark, "a plan begins with `loadline: 1`");
         }
-        mocks = of(root.get(KEY), &mut findings);
+        mocks = of(root.get(KEY), recorded, &mut findings);
     }
     let (_, problems) = findings.told();
     problems.map_or(Ok(mocks), Err)
 }
 
-/// The key `mocks`.
-pub(super) fn of(node: Option<&Node>, findings: &mut Findings) -> Vec<Mock> {
-    let Some(node) = node else { return Vec::new() };
-    let named = read::map(node, KEY, findings).iter();
-    named.map(|entry| mock(entry, findings)).collect()
+/// What the key `mocks` names; what is wrong with them is told.
+pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<String> {
+    let mocks = of(node, &unread, findings).into_iter();
+    mocks.map(|mock| mock.name).collect()
 }
 
-fn mock(entry: &Entry, findings: &mut Findings) -> Mock {
+/// For whoever serves nothing and only wants to know what is there: the run may be recorded later, or elsewhere.
+#[expect(clippy::unnecessary_wraps, reason = "it stands where a record is read")]
+fn unread(_: &Reference) -> Result<Latency, String> {
+    Ok(Latency::Constant(0))
+}
+
+fn of(node: Option<&Node>, recorded: Recorded<'_>, findings: &mut Findings) -> Vec<Mock> {
+    let Some(node) = node else { return Vec::new() };
+    let named = read::map(node, KEY, findings).iter();
+    named.map(|entry| mock(entry, recorded, findings)).collect()
+}
+
+fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock {
     let node = &entry.value;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !entry.key.bytes().all(is_plain) || entry.key.starts_with(|c: char| c.is_ascii_digit()) {
@@ -97,11 +124,11 @@ fn mock(entry: &Entry, findings: &mut Findings) -> Mock {
     });
     let usual = node
         .get("latency")
-        .and_then(|node| latency::read(node, findings));
+        .and_then(|node| latency::read(node, recorded, findings));
     let routes: Vec<Route> = match node.get("routes") {
         Some(routes) => list(routes, "routes", findings)
             .iter()
-            .filter_map(|item| route(item, usual.as_ref(), findings))
+            .filter_map(|item| route(item, (usual.as_ref(), recorded), findings))
             .collect(),
         None => {
             let help = "this mock has no `routes`: `routes: [{ get: /data, json: {} }]`";
@@ -126,7 +153,11 @@ fn mock(entry: &Entry, findings: &mut Findings) -> Mock {
     }
 }
 
-fn route(node: &Node, usual: Option<&Latency>, findings: &mut Findings) -> Option<Route> {
+fn route(
+    node: &Node,
+    (usual, recorded): (Option<&Latency>, Recorded<'_>),
+    findings: &mut Findings,
+) -> Option<Route> {
     let is_method = |entry: &&Entry| METHODS.contains(&entry.key.as_str());
     let methods: Vec<&Entry> = node.entries().iter().filter(is_method).collect();
     let keys: Vec<&str> = model::ROUTE.iter().chain(METHODS).copied().collect();
@@ -174,10 +205,10 @@ fn route(node: &Node, usual: Option<&Latency>, findings: &mut Findings) -> Optio
             .collect();
         named
     });
-    names(&templates, &pattern, recall.is_some(), findings);
+    variables(&templates, &pattern, recall.is_some(), findings);
     let status = status(node.get("status"), &body, findings);
     let latency = match node.get("latency") {
-        Some(node) => latency::read(node, findings),
+        Some(node) => latency::read(node, recorded, findings),
         None => usual.cloned(),
     };
     Some(Route {
@@ -195,7 +226,7 @@ fn route(node: &Node, usual: Option<&Latency>, findings: &mut Findings) -> Optio
 }
 
 /// Every variable of an answer must be there.
-fn names(templates: &Templates, pattern: &[Segment], recalls: bool, findings: &mut Findings) {
+fn variables(templates: &Templates, pattern: &[Segment], recalls: bool, findings: &mut Findings) {
     let mut known: std::collections::BTreeSet<String> =
         KNOWN.iter().map(|name| (*name).to_owned()).collect();
     for piece in pattern {

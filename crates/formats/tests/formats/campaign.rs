@@ -316,3 +316,21 @@ fn one_stage_of_a_plan_is_run_by_its_name() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// What only a campaign knows is not read over in a plan that is none.
+#[test]
+fn keys_of_campaigns_are_refused_without_stages() {
+    for (line, key) in [
+        ("tested: { instances: 6 }", "tested"),
+        ("meant: { instances: 16 }", "meant"),
+        ("assumptions: [ Nobody leaves. ]", "assumptions"),
+        ("recommendations: two", "recommendations"),
+        ("cool-down: 5s", "cool-down"),
+    ] {
+        let text = format!("{HEAD}load: {{ rate: 1/s, duration: 1s }}\n{line}\n");
+        let errors = formats::native::translate_text("c.yml", &text).unwrap_err();
+        let told: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
+        let wanted = format!("c.yml:6:1: `{key}` is a campaign's, which has `stages`");
+        assert!(told.len() == 1 && told[0].starts_with(&wanted), "{told:?}");
+    }
+}

@@ -1,7 +1,12 @@
 //! `mocks` of native plans: what is read, and what is refused with its place.
 
 use formats::native::{self, mocks};
-use plan::mocks::{Body, FaultKind, Latency};
+use plan::mocks::{Body, FaultKind, Latency, Measured, Reference};
+
+/// Nothing was ever recorded.
+fn none(reference: &Reference) -> Result<Latency, String> {
+    Err(format!("there is no run {}", reference.run))
+}
 
 const PLAN: &str = "\
 loadline: 1
@@ -34,7 +39,7 @@ mocks:
 
 #[test]
 fn mocks_are_read() {
-    let mocks = mocks::of_text("plan.yml", PLAN).unwrap();
+    let mocks = mocks::of_text("plan.yml", PLAN, &none).unwrap();
     let [lorota, chip] = &mocks[..] else {
         panic!("{mocks:?}");
     };
@@ -63,6 +68,40 @@ fn mocks_are_read() {
         Some(1.1e9)
     );
     assert!(matches!(chip.routes[2].body, Body::Text(_)));
+}
+
+#[test]
+fn times_of_a_recorded_run_are_asked_for_by_run_and_label() {
+    let text = "loadline: 1\nmocks:\n  m:\n    latency: from last of \"GET /x\"\n    routes:\n      - get: /\n      - { get: /y, latency: from 'old runs/a' of \"y\" }\n";
+    let asked = std::cell::RefCell::new(Vec::new());
+    let known = |reference: &Reference| {
+        asked.borrow_mut().push(reference.clone());
+        let cells = [(5, 5, 200)].into_iter();
+        let measured = Measured::of("a run".into(), cells, (5, 5), 5.0);
+        Ok(Latency::Measured(measured.unwrap()))
+    };
+    let mocks = mocks::of_text("plan.yml", text, &known).unwrap();
+    let reference = |run: &str, label: &str| Reference {
+        run: run.into(),
+        label: label.into(),
+    };
+    let wanted = [reference("last", "GET /x"), reference("'old runs/a'", "y")];
+    assert_eq!(asked.into_inner(), wanted);
+    for route in &mocks[0].routes {
+        assert_eq!(route.latency.percentile_ns(0.99), Some(5));
+    }
+    // Whoever only reads the plan needs no run.
+    let plan = format!(
+        "{text}target: '{{{{ mocks.m }}}}'\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [{{ get: / }}]\n"
+    );
+    native::translate_text("plan.yml", &plan).unwrap();
+    let errors = mocks::of_text("plan.yml", text, &none).unwrap_err();
+    let told: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
+    let wanted = [
+        "plan.yml:4:14: there is no run last",
+        "plan.yml:7:29: there is no run 'old runs/a'",
+    ];
+    assert_eq!(told, wanted);
 }
 
 #[test]
@@ -189,6 +228,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "has no `for`",
     ),
     (
+        "{ routes: [{ get: /, latency: from last }] }",
+        "2:48",
+        "does not say whose",
+    ),
+    (
+        "{ routes: [{ get: /, latency: from last of GET }] }",
+        "2:56",
+        "double quotes",
+    ),
+    (
         "{ routes: [{ get: / }], faults: [at 2m for 3s: noise] }",
         "2:60",
         "no fault",
@@ -204,7 +253,7 @@ const WRONG: &[(&str, &str, &str)] = &[
 fn what_is_wrong_is_told_with_its_place() {
     for (mock, place, words) in WRONG {
         let text = format!("loadline: 1\nmocks: {{ m: {mock} }}\n");
-        let errors = mocks::of_text("plan.yml", &text).unwrap_err();
+        let errors = mocks::of_text("plan.yml", &text, &none).unwrap_err();
         let lines: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
         let all = lines.join("\n");
         assert!(

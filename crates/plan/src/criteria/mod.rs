@@ -8,6 +8,7 @@ mod parse;
 use serde::Serialize;
 
 use crate::{At, units::Quantity};
+pub(crate) use parse::Scan;
 pub use parse::{GRAMMAR, parse_criterion, parse_stop};
 
 /// A condition on one figure of the run.

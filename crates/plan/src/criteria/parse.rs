@@ -197,9 +197,9 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
 }
 
 /// A cursor over the text.
-struct Scan<'a> {
-    text: &'a str,
-    at: usize,
+pub(crate) struct Scan<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
 }
 
 impl<'a> Scan<'a> {
@@ -207,7 +207,7 @@ impl<'a> Scan<'a> {
         &self.text[self.at..]
     }
 
-    fn skip_space(&mut self) -> usize {
+    pub(crate) fn skip_space(&mut self) -> usize {
         self.at += self.rest().len() - self.rest().trim_start().len();
         self.at
     }
@@ -250,7 +250,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A name in double quotes, in which `\"` and `\\` stand for themselves.
-    fn name(&mut self, what: &str) -> Result<String, GrammarError> {
+    pub(crate) fn name(&mut self, what: &str) -> Result<String, GrammarError> {
         if !self.take("\"") {
             return Err(self.error(&format!("expected \"{what}\" in double quotes")));
         }
@@ -288,7 +288,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn end(&mut self) -> Result<(), GrammarError> {
+    pub(crate) fn end(&mut self) -> Result<(), GrammarError> {
         self.skip_space();
         if self.rest().is_empty() {
             Ok(())

@@ -1,8 +1,10 @@
-//! How long a mock's answers take: constants, percentiles, slow episodes, a queue. The n-th delay is a function of the seed and n, drawn
+//! How long a mock's answers take: constants, percentiles, what was measured, slow episodes, a queue. The n-th delay is a function of the seed and n, drawn
 //! by strata: of each 1,024 delays in a row one lies in every 1,024th of the distribution, so that even short runs have the percentiles
 //! that were asked for. Reads no clock.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
+
+use super::Measured;
 
 /// How long answers take.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +13,8 @@ pub enum Latency {
     Constant(u64),
     /// A distribution through percentiles.
     Curve(Curve),
+    /// A distribution that was measured.
+    Measured(Measured),
     /// Slow for a while now and then, and quick between so that the mean over all time is as asked.
     Episodes {
         /// One in each stretch of this length, in its middle.
@@ -56,6 +60,7 @@ impl Latency {
                 let sum: f64 = (0..STEPS).map(|step| curve.at(middle(step)) as f64).sum();
                 Some(sum / f64::from(STEPS))
             }
+            Latency::Measured(measured) => Some(measured.mean_ns()),
             Latency::Episodes {
                 every_ns,
                 for_ns,
@@ -75,6 +80,7 @@ impl Latency {
         match self {
             Latency::Constant(ns) => Some(*ns),
             Latency::Curve(curve) => Some(curve.at(q)),
+            Latency::Measured(measured) => Some(measured.at(q)),
             Latency::Episodes {
                 every_ns,
                 for_ns,
@@ -145,6 +151,19 @@ pub struct Course {
     drawn: u64,
     /// When each worker of a queue is free.
     free: BinaryHeap<Reverse<u64>>,
+    /// For how long all of them together are at work.
+    busy_ns: u128,
+}
+
+/// How busy a queue was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Busy {
+    /// How many serve at a time.
+    pub workers: u32,
+    /// What all of them together serve.
+    pub per_second: f64,
+    /// Which share of their time they were at work, from the beginning of the timeline until the last of them is free.
+    pub utilisation: f64,
 }
 
 impl Course {
@@ -160,7 +179,31 @@ impl Course {
             seed,
             drawn: 0,
             free: vec![Reverse(0); workers].into(),
+            busy_ns: 0,
         }
+    }
+
+    /// How busy it was so far, if it is a queue.
+    #[must_use]
+    pub fn busy(&self) -> Option<Busy> {
+        let Latency::Queue {
+            workers,
+            service_ns,
+        } = self.latency
+        else {
+            return None;
+        };
+        let last = self.free.iter().map(|free| free.0).max().unwrap_or(0);
+        let all = f64::from(workers) * last as f64;
+        Some(Busy {
+            workers,
+            per_second: f64::from(workers) * 1e9 / service_ns.max(1) as f64,
+            utilisation: if last == 0 {
+                0.0
+            } else {
+                self.busy_ns as f64 / all
+            },
+        })
     }
 
     /// How long the request takes that comes now, at this moment of the timeline, so many times as long as usual.
@@ -170,6 +213,7 @@ impl Course {
         let usual = match &self.latency {
             Latency::Constant(ns) => *ns,
             Latency::Curve(curve) => curve.at(stratum(self.seed, n)),
+            Latency::Measured(measured) => measured.at(stratum(self.seed, n)),
             Latency::Episodes {
                 every_ns,
                 for_ns,
@@ -183,6 +227,7 @@ impl Course {
             }
             Latency::Queue { service_ns, .. } => {
                 let service = whole(*service_ns as f64 * times);
+                self.busy_ns += u128::from(service);
                 return match self.free.peek_mut() {
                     Some(mut earliest) => {
                         earliest.0 = at_ns.max(earliest.0).saturating_add(service);
@@ -196,7 +241,7 @@ impl Course {
     }
 }
 
-fn whole(ns: f64) -> u64 {
+pub(super) fn whole(ns: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -368,6 +413,11 @@ mod tests {
         let waits: Vec<u64> = (0..4).map(|_| course.next(0, 1.0) / MS).collect();
         assert_eq!(waits, [8, 8, 16, 16]);
         assert_eq!(course.next(100 * MS, 2.0), 16 * MS);
+        // Four times 8 ms and once 16 ms, by two workers until 116 ms.
+        let busy = course.busy().unwrap();
+        assert!((busy.utilisation - 48.0 / 232.0).abs() < 1e-9, "{busy:?}");
+        assert!((busy.per_second - 250.0).abs() < 1e-9, "{busy:?}");
+        assert_eq!(Course::new(Latency::Constant(1), 1).busy(), None);
         // 10 s of 1,400/s for a server that does 1,000/s: the backlog is gone 4 s later.
         let mut course = Course::new(
             Latency::Queue {

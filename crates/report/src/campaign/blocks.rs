@@ -2,12 +2,13 @@
 
 use analysis::{
     campaign::{Campaign, Comparison, Planned, Rate, Row, Verdict, recovered},
+    series::Constant,
     verdict::Judgement,
 };
 use record::units;
 
 use super::projection;
-use crate::{profile::rounded, svg};
+use crate::{mocks, profile::rounded, svg};
 
 /// A part of a report.
 pub(super) enum Block<'a> {
@@ -44,7 +45,11 @@ impl Table {
     }
 }
 
-pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+pub(super) fn of<'a>(
+    campaign: &Campaign,
+    charts: &'a [svg::File],
+    constants: &[Constant],
+) -> Vec<Block<'a>> {
     let identity = &campaign.identity;
     let when = identity.started_utc.replace('T', " ");
     let when = when.split('.').next().unwrap_or_default();
@@ -93,6 +98,7 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
     if !charts.is_empty() {
         blocks.push(Block::Heading("Over time"));
         blocks.extend(charts.iter().map(Block::Chart));
+        blocks.extend(throughout(constants).map(Block::Text));
     }
     let saturated = saturated(&campaign.stages);
     if !saturated.is_empty() {
@@ -100,6 +106,11 @@ pub(super) fn of<'a>(campaign: &Campaign, charts: &'a [svg::File]) -> Vec<Block<
         blocks.push(Block::List(saturated));
     }
     blocks.extend(campaign.projection.iter().flat_map(projection::of));
+    if campaign.stages.iter().any(|row| !row.mocks.is_empty()) {
+        blocks.push(Block::Heading("Mocks"));
+        blocks.push(Block::Table(kept(&campaign.stages)));
+        blocks.push(Block::Text(mocks::MEANING.into()));
+    }
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
@@ -279,6 +290,31 @@ fn recovery(rows: &[Row]) -> Table {
             units::time(cool_down.settled_ns),
         ];
         table.row(cells, None);
+    }
+    table
+}
+
+/// What has no chart because it never changed.
+fn throughout(constants: &[Constant]) -> Option<String> {
+    let told = constants.iter();
+    let told: Vec<String> = told
+        .map(|one| format!("`{}` = {}", one.name, one.text))
+        .collect();
+    (!told.is_empty()).then(|| format!("Constant throughout: {}.", told.join(", ")))
+}
+
+/// How near the services behind the target came to what was asked of them.
+fn kept(rows: &[Row]) -> Table {
+    let heads: Vec<&str> = ["Stage", "<Mock"]
+        .into_iter()
+        .chain(mocks::HEADS.into_iter().skip(1))
+        .collect();
+    let mut table = Table::new(&heads);
+    for row in rows {
+        for mock in &row.mocks {
+            let cells = [row.name.clone()].into_iter().chain(mocks::cells(mock));
+            table.row(cells, None);
+        }
     }
     table
 }

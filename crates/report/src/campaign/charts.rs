@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{page::Page, series::Columns};
+use analysis::{
+    page::Page,
+    series::{self, Columns, Constant},
+};
 
 use crate::svg::{Axis, Chart, Curve, DASHED, File, LINES, Scale, Unit, plot_height, plot_width};
 
@@ -75,8 +78,15 @@ impl Course {
     }
 }
 
+/// What is drawn, and what was the same throughout and is only told.
+#[derive(Debug, Default)]
+pub(super) struct Charts {
+    pub files: Vec<File>,
+    pub constants: Vec<Constant>,
+}
+
 /// The charts of these runs, in the order in which they ran.
-pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
+pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Charts {
     let placed: Vec<Placed<'_>> = runs
         .iter()
         .map(|(_, page)| Placed {
@@ -89,7 +99,7 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
         })
         .collect();
     let Some(course) = Course::of(runs, &placed) else {
-        return Vec::new();
+        return Charts::default();
     };
     let rates = (Scale::Linear, Unit::Number);
     let mut files = vec![
@@ -114,9 +124,28 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Vec<File> {
             ),
         },
     ];
-    let panels = panels(&placed).into_iter().take(MOST_PANELS).enumerate();
+    let mut panels = panels(&placed);
+    let constant = panels.iter().filter_map(|(name, (unit, lines))| {
+        let lines = lines
+            .iter()
+            .map(|(_, points)| points.iter().map(|(_, value)| *value));
+        series::constant(name, unit, lines)
+    });
+    let mut constants: Vec<Constant> = constant.collect();
+    constants.retain(|one| !judged(runs, &one.name));
+    for constant in &constants {
+        panels.remove(&constant.name);
+    }
+    let panels = panels.into_iter().take(MOST_PANELS).enumerate();
     files.extend(panels.map(|(number, (name, panel))| server(&course, number + 1, &name, panel)));
-    files
+    Charts { files, constants }
+}
+
+/// Whether a criterion of one of the runs is about a metric.
+fn judged(runs: &[(Span, &Page)], name: &str) -> bool {
+    let panels = runs.iter().flat_map(|(_, page)| &page.series.server);
+    let mut panels = panels.filter(|panel| panel.name == name);
+    panels.any(|panel| panel.limit.is_some())
 }
 
 /// A metric of the server's, its instances as lines.

@@ -31,10 +31,10 @@ pub struct Report {
 #[must_use]
 pub fn of(campaign: &Campaign, runs: &[(Span, &Page)]) -> Report {
     let charts = charts::of(runs, campaign.identity.started_wall_ns);
-    let blocks = blocks::of(campaign, &charts);
+    let blocks = blocks::of(campaign, &charts.files, &charts.constants);
     Report {
         page: page::of(campaign, &blocks),
         markdown: paper::of(&blocks),
-        charts,
+        charts: charts.files,
     }
 }

@@ -5,7 +5,10 @@ use std::fmt::Write;
 use analysis::{campaign::Campaign, verdict::Judgement};
 
 use super::blocks::{self, Block, Table};
-use crate::xml::{attribute, text};
+use crate::{
+    markdown::table::code_span,
+    xml::{attribute, text},
+};
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1d2025; --dim: #5a616b; --line: #dfe3e8; --paper: #ffffff; --soft: #f5f7f9; --good: #00775a; --bad: #b3400a; --link: #0060a0 }
@@ -28,6 +31,7 @@ th.text, td.text { text-align: left; white-space: normal }
 figure { margin: 1rem 0; background: #ffffff; border: 1px solid var(--line); border-radius: 4px; overflow-x: auto }
 figure svg { display: block; max-width: 100%; height: auto }
 li { margin: .3rem 0 }
+code { font: .92em ui-monospace, monospace; background: var(--soft); padding: .05em .25em; border-radius: 3px; overflow-wrap: anywhere }
 ";
 
 pub(super) fn of(campaign: &Campaign, blocks: &[Block<'_>]) -> String {
@@ -38,6 +42,17 @@ pub(super) fn of(campaign: &Campaign, blocks: &[Block<'_>]) -> String {
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         text(&campaign.identity.name)
     )
+}
+
+/// A text in which what stands between two backticks is code.
+fn prose(all: &str) -> String {
+    let mut out = String::with_capacity(all.len());
+    let mut rest = all;
+    while let Some((before, code, behind)) = code_span(rest) {
+        out += &format!("{}<code>{}</code>", text(before), text(code));
+        rest = behind;
+    }
+    out + &text(rest)
 }
 
 fn add(out: &mut String, block: &Block<'_>) {
@@ -56,14 +71,14 @@ fn add(out: &mut String, block: &Block<'_>) {
             writeln!(
                 out,
                 "<p class=\"verdict{class}\">{word}{}</p>",
-                text(sentence)
+                prose(sentence)
             )
         }
-        Block::Text(paragraph) => writeln!(out, "<p class=\"dim\">{}</p>", text(paragraph)),
+        Block::Text(paragraph) => writeln!(out, "<p class=\"dim\">{}</p>", prose(paragraph)),
         Block::List(items) => {
             let items: String = items
                 .iter()
-                .map(|item| format!("<li>{}</li>\n", text(item)))
+                .map(|item| format!("<li>{}</li>\n", prose(item)))
                 .collect();
             writeln!(out, "<ul>\n{items}</ul>")
         }
@@ -98,7 +113,7 @@ fn grid(table: &Table) -> String {
             let class = class(column, cell);
             let inside = match link.as_ref().filter(|_| column == 0) {
                 Some(link) => format!("<a href=\"{}\">{}</a>", attribute(link), text(cell)),
-                None => text(cell),
+                None => prose(cell),
             };
             format!("<td{class}>{inside}</td>")
         });

@@ -9,7 +9,7 @@ mod screen_model;
 mod table;
 mod text;
 
-use crate::printable;
+use crate::{mocks, printable};
 
 use record::{
     State,
@@ -44,6 +44,11 @@ pub fn summary_text(summary: &Summary) -> String {
     let saturation = summary.saturation.as_ref();
     if let Some(saturation) = saturation.filter(|saturation| !saturation.reached.is_empty()) {
         blocks.push(wrap(&saturation.sentence, 2));
+    }
+    if !summary.mocks.is_empty() {
+        let told = mocks::sentences(&summary.mocks);
+        let told: Vec<String> = told.iter().map(|one| wrap(one, 2)).collect();
+        blocks.push(told.join("\n"));
     }
     if !summary.notes.is_empty() {
         let notes = summary

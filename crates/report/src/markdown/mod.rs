@@ -1,6 +1,7 @@
 //! `report.md`: the report in the form that teams publish, with tables that GitHub shows and charts beside it. Every figure is the
 //! summary's; this module lays out and computes nothing.
 
+mod mocks;
 mod plan;
 mod published;
 mod saturation;
@@ -50,6 +51,7 @@ pub fn of(page: &Page) -> Document {
         chart("concurrency.svg"),
         sections::generator(summary),
         saturation::saturation(summary),
+        mocks::kept(summary),
         plan::recovery(summary),
         sections::conclusions(summary),
         sections::assumptions(summary),

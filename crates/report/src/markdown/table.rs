@@ -108,7 +108,7 @@ pub fn escaped(text: &str) -> String {
 
 /// What stands before, within and behind the first two backticks. Code that is empty, begins or ends with a space or a backslash, or
 /// has a bar in it would be another one in some place.
-fn code_span(text: &str) -> Option<(&str, &str, &str)> {
+pub fn code_span(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
     let (code, behind) = rest.split_once('`')?;
     let edges = [code.chars().next()?, code.chars().next_back()?];

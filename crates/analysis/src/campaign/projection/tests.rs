@@ -54,6 +54,7 @@ fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
         elapsed_ns: Some(60_400_000_000),
         from_ns: None,
         report: None,
+        mocks: Vec::new(),
         saturation: None,
         cool_down: None,
     }

@@ -1,22 +1,34 @@
-//! `latency`: a duration, percentiles, `lognormal`, `queue`, or a mean with slow episodes.
+//! `latency`: a duration, percentiles, `lognormal`, `queue`, a mean with slow episodes, or what a recorded run measured.
 
-use plan::mocks::{Curve, Latency};
+use plan::mocks::{Curve, Latency, is_reference, parse_reference};
 
 use crate::{
     document::{Entry, Node},
     findings::Findings,
     native::{
+        mocks::Recorded,
         model,
         read::{self, entries},
     },
 };
 
-const FORMS: &str = "write `120ms`, `{ p50: 120ms, p99: 900ms }`, `{ lognormal: { p50: 120ms, p99: 900ms } }`, `{ queue: { capacity: 1000/s, workers: 8 } }` or \
+const FORMS: &str = "write `120ms`, `from RUN of \"LABEL\"`, `{ p50: 120ms, p99: 900ms }`, `{ lognormal: { p50: 120ms, p99: 900ms } }`, `{ queue: { capacity: 1000/s, workers: 8 } }` or \
                      `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
 
 /// How long answers take.
-pub(super) fn read(node: &Node, findings: &mut Findings) -> Option<Latency> {
+pub(super) fn read(
+    node: &Node,
+    recorded: Recorded<'_>,
+    findings: &mut Findings,
+) -> Option<Latency> {
     if !node.is_map() {
+        let text = node.text();
+        if is_reference(&text) {
+            let reference = read::grammar(node, parse_reference(&text), findings)?;
+            return recorded(&reference)
+                .map_err(|why| findings.problem(node.mark, why))
+                .ok();
+        }
         return time(node, "latency", findings).map(Latency::Constant);
     }
     let keys: Vec<&str> = node.entries().iter().map(|entry| &*entry.key).collect();

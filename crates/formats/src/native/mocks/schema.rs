@@ -21,6 +21,7 @@ pub fn definitions() -> [(&'static str, Value); 3] {
     let latency = json!({
         "anyOf": [
             reference("duration"),
+            { "type": "string", "pattern": "^from .+ of \".+\"$", "description": "What a recorded run measured: from last of \"GET /x\"" },
             {
                 "type": "object",
                 "patternProperties": { "^p[0-9][0-9.]*$": reference("duration") },
@@ -32,7 +33,7 @@ pub fn definitions() -> [(&'static str, Value); 3] {
             object(&["queue"], |_| object(model::QUEUE, queue, &["capacity"]), &["queue"]),
             object(model::EPISODIC, episodic, model::EPISODIC),
         ],
-        "description": "How long answers take: 120ms, percentiles, a queue, a mean with slow episodes",
+        "description": "How long answers take: 120ms, percentiles, a recorded run's times, a queue, a mean with slow episodes",
     });
     [
         ("mock", object(model::MOCK, mock, &["routes"])),

@@ -128,6 +128,16 @@ impl Translator<'_> {
             return None;
         }
         entries(root, "plan", model::PLAN, self.findings);
+        // A stage's plan comes here without the campaign's keys.
+        for entry in root.entries() {
+            if model::CAMPAIGN.contains(&entry.key.as_str()) {
+                let text = format!(
+                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/campaign.md)",
+                    entry.key
+                );
+                self.findings.problem(entry.key_mark, text);
+            }
+        }
         self.version(root);
         if let Some(name) = &self.inputs.environment {
             self.findings.problem_anywhere(format!(
@@ -176,14 +186,14 @@ impl Translator<'_> {
 
     /// Where the plan's mocks listen; of those that have not been started, a place where nobody is.
     fn places_of_mocks(&mut self, node: Option<&Node>) -> Map<String, Value> {
-        let mocks = mocks::of(node, self.findings).into_iter();
+        let names = mocks::names_of(node, self.findings).into_iter();
         let started = &self.inputs.mocks;
-        let place = |mock: plan::mocks::Mock| {
-            let url = started.iter().find(|(name, _)| *name == mock.name);
+        let place = |mock: String| {
+            let url = started.iter().find(|(name, _)| *name == mock);
             let url = url.map_or_else(mocks::nowhere, |(_, url)| url.clone());
-            (mock.name, Value::from(url))
+            (mock, Value::from(url))
         };
-        mocks.map(place).collect()
+        names.map(place).collect()
     }
 
     fn version(&mut self, root: &Node) {

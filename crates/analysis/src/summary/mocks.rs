@@ -1,0 +1,172 @@
+//! How near the services that a plan put behind its target came to what was asked of them, route by route: read from what the mocks told at
+//! the end of the load. It judges nothing.
+
+use std::collections::BTreeMap;
+
+use record::Run;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The times that are told, and from how many answers on: ten lie beyond a percentile at least, else it would be chance.
+const TOLD: [(&str, u64); 4] = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1_000)];
+
+/// A route of a mock that was called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MockRow {
+    /// The mock.
+    pub mock: String,
+    /// The route.
+    pub route: String,
+    /// Requests that came.
+    pub received: u64,
+    /// Answers by status.
+    pub codes: BTreeMap<u16, u64>,
+    /// Connections that it reset instead.
+    pub resets: u64,
+    /// Requests that it never answered.
+    pub silent: u64,
+    /// The recorded requests that its times are taken from, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// How long answers were to take, and took.
+    pub times: Vec<Kept>,
+    /// By which share the times that were served differ from those that were computed for these requests, at most of those above.
+    pub off: Option<f64>,
+    /// 99 % of all answers of the mock came at most so late.
+    pub late_p99_ns: Option<u64>,
+    /// How busy it was, of one that has a capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<MockCapacity>,
+}
+
+/// A time of a mock: asked, computed and served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Kept {
+    /// `mean`, `p50`, `p95` or `p99`.
+    pub what: String,
+    /// What the plan asks for; none where that depends on the load.
+    pub asked_ns: Option<u64>,
+    /// What it came to for the requests that were there, with faults and queues.
+    pub due_ns: u64,
+    /// What was served.
+    pub served_ns: u64,
+}
+
+/// A mock that is a queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MockCapacity {
+    /// How many serve at a time.
+    pub workers: u32,
+    /// What all of them together can serve.
+    pub per_second: f64,
+    /// Which share of their time they were at work, from the beginning of the load to the last answer.
+    pub utilisation: f64,
+}
+
+/// The mocks of a run.
+pub(super) fn of(run: &Run) -> Vec<MockRow> {
+    let told = run.found.as_ref();
+    let told = told.and_then(|found| found["mocks"].as_array());
+    told.map_or_else(Vec::new, |told| mock_rows(told))
+}
+
+/// A row for each route that was called, in the order of the plan, of what mocks tell of themselves.
+#[must_use]
+pub fn mock_rows(told: &[Value]) -> Vec<MockRow> {
+    told.iter()
+        .flat_map(|mock| {
+            let routes = mock["routes"].as_array().into_iter().flatten();
+            routes
+                .filter(|route| route["received"] != 0)
+                .map(|route| row(mock, route))
+        })
+        .collect()
+}
+
+fn row(mock: &Value, route: &Value) -> MockRow {
+    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    let codes = route["answered"].as_object().into_iter().flatten();
+    let codes = codes.filter_map(|(code, n)| Some((code.parse().ok()?, n.as_u64()?)));
+    let codes: BTreeMap<u16, u64> = codes.collect();
+    let answered = codes.values().sum::<u64>() + number(&route["resets"]);
+    let times: Vec<Kept> = TOLD
+        .iter()
+        .filter(|(_, least)| answered >= *least)
+        .filter_map(|(what, _)| kept(what, route))
+        .collect();
+    let off = times.iter().filter_map(|kept| {
+        (kept.due_ns > 0).then(|| kept.served_ns as f64 / kept.due_ns as f64 - 1.0)
+    });
+    MockRow {
+        mock: text(&mock["mock"]).unwrap_or_default(),
+        route: text(&route["route"]).unwrap_or_default(),
+        received: number(&route["received"]),
+        codes,
+        resets: number(&route["resets"]),
+        silent: number(&route["silent"]),
+        from: text(&route["from"]),
+        off: off.max_by(|one, other| one.abs().total_cmp(&other.abs())),
+        times,
+        late_p99_ns: ns(&mock["late"]["p99_ms"]),
+        capacity: serde_json::from_value(route["capacity"].clone()).ok(),
+    }
+}
+
+fn kept(what: &str, route: &Value) -> Option<Kept> {
+    let of = |whose: &str| ns(&route[whose][format!("{what}_ms")]);
+    Some(Kept {
+        what: what.to_owned(),
+        asked_ns: of("asked"),
+        due_ns: of("due")?,
+        served_ns: of("served")?,
+    })
+}
+
+/// Milliseconds in nanoseconds.
+fn ns(ms: &Value) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "never negative, and the cast saturates"
+    )]
+    let whole = |ms: f64| (ms * 1e6).round() as u64;
+    ms.as_f64().map(whole)
+}
+
+impl MockRow {
+    /// A time of it.
+    #[must_use]
+    pub fn time(&self, what: &str) -> Option<&Kept> {
+        self.times.iter().find(|kept| kept.what == what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_what_was_asked_and_what_was_served() {
+        let mock = json!({ "mock": "lorota", "late": { "p99_ms": 0.25 } });
+        let route = json!({
+            "route": "GET /a", "received": 230, "resets": 2, "silent": 1, "answered": { "200": 220, "503": 7 },
+            "asked": { "p50_ms": 120.0, "p95_ms": null },
+            "due": { "mean_ms": 200.0, "p50_ms": 120.0, "p95_ms": 400.0, "p99_ms": 900.0 },
+            "served": { "mean_ms": 200.2, "p50_ms": 120.3, "p95_ms": 398.0, "p99_ms": 900.0 },
+            "capacity": { "workers": 8, "per_second": 1000.0, "utilisation": 0.5 },
+        });
+        let row = row(&mock, &route);
+        let told: Vec<&str> = row.times.iter().map(|kept| kept.what.as_str()).collect();
+        // 229 answers say nothing of a 99th percentile.
+        assert_eq!(told, ["mean", "p50", "p95"]);
+        let p95 = row.time("p95").unwrap();
+        assert_eq!((p95.asked_ns, p95.due_ns), (None, 400_000_000));
+        assert!((row.off.unwrap() + 0.005).abs() < 1e-9, "{:?}", row.off);
+        assert_eq!((row.codes[&503], row.late_p99_ns), (7, Some(250_000)));
+        assert!((row.capacity.unwrap().utilisation - 0.5).abs() < 1e-9);
+    }
+}

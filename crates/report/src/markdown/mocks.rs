@@ -1,0 +1,21 @@
+//! How near the services that the plan put behind the target came to what was asked of them: a section of `report.md`.
+
+use super::{
+    sections::section,
+    table::{Table, escaped},
+};
+use crate::mocks;
+use analysis::summary::Summary;
+
+pub fn kept(summary: &Summary) -> String {
+    if summary.mocks.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&mocks::HEADS);
+    for row in &summary.mocks {
+        table.row(mocks::cells(row));
+    }
+    let late = mocks::lateness(&summary.mocks).unwrap_or_default();
+    let below = format!("{} {late}", mocks::MEANING);
+    section("Mocks", &format!("{table}\n{}", escaped(&below)))
+}

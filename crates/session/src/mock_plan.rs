@@ -1,0 +1,148 @@
+//! The mocks that a plan's file describes, ready to be served: what their latencies take from recorded runs is read here, before anything
+//! listens. It starts nothing, and judges nothing of those runs.
+
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
+
+use formats::{Inputs, LoadErrors, native::mocks};
+use measure::{Histogram, Kind, Label, Outcome, label, label::Group};
+use plan::{
+    criteria::fits,
+    mocks::{Latency, Measured, Mock, Reference},
+};
+use record::{Run, units::count};
+
+use crate::run;
+
+/// So many answers make a distribution: with fewer, chance alone would move its 95th percentile by half.
+const LEAST: u64 = 100;
+/// So many labels are named to whoever asks for one that is not there.
+const MOST_NAMED: usize = 8;
+
+/// Mocks, and what whoever starts them should know.
+#[derive(Debug)]
+pub struct Served {
+    /// What they answer, and when.
+    pub mocks: Vec<Mock>,
+    /// What of recorded runs is no part of that.
+    pub notes: Vec<String>,
+}
+
+/// What the mocks of a plan's file are called; none where it has none. No recorded run is looked for.
+///
+/// # Errors
+/// What is wrong with them, line by line.
+pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
+    mocks::names(&of(file)).map_err(lines)
+}
+
+/// The mocks of a plan's file, with the times of recorded runs from this folder of records.
+///
+/// # Errors
+/// What is wrong with them, line by line.
+pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
+    let runs = run::folder(runs.map(Path::to_owned));
+    let notes = RefCell::new(Vec::new());
+    let recorded = |reference: &Reference| {
+        let (measured, note) = measured(reference, &runs, file)?;
+        notes.borrow_mut().extend(note);
+        Ok(Latency::Measured(measured))
+    };
+    let mocks = mocks::load(&of(file), &recorded).map_err(lines)?;
+    let mut notes = notes.into_inner();
+    notes.dedup();
+    Ok(Served { mocks, notes })
+}
+
+fn of(file: &Path) -> Inputs {
+    Inputs {
+        files: vec![file.to_owned()],
+        ..Inputs::default()
+    }
+}
+
+fn lines(errors: LoadErrors) -> Vec<String> {
+    errors.problems.iter().map(ToString::to_string).collect()
+}
+
+/// The service times of answers that came, whatever they said, and how many did not come.
+fn measured(
+    reference: &Reference,
+    runs: &Path,
+    file: &Path,
+) -> Result<(Measured, Option<String>), String> {
+    let Reference { run, label } = reference;
+    let run = find(run, runs, file)?;
+    let name = named(&run);
+    let has_times = |one: &&Label| one.id != label::ALL && one.group != Group::Iteration;
+    let is_meant = |one: &&Label| fits(label, &one.text) || fits(label, &one.name);
+    let found: Vec<&Label> = run.labels.iter().filter(has_times).collect();
+    let meant: Vec<&Label> = found.iter().copied().filter(is_meant).collect();
+    if meant.is_empty() {
+        return Err(format!(
+            "run {name} has no requests called \"{label}\": {}",
+            there_is(&found)
+        ));
+    }
+    let mut times = Histogram::<u64>::default();
+    let mut unanswered = 0;
+    for one in meant {
+        let part = run.totals.label(one.id);
+        for outcome in [Outcome::Ok, Outcome::Failed] {
+            if let Some(more) = part.slot.histogram(Kind::Service, outcome) {
+                times.add(more);
+            }
+        }
+        unanswered += part.slot.counters.without_answer();
+    }
+    if times.count() < LEAST {
+        return Err(format!(
+            "run {name} has {} answers to \"{label}\", which make no distribution: {LEAST} at least do",
+            count(times.count())
+        ));
+    }
+    let ends = (times.min().unwrap_or(0), times.max().unwrap_or(0));
+    let source = format!("run {name}, \"{label}\", {} answers", count(times.count()));
+    let mean = times.mean().unwrap_or(0.0);
+    let measured = Measured::of(source, times.cells(), ends, mean);
+    let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
+    let note = (unanswered > 0).then(|| {
+        format!(
+            "{} requests of run {name}, \"{label}\", had no answer: how long those would have taken is no part of the mock's times",
+            count(unanswered)
+        )
+    });
+    Ok((measured, note))
+}
+
+/// A run by `last`, its name or its folder; a folder is looked for beside the plan first, as all files that a plan names.
+fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
+    let beside = file.parent().map(|folder| folder.join(wanted));
+    let is_run = |folder: &PathBuf| wanted.contains('/') && folder.join("manifest.json").is_file();
+    let found = match beside.filter(is_run) {
+        Some(folder) => Run::open(&folder),
+        None => Run::find(runs, wanted),
+    };
+    found.map_err(|why| why.to_string())
+}
+
+/// What a run is called: its folder's name.
+fn named(run: &Run) -> String {
+    let name = run.dir.as_deref().and_then(Path::file_name);
+    name.map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+}
+
+fn there_is(labels: &[&Label]) -> String {
+    if labels.is_empty() {
+        return "it has none at all".to_owned();
+    }
+    let shown = labels.iter().take(MOST_NAMED);
+    let shown: Vec<String> = shown.map(|label| format!("\"{}\"", label.text)).collect();
+    let more = match labels.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("it has {}{more}", shown.join(", "))
+}

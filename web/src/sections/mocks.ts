@@ -1,0 +1,66 @@
+// How near the services that the plan put behind its target came to what was asked of them: a row for each route that was called.
+
+import { type Child, h } from "../dom/el";
+import { table } from "../dom/table";
+import { NONE } from "../text/figures";
+import { count, rate, share, time } from "../text/units";
+import type { MockRow, Page } from "../types";
+import { muted, type Section, section } from "./section";
+
+const TIMES = ["mean", "p50", "p95", "p99"];
+const COLUMNS = [
+  { name: "Mock" },
+  { name: "Route" },
+  { name: "Requests", number: true },
+  { name: "Answers" },
+  ...TIMES.map((name) => ({ name, number: true, title: "asked / served" })),
+  { name: "Off by", number: true, title: "Served against computed, at most of the times shown" },
+  { name: "Utilisation", number: true },
+];
+const MEANING =
+  "Times are what was asked / what was served; asked of a queue is what its arrivals came to. Off by: served against what was computed " +
+  "for each request, with faults and queues, at most of the times shown. – : fewer than ten answers lie beyond, or it has no capacity.";
+
+export function mocks(): Section {
+  return section("mocks", "Mocks", (page: Page) => {
+    const rows = page.summary.mocks ?? [];
+    if (rows.length === 0) return {};
+    return { above: [table("Mocks", COLUMNS, rows.map(row)), muted([MEANING, lateness(rows)].join(" "))] };
+  });
+}
+
+function row(one: MockRow): Child[] {
+  const { capacity } = one;
+  return [
+    one.mock,
+    one.from ? h("span", {}, one.route, h("br"), h("span", { class: "muted" }, `as ${one.from}`)) : one.route,
+    count(one.received),
+    answers(one),
+    ...TIMES.map((what) => {
+      const kept = one.times.find((time) => time.what === what);
+      return kept ? `${time(kept.asked_ns ?? kept.due_ns)} / ${time(kept.served_ns)}` : NONE;
+    }),
+    one.off === null ? NONE : off(one.off),
+    capacity ? `${share(capacity.utilisation)} of ${rate(capacity.per_second)}/s` : NONE,
+  ];
+}
+
+function answers(one: MockRow): string {
+  const codes = Object.entries(one.codes).map(([code, n]) => `${code} × ${count(n)}`);
+  if (one.resets > 0) codes.push(`${count(one.resets)} reset`);
+  if (one.silent > 0) codes.push(`${count(one.silent)} never answered`);
+  return codes.join(", ") || NONE;
+}
+
+function off(value: number): string {
+  const size = share(Math.abs(value));
+  if (value === 0) return size;
+  return value > 0 ? `+${size}` : `−${size}`;
+}
+
+/** By how much answers were late: a figure for each mock. */
+function lateness(rows: MockRow[]): string {
+  const late = new Map(rows.map((one) => [one.mock, one.late_p99_ns]));
+  const told = [...late].flatMap(([mock, ns]) => (ns === null ? [] : [`${mock} ${time(ns)}`]));
+  return told.length > 0 ? `99 % of the answers came at most so much later than computed: ${told.join(", ")}.` : "";
+}
