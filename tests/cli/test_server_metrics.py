@@ -1,5 +1,6 @@
 """What is measured beside the load: endpoints, processes, commands, on the run's clock; in the record and in criteria."""
 
+import base64
 import json
 import socketserver
 import threading
@@ -127,6 +128,43 @@ def test_a_password_never_reaches_the_record(loadline, start_lab):
         wrong = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"cache=redis://{address}")
         redis.shutdown()
     assert "nothing can be measured of cache yet: it says: NOAUTH Authentication required." in wrong.stderr
+
+
+def test_basic_authentication_is_in_the_url_and_never_in_the_record(loadline, start_lab):
+    """Behind a URL that says who asks, percent-encoded: the header is sent, and neither it nor the password is kept."""
+    lab = start_lab("sum")
+    header = "Basic " + base64.b64encode(b"me:hunter@2").decode()
+
+    class Closed(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.headers["authorization"] == header else 401)
+            self.end_headers()
+            self.wfile.write(b"queue_length 7\n")
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Closed)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    where = f"127.0.0.1:{server.server_port}/metrics"
+    ask = ("run", f"{lab.url}/api/sum", "--duration", "2s", "--check", "server.app.queue_length < 8", "--server")
+    run = loadline(*ask, f"app=http://me:hunter%402@{where}")
+    assert exits(run, 0), run.stderr
+    assert set(panels(loadline)["app.queue_length"]) == {7}
+    folder = loadline.folder / ".loadline/runs/last"
+    for path in folder.rglob("*"):
+        kept = b"" if path.is_dir() else path.read_bytes()
+        assert not any(secret in kept for secret in (b"hunter@2", b"hunter%402", header.encode()[6:])), path
+    assert "hunter" not in run.stdout + run.stderr
+    wrong = loadline(*ask, f"app=http://me:other@{where}")
+    assert "app yet: it answers 401, for it wants to know who asks" in wrong.stderr
+    refused = loadline(*ask, f"app=http://me:100%@{where}")
+    assert refused.returncode == 2
+    assert "%25" in refused.stderr
+    assert "100%" not in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    server.shutdown()
+    server.server_close()
 
 
 def test_a_source_that_is_down_is_a_gap_and_no_failure(loadline, start_lab):

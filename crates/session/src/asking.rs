@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 
 /// Nothing takes longer, where nobody says otherwise.
@@ -24,6 +25,8 @@ pub struct Base {
     pub authority: String,
     host: String,
     port: u16,
+    /// Who asks, as a header has it.
+    credentials: Option<String>,
 }
 
 /// What is asked.
@@ -73,10 +76,11 @@ impl Base {
             authority: authority.to_owned(),
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
+            credentials: None,
         })
     }
 
-    /// The server of an absolute URL, and the path and query there.
+    /// The server of an absolute URL, which may say who asks (`http://user:password@host`), and the path and query there.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -89,7 +93,17 @@ impl Base {
         if !matches!(scheme, "http" | "https") {
             return Err(format!("`{url}` is no http:// or https:// URL"));
         }
-        Ok((Base::new(scheme == "https", authority)?, path.to_owned()))
+        let who = plan::server::credentials_of(authority)?;
+        let host = authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host);
+        let base = Base {
+            credentials: who.map(|(user, password)| {
+                format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
+            }),
+            ..Base::new(scheme == "https", host)?
+        };
+        Ok((base, path.to_owned()))
     }
 
     /// The same with another bound on how long connecting, and each wait for bytes, may take.
@@ -150,6 +164,9 @@ impl Base {
             "{method} {path} HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nconnection: close\r\n",
             self.authority
         );
+        if let Some(credentials) = &self.credentials {
+            head += &format!("authorization: {credentials}\r\n");
+        }
         for (name, value) in request.headers {
             head += &format!("{name}: {value}\r\n");
         }

@@ -139,8 +139,15 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
         headers: &[],
         body: None,
     })?;
-    if answer.status != 200 {
-        return Err(format!("it answers {}", answer.status));
+    match answer.status {
+        200 => {}
+        401 => {
+            return Err(
+                "it answers 401, for it wants to know who asks: http://USER:PASSWORD@HOST/PATH"
+                    .to_owned(),
+            );
+        }
+        status => return Err(format!("it answers {status}")),
     }
     String::from_utf8(answer.body).map_err(|_| "its answer is no text".to_owned())
 }
