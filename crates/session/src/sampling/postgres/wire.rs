@@ -260,3 +260,151 @@ fn refusal(body: &ErrorResponseBody) -> String {
         _ => STRANGE.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A server that says this, in pieces of this length, hears nothing and hangs up.
+    struct Canned {
+        says: Vec<u8>,
+        at: usize,
+        piece: usize,
+    }
+
+    impl Read for Canned {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let rest = &self.says[self.at..];
+            let n = rest.len().min(into.len()).min(self.piece);
+            into[..n].copy_from_slice(&rest[..n]);
+            self.at += n;
+            Ok(n)
+        }
+    }
+
+    impl Write for Canned {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn connection(says: Vec<u8>, piece: usize) -> Connection {
+        Connection {
+            stream: Box::new(Canned { says, at: 0, piece }),
+            came: BytesMut::new(),
+            patience: Duration::from_secs(3600),
+            until_ns: 0,
+        }
+    }
+
+    fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+        let length = i32::try_from(body.len() + 4).unwrap();
+        [&[tag], &length.to_be_bytes()[..], body].concat()
+    }
+
+    fn data_row(row: &Row) -> Vec<u8> {
+        let mut body = i16::try_from(row.len()).unwrap().to_be_bytes().to_vec();
+        for cell in row {
+            match cell {
+                None => body.extend((-1_i32).to_be_bytes()),
+                Some(text) => {
+                    body.extend(i32::try_from(text.len()).unwrap().to_be_bytes());
+                    body.extend(text.as_bytes());
+                }
+            }
+        }
+        message(b'D', &body)
+    }
+
+    fn answer(statements: &[Vec<Row>]) -> Vec<u8> {
+        let mut says = Vec::new();
+        for rows in statements {
+            rows.iter().for_each(|row| says.extend(data_row(row)));
+            says.extend(message(b'C', b"SELECT\0"));
+        }
+        says.extend(message(b'Z', b"I"));
+        says
+    }
+
+    fn statements() -> impl Strategy<Value = Vec<Vec<Row>>> {
+        let cell = proptest::option::of(".{0,20}");
+        let row = proptest::collection::vec(cell, 0..6);
+        proptest::collection::vec(proptest::collection::vec(row, 0..6), 0..4)
+    }
+
+    fn log_in(says: Vec<u8>, piece: usize) -> Result<(), String> {
+        let database = Database::of_url("postgres://me:secret@h/shop").unwrap();
+        let mut connection = connection(says, piece);
+        connection.begin();
+        connection.log_in(&database)
+    }
+
+    proptest! {
+        /// However the bytes are cut, the rows are those that were sent.
+        #[test]
+        fn rows_come_as_they_were_sent(all in statements(), piece in 1_usize..40) {
+            let read = connection(answer(&all), piece).ask("select").unwrap();
+            prop_assert_eq!(read, all);
+        }
+
+        /// An answer that breaks off is an error and no shorter answer.
+        #[test]
+        fn what_breaks_off_is_no_answer(all in statements(), cut in 0.0_f64..1.0) {
+            let mut says = answer(&all);
+            says.truncate((says.len() as f64 * cut) as usize);
+            prop_assert!(connection(says, 7).ask("select").is_err());
+        }
+
+        #[test]
+        fn no_bytes_are_too_strange(says in proptest::collection::vec(any::<u8>(), 0..200), piece in 1_usize..40) {
+            let _ = connection(says.clone(), piece).ask("select");
+            prop_assert!(log_in(says, piece).is_err());
+        }
+
+        /// Messages in their frames, with anything in them.
+        #[test]
+        fn no_message_is_too_strange(
+            all in proptest::collection::vec((any::<u8>(), proptest::collection::vec(any::<u8>(), 0..40)), 0..8),
+            tags in proptest::collection::vec(proptest::sample::select(b"DCTEZRSKN".to_vec()), 8),
+        ) {
+            let tagged = all.iter().zip(&tags).map(|((_, body), tag)| message(*tag, body));
+            let says: Vec<u8> = tagged.flatten().collect();
+            let _ = connection(says.clone(), 9).ask("select");
+            let _ = log_in(says, 9);
+        }
+
+        /// One byte of a good answer is another: no panic, and never rows out of nothing.
+        #[test]
+        fn a_byte_may_be_wrong(all in statements(), at in any::<proptest::sample::Index>(), byte in any::<u8>()) {
+            let mut says = answer(&all);
+            let at = at.index(says.len());
+            says[at] = byte;
+            let sent: usize = all.iter().map(Vec::len).sum();
+            if let Ok(read) = connection(says, 11).ask("select") {
+                prop_assert!(read.iter().map(Vec::len).sum::<usize>() <= sent);
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_claims_a_huge_message_is_not_waited_for() {
+        let says = [&[b'D'][..], &i32::MAX.to_be_bytes()].concat();
+        assert_eq!(connection(says, 5).ask("select").unwrap_err(), STRANGE);
+    }
+
+    #[test]
+    fn a_log_in_ends_when_the_server_is_ready() {
+        let says = [message(b'R', &[0, 0, 0, 0]), message(b'Z', b"I")].concat();
+        assert_eq!(log_in(says, 3), Ok(()));
+        let says = message(b'E', b"Mnot you\0\0");
+        assert_eq!(log_in(says, 3).unwrap_err(), "it says: not you");
+    }
+}
