@@ -96,9 +96,8 @@ fn row(mock: &Value, route: &Value) -> MockRow {
         .filter(|(_, least)| answered >= *least)
         .filter_map(|(what, _)| kept(what, route))
         .collect();
-    let off = times.iter().filter_map(|kept| {
-        (kept.due_ns > 0).then(|| kept.served_ns as f64 / kept.due_ns as f64 - 1.0)
-    });
+    let off = times.iter().filter(|kept| kept.due_ns > 0);
+    let off = off.map(|kept| kept.served_ns as f64 / kept.due_ns as f64 - 1.0);
     MockRow {
         mock: text(&mock["mock"]).unwrap_or_default(),
         route: text(&route["route"]).unwrap_or_default(),

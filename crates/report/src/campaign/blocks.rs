@@ -106,11 +106,7 @@ pub(super) fn of<'a>(
         blocks.push(Block::List(saturated));
     }
     blocks.extend(campaign.projection.iter().flat_map(projection::of));
-    if campaign.stages.iter().any(|row| !row.mocks.is_empty()) {
-        blocks.push(Block::Heading("Mocks"));
-        blocks.push(Block::Table(kept(&campaign.stages)));
-        blocks.push(Block::Text(mocks::MEANING.into()));
-    }
+    blocks.extend(kept(&campaign.stages));
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
@@ -303,8 +299,11 @@ fn throughout(constants: &[Constant]) -> Option<String> {
     (!told.is_empty()).then(|| format!("Constant throughout: {}.", told.join(", ")))
 }
 
-/// How near the services behind the target came to what was asked of them.
-fn kept(rows: &[Row]) -> Table {
+/// How near the services behind the target came to what was asked of them, if there are some.
+fn kept(rows: &[Row]) -> Vec<Block<'static>> {
+    if rows.iter().all(|row| row.mocks.is_empty()) {
+        return Vec::new();
+    }
     let heads: Vec<&str> = ["Stage", "<Mock"]
         .into_iter()
         .chain(mocks::HEADS.into_iter().skip(1))
@@ -316,7 +315,11 @@ fn kept(rows: &[Row]) -> Table {
             table.row(cells, None);
         }
     }
-    table
+    vec![
+        Block::Heading("Mocks"),
+        Block::Table(table),
+        Block::Text(mocks::MEANING.into()),
+    ]
 }
 
 /// What gave in first, stage by stage.
