@@ -39,6 +39,8 @@ fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
     Row {
         name: name.into(),
         load: String::new(),
+        target: None,
+        against: None,
         verdict,
         why: String::new(),
         planned: Some(Planned {
@@ -76,6 +78,8 @@ fn projection(scaling: Scaling, rows: &[Row]) -> Projection {
         .map(|row| Stage {
             name: &row.name,
             load: "",
+            target: None,
+            against: None,
             planned: None,
             outcome: Outcome::NotRun,
             cool_down: None,
