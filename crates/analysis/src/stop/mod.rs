@@ -116,8 +116,28 @@ impl Watched {
             .iter()
             .fold(Seen::default(), |all, seen| all.and(*seen));
         let held = all.holds(when) == Some(true)
-            && !self.seconds.iter().any(|seen| seen.contradicts(when));
+            && !self.seconds.iter().any(|seen| seen.contradicts(when))
+            && !self.is_a_burst();
         held.then(|| all.told(when))
+    }
+
+    /// Whether the seconds that speak most against the condition do so together, however many they are: where few samples come each of
+    /// them says nothing by itself, and a burst in the others would pass for all of the window.
+    fn is_a_burst(&self) -> bool {
+        let when = &self.rule.when;
+        if !seen::is_counted(when) {
+            return false;
+        }
+        let mut seconds: Vec<Seen> = self.seconds.iter().map(|seen| seen.alone()).collect();
+        seconds.sort_by(|one, other| one.share().total_cmp(&other.share()));
+        if !seen::is_upward(when.op) {
+            seconds.reverse();
+        }
+        let mut together = Seen::default();
+        seconds.iter().any(|seen| {
+            together = together.and(*seen);
+            together.contradicts(when)
+        })
     }
 
     /// What it is of; none in other phases, and before the label that it names has come up.

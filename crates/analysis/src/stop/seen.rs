@@ -45,6 +45,22 @@ impl Seen {
         }
     }
 
+    /// A second without those before and behind it: who was late at its end is one of its samples.
+    pub fn alone(self) -> Seen {
+        let (n, over) = self.with_late();
+        Seen {
+            n,
+            over,
+            late: 0,
+            ..self
+        }
+    }
+
+    /// Which share of its samples is above the bound; nothing seen is nothing above.
+    pub fn share(&self) -> f64 {
+        self.over as f64 / self.n.max(1) as f64
+    }
+
     fn mean(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sum / self.n as f64)
     }
@@ -155,7 +171,17 @@ impl Seen {
     }
 }
 
-fn is_upward(op: Op) -> bool {
+/// Whether samples decide it by being counted: a percentile, or a share.
+pub(super) fn is_counted(when: &Criterion) -> bool {
+    match &when.metric {
+        Metric::Time(_, stat) => matches!(stat, Stat::Quantile(_)),
+        Metric::LatenessP99 => true,
+        Metric::Errors => matches!(when.value, Quantity::Share(_)),
+        _ => false,
+    }
+}
+
+pub(super) fn is_upward(op: Op) -> bool {
     matches!(op, Op::Greater | Op::GreaterOrEqual)
 }
 

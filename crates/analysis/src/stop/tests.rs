@@ -101,6 +101,25 @@ fn one_bad_second_is_no_bad_window() {
     );
 }
 
+/// At 80 a second no second alone can say that fewer than 5 % are slow; some of them together can.
+#[test]
+fn two_bad_seconds_are_no_bad_ten_where_each_has_few_samples() {
+    for (rate, bad) in [(20, 1), (20, 2), (80, 2), (80, 3), (80, 5), (200, 7)] {
+        for rule in ["p95 > 2s for 10s: stop", "errors > 5% for 10s: stop"] {
+            let burst = |n: u64| {
+                let is_bad = (30..30 + bad).contains(&n);
+                let slow = if is_bad { rate } else { 0 };
+                if rule.starts_with("errors") {
+                    second(n, &[(20, rate - slow)], slow)
+                } else {
+                    second(n, &[(20, rate - slow), (3000, slow)], 0)
+                }
+            };
+            assert_eq!(fires(rule, (0..90).map(burst)), None, "{rate} {bad} {rule}");
+        }
+    }
+}
+
 #[test]
 fn a_target_that_says_nothing_any_more_is_too_slow() {
     let stuck = |n: u64| {
