@@ -78,6 +78,19 @@ fn a_stage_may_load_something_else_and_repeat_an_earlier_one() {
     };
     assert_eq!(of_small.target, "lab:sum?work=5ms");
     assert_eq!(of_large.target, "http://127.0.0.1:1");
+    for (stages, said) in [
+        (
+            format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
+            "there is no stage `a` before this one: what it is compared with comes first",
+        ),
+        (
+            format!("stages: [{{ name: a, {load}, target: [ b ] }}]\n"),
+            "`target`",
+        ),
+    ] {
+        let lines = read(&stages).unwrap_err();
+        assert!(lines.iter().any(|line| line.contains(said)), "{lines:?}");
+    }
 }
 
 #[test]
@@ -140,14 +153,6 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         (
             format!("stages: [{{ name: a, {load} }}, {{ name: a, {load} }}]\n"),
             "there is another stage `a`: give this one a name of its own",
-        ),
-        (
-            format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
-            "there is no stage `a` before this one: what it is compared with comes first",
-        ),
-        (
-            format!("stages: [{{ name: a, {load}, target: [ b ] }}]\n"),
-            "`target`",
         ),
         (
             "stages: [{ name: a }]\n".to_owned(),
