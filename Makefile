@@ -21,6 +21,7 @@ help:
 	@echo 'make bench-mqtt  MQTT: to a sink that checks every message, and to mosquitto beside paho (needs mosquitto)'
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make bench-sampling  what looking at a service costs (needs PostgreSQL, redis-server)'
+	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
 	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
 
 build: $(VENV)/ready web
@@ -135,6 +136,10 @@ bench-sampling: web/dist/report.html $(VENV)/tests-ready
 	cargo build --profile dist --locked -p loadline
 	$(PY) bench/sampling.py
 
+bench-stop: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/stop.py
+
 # The original beside ours; its browser is not needed, so no install script runs.
 bench-artillery: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
@@ -145,4 +150,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling clean
+.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-stop clean
