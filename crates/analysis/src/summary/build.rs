@@ -29,6 +29,13 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         .label(label::ALL)
         .cloned()
         .unwrap_or_else(|| measure::Labels::default().all()[0].clone());
+    // Among all requests those that nobody answers would be the quickest.
+    let is_mixed = run
+        .labels
+        .iter()
+        .any(|label| is_unanswered(label, &run.totals.label(label.id)));
+    let mut all_row = row_of(&all_label, &all, elapsed_ns);
+    all_row.service = all_row.service.filter(|_| !is_mixed);
     let arrivals = figures::arrivals(run);
     let has_arrivals = run.manifest.load.model != Model::Closed || arrivals.started > 0;
     let mut criteria = verdict::judge(run, timeline, elapsed_ns);
@@ -54,7 +61,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         recovery: None,
         saturation: saturation::of(run, &timeline.moments),
         mocks: super::mocks::of(run),
-        all: row_of(&all_label, &all, elapsed_ns),
+        all: all_row,
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
         ladders: Vec::new(),
@@ -196,8 +203,11 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
 fn is_unanswered(label: &Label, part: &Part) -> bool {
     let mut times = Outcome::ALL
         .iter()
-        .filter_map(|outcome| part.slot.histogram(Kind::Service, *outcome));
-    label.group == Group::Mqtt && times.all(|times| times.max() == Some(0))
+        .filter_map(|outcome| part.slot.histogram(Kind::Service, *outcome))
+        .peekable();
+    label.group == Group::Mqtt
+        && times.peek().is_some()
+        && times.all(|times| times.max() == Some(0))
 }
 
 /// Of requests that all died before anything was written there is no service time to tell of.

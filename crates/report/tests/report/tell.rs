@@ -326,3 +326,24 @@ fn progress() {
         "2 s of 3 s: 20.0 requests/s, p50 1.21 ms, p99 no answer, 2 in flight, 2 errors"
     );
 }
+
+/// Messages of QoS 0 are answered by nobody, and written with no time: that is none, not the shortest of all.
+#[test]
+fn what_is_not_answered_has_no_service_time() {
+    for (took_ns, is_shown) in [(0, false), (5 * MS, true)] {
+        let mut run = in_memory(
+            &plan(&[]),
+            &[alike(200, took_ns, Ended::Ok)],
+            State::Complete,
+        );
+        for label in run.labels.iter_mut().filter(|label| label.id == 2) {
+            label.group = measure::label::Group::Mqtt;
+        }
+        let summary = analysis::summarise(&run);
+        let row = &summary.labels[0];
+        assert_eq!((row.count, row.response.is_some()), (200, true));
+        assert_eq!(row.service.is_some(), is_shown);
+        assert_eq!(summary.all.service.is_some(), is_shown);
+        assert!(!console::summary_text(&summary).contains(" 0 ns"));
+    }
+}
