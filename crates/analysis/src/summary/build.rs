@@ -29,13 +29,6 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         .label(label::ALL)
         .cloned()
         .unwrap_or_else(|| measure::Labels::default().all()[0].clone());
-    // Among all requests those that nobody answers would be the quickest.
-    let is_mixed = run
-        .labels
-        .iter()
-        .any(|label| is_unanswered(label, &run.totals.label(label.id)));
-    let mut all_row = row_of(&all_label, &all, elapsed_ns);
-    all_row.service = all_row.service.filter(|_| !is_mixed);
     let arrivals = figures::arrivals(run);
     let has_arrivals = run.manifest.load.model != Model::Closed || arrivals.started > 0;
     let mut criteria = verdict::judge(run, timeline, elapsed_ns);
@@ -61,7 +54,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         recovery: None,
         saturation: saturation::of(run, &timeline.moments),
         mocks: super::mocks::of(run),
-        all: all_row,
+        all: row_of_all(run, &all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
         ladders: Vec::new(),
@@ -165,6 +158,15 @@ fn stopped(run: &Run) -> Option<Stopped> {
         at_ns: event.at_ns,
         text: event.text.clone(),
     })
+}
+
+/// Among all requests those that nobody answers would be the quickest: with them there is no service time of all.
+fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
+    let mut labels = run.labels.iter();
+    let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
+    let mut row = row_of(label, all, elapsed_ns);
+    row.service = row.service.filter(|_| !is_mixed);
+    row
 }
 
 fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
