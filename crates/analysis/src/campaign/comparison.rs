@@ -135,7 +135,7 @@ fn change(before: f64, after: f64) -> Option<String> {
         format!("× {times:.1}")
     } else if percent.abs() < 0.05 {
         "±0 %".to_owned()
-    } else if percent.abs() < 10.0 {
+    } else if percent.abs() < 10.0 || percent < -98.95 {
         format!("{percent:+.1} %").replace('-', "−")
     } else {
         format!("{percent:+.0} %").replace('-', "−")
@@ -149,6 +149,7 @@ mod tests {
     #[test]
     fn changes_are_told_as_they_are_read() {
         assert_eq!(change(100.0, 8.0).as_deref(), Some("−92 %"));
+        assert_eq!(change(1_560.0, 5.93).as_deref(), Some("−99.6 %"));
         assert_eq!(change(100.0, 104.0).as_deref(), Some("+4.0 %"));
         assert_eq!(change(100.0, 150.0).as_deref(), Some("+50 %"));
         assert_eq!(change(100.0, 340.0).as_deref(), Some("× 3.4"));
