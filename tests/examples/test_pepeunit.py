@@ -15,3 +15,20 @@ def test_every_message_of_the_units_is_kept(loadline, start_lab):
     found = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())
     kept = found["kept"]["all"]
     assert (found["due"], kept["kept"], kept["lost"], kept["right"]) == (600, 600, 0, 20)
+
+
+def test_rest_beside_messages_is_one_run(loadline):
+    plan = (ENV.parent / "mixed.yml").read_text()
+    # A third of its length.
+    short = plan.replace("duration: 6s", "duration: 2s").replace("duration: 30s", "duration: 10s")
+    assert short.count("duration: 2s") == 5
+    loadline.write("mixed.yml", short)
+    ran = loadline("run", "mixed.yml", timeout=110)
+    # Whether it was fast enough is the machine's affair; what it counted is not.
+    assert ran.returncode in (0, 1, 4), ran.stdout + ran.stderr
+    told = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mqtt"]
+    assert told["planned"] == told["due"] == told["sent"] == told["confirmed"] > 10_000
+    assert told["received"] == told["expected"] == 2 * told["sent"]
+    summary = loadline.summary()
+    rows = {row["text"]: row["count"] for row in summary["labels"]}
+    assert rows["GET /pepeunit/api/v1/metrics/"] == summary["arrivals"]["completed"] == 400

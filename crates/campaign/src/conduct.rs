@@ -16,6 +16,7 @@ use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_p
 
 use crate::{
     NotBegun, Wanted,
+    broker::Broker,
     cool_down::{self, Before},
     ledger::{self, Head, Ledger, Line, StageHead},
     planned,
@@ -43,6 +44,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
         false => None,
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
+    let broker = Broker::of(&campaign).map_err(NotBegun::from)?;
     // Whatever could not begin leaves no folder behind.
     let ledger = match begun {
         Some(ledger) => ledger,
@@ -54,6 +56,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
             wanted,
             folder: &folder,
             targets,
+            broker,
             mocks,
         },
         campaign: &campaign,

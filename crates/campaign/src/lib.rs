@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod broker;
 mod conduct;
 mod cool_down;
 mod ledger;

@@ -9,7 +9,7 @@ use std::{
 use formats::native::campaign;
 use session::{MockProcess, child, lab_process, mock_process};
 
-use crate::{Wanted, targets::Targets};
+use crate::{Wanted, broker::Broker, targets::Targets};
 
 /// A run that is over.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub struct Ground<'a> {
     pub folder: &'a Path,
     /// What they load.
     pub targets: Targets,
+    /// The embedded broker of their MQTT clients, where it is not a target's.
+    pub broker: Option<Broker>,
     /// The services behind the target.
     pub mocks: Option<MockProcess>,
 }
@@ -111,8 +113,11 @@ impl Ground<'_> {
         let mut command = Command::new(program);
         say(&mut command);
         command.env("LOADLINE_RUNS", &runs);
-        if let Some(lab) = self.targets.lab() {
-            command.env(lab_process::ENVIRONMENT, lab.listeners().join(" "));
+        let lab = self.targets.lab();
+        let mut listeners = lab.map_or_else(Vec::new, |lab| lab.listeners().to_vec());
+        listeners.extend(self.broker.as_ref().and_then(Broker::place));
+        if !listeners.is_empty() {
+            command.env(lab_process::ENVIRONMENT, listeners.join(" "));
         }
         if let Some(mocks) = &self.mocks {
             command.env(mock_process::ENVIRONMENT, mocks.environment());

@@ -29,7 +29,9 @@ use session::{
 };
 
 use crate::{
-    args, doors, headers, log,
+    args, doors,
+    embedded::{self, Embedded},
+    headers, log, messages,
     mocked::{Mocked, NotMocked},
     programs, rerender,
     terminal::Progress,
@@ -63,6 +65,8 @@ struct Wanted {
     hooks: Option<Arc<dyn Hooks>>,
     /// The embedded target, if the run has one: it ends with this.
     lab: Option<Embedded>,
+    /// The broker of its MQTT clients, where that is an embedded one of its own: it ends with this.
+    broker: Option<LabProcess>,
     /// The services behind the target, if the plan has some: they end with this.
     mocks: Option<Mocked>,
     seed: u64,
@@ -161,6 +165,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         .map(|lab| lab.url().to_owned())
         .or_else(|| args.target.clone());
     contradictions(args, &flags)?;
+    let mut named_target = String::new();
     let (mut plan, script) = match doors::scripts(&args.what) {
         Some(scripts) => {
             let asked = asked(args, &flags, target.as_deref()).map_err(Stop::bad_input)?;
@@ -170,6 +175,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         None => {
             let mut plan = load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
+                named_target.clone_from(&plan.target);
                 // Whatever is wrong with the plan was told before anything is started.
                 lab = Embedded::of(&plan.target, places)?;
                 if let Some(lab) = &lab {
@@ -179,22 +185,15 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
             (plan, None)
         }
     };
+    if args.once {
+        messages::leave_out(&mut plan, "--once");
+    }
+    let named = args.target.as_deref().unwrap_or(&named_target);
+    let broker = embedded::broker(&mut plan, named, lab.as_ref())?;
     let listeners = lab.as_ref().map_or(&[][..], Embedded::listeners);
     lab_process::resolve(&mut plan, listeners)?;
     travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
-    for text in &args.check {
-        plan.criteria
-            .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
-    }
-    for text in &args.stop {
-        plan.stop
-            .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
-    }
-    for text in &args.server {
-        let source = plan::server::parse(text);
-        plan.server
-            .push(source.map_err(|why| Stop::bad_input(format!("--server: {why}")))?);
-    }
+    add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
     if args.once {
         plan.load = Load::Once;
@@ -217,6 +216,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         plan,
         hooks,
         lab,
+        broker,
         mocks,
         seed,
         drain_ns: flags.drain_ns,
@@ -226,34 +226,22 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     })
 }
 
-/// An embedded target: one that was started for this run, or one that is lent to it.
-enum Embedded {
-    Own(LabProcess),
-    Lent(Vec<String>),
-}
-
-impl Embedded {
-    /// The target of the form `lab:NAME?…`, running; none where it is somewhere else.
-    fn of(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, Stop> {
-        let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
-            return Ok(None);
-        };
-        Ok(Some(match lab_process::lent() {
-            Some(listeners) => Embedded::Lent(listeners),
-            None => Embedded::Own(LabProcess::start(&mock_process::behind(name, mocks))?),
-        }))
+/// What flags judge, watch and measure beside what the plan says.
+fn add_rules(plan: &mut Plan, args: &args::Run) -> Result<(), Stop> {
+    for text in &args.check {
+        plan.criteria
+            .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
     }
-
-    fn listeners(&self) -> &[String] {
-        match self {
-            Embedded::Own(lab) => lab.listeners(),
-            Embedded::Lent(listeners) => listeners,
-        }
+    for text in &args.stop {
+        plan.stop
+            .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
     }
-
-    fn url(&self) -> &str {
-        self.listeners().first().map_or("", String::as_str)
+    for text in &args.server {
+        let source = plan::server::parse(text);
+        plan.server
+            .push(source.map_err(|why| Stop::bad_input(format!("--server: {why}")))?);
     }
+    Ok(())
 }
 
 /// What the command line asks of a script.
@@ -469,6 +457,7 @@ fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(),
             ));
         }
     };
+    messages::leave_out(plan, text);
     plan.notes.push(plan::Note {
         at: None,
         text: format!("the load of the file was replaced by {text}"),
@@ -506,6 +495,7 @@ fn job(
         drain_ns: Some(wanted.drain_ns),
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
+        beside: door_mqtt::beside::driven(&wanted.plan, wanted.seed),
         ..Options::default()
     };
     if let Some(script) = script {
@@ -529,6 +519,8 @@ fn job(
 fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     let voice = log::voice();
     let _lab = wanted.lab.take();
+    let _broker = wanted.broker.take();
+    let has_beside = wanted.plan.beside.is_some();
     let mocks = wanted.mocks.take();
     let places = mocks.as_ref().map(Mocked::addresses);
     let mut script = wanted.script.take();
@@ -551,7 +543,7 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
             trust::can_be_read(ready.plan(), &voice);
             match ready.run(door.observer()) {
                 Ok(mut ended) => {
-                    tell_of_mocks(&mut ended, &door.shows.mocks);
+                    tell_found(&mut ended, &door.shows.mocks, has_beside);
                     ended.finish(&mut door)
                 }
                 Err(why) => door.not_run(&why),
@@ -561,21 +553,29 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     }
 }
 
-/// Keeps with the run what the mocks have served of what was asked of them.
-fn tell_of_mocks(ended: &mut Ended, places: &[(String, String)]) {
-    if places.is_empty() {
+/// Keeps with the run what the mocks have served of what was asked of them, and what became of MQTT messages.
+fn tell_found(ended: &mut Ended, places: &[(String, String)], has_beside: bool) {
+    if places.is_empty() && !has_beside {
         return;
     }
-    let kept = mock_process::told(places).and_then(|told| {
-        let document = serde_json::json!({ "mocks": told });
-        let kept = ended.run.tell_found(&[], &document);
-        kept.map_err(|why| why.to_string())
-    });
-    if let Err(why) = kept {
-        log::warning(format_args!(
-            "what the mocks served is not in the record: {why}"
-        ));
+    let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
+    if !places.is_empty() {
+        match mock_process::told(places) {
+            Ok(told) => document["mocks"] = told.into(),
+            Err(why) => not_in_the_record("the mocks served", &why),
+        }
     }
+    if let Some((ledger, counts)) = messages::found(ended, has_beside) {
+        sentences.extend(ledger);
+        document["mqtt"] = counts;
+    }
+    if let Err(why) = ended.run.tell_found(&sentences, &document) {
+        not_in_the_record("was found beside the load", &why);
+    }
+}
+
+fn not_in_the_record(what: &str, why: &dyn std::fmt::Display) {
+    log::warning(format_args!("what {what} is not in the record: {why}"));
 }
 
 /// The native door: progress meanwhile, the summary behind the run, Loadline's own codes.

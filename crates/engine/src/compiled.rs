@@ -2,7 +2,11 @@
 //! takes. Scenarios are compiled to a program; other work is done by drivers that bring their own.
 
 use measure::{Labels, label::Group};
-use plan::{Load, Plan, Pool, Problem, Schedule, Share, Work, mqtt::Counted, work::EACH_REQUEST};
+use plan::{
+    Load, Plan, Pool, Problem, Schedule, Share, Work,
+    mqtt::{Counted, Mqtt},
+    work::EACH_REQUEST,
+};
 
 use codec::Origin;
 
@@ -10,6 +14,8 @@ use crate::program::{Looking, Program};
 
 /// Requests per second that one worker is trusted with before a second one is started.
 pub const PER_WORKER: f64 = 15_000.0;
+
+const MQTT_ALONE: &str = "MQTT clients cannot be shared by several processes";
 
 /// The work of a run.
 pub(crate) struct Compiled {
@@ -63,34 +69,44 @@ impl Compiled {
                 labels.id(Group::Iteration, "", EACH_REQUEST);
             }
             Work::Mqtt(mqtt) => {
-                for (group, name) in mqtt.operations() {
-                    let group = match group {
-                        Counted::Request => Group::Mqtt,
-                        Counted::Aside => Group::Custom,
-                    };
-                    compiled.labels.id(group, "", name);
-                }
+                compiled.operations(mqtt);
                 compiled.labels.id(Group::Iteration, "", EACH_REQUEST);
             }
             // What it counts under comes up while it runs.
             Work::External(_) => {}
         }
+        if let Some(beside) = &plan.beside {
+            compiled.operations(&beside.mqtt);
+        }
         Ok(compiled)
+    }
+
+    fn operations(&mut self, mqtt: &Mqtt) {
+        for (group, name) in mqtt.operations() {
+            let group = match group {
+                Counted::Request => Group::Mqtt,
+                Counted::Aside => Group::Custom,
+            };
+            self.labels.id(group, "", name);
+        }
     }
 
     /// Leaves of what the plan gives to all processes together what one of them has. Whatever drives itself knows best what of its users
     /// and connections is whose.
-    pub fn take_share(&mut self, work: &Work, share: Share) -> Result<(), Vec<Problem>> {
+    pub fn take_share(&mut self, plan: &Plan, share: Share) -> Result<(), Vec<Problem>> {
         if share == Share::WHOLE {
             return Ok(());
         }
         let refused = |why: String| Err(vec![Problem::anywhere(why)]);
         self.peak /= share.of as f64;
-        match work {
+        if plan.beside.is_some() {
+            return refused(MQTT_ALONE.to_owned());
+        }
+        match &plan.work {
             Work::Scenarios(_) => {}
             Work::External(_) => return Ok(()),
             Work::Mqtt(_) => {
-                return refused("MQTT clients cannot be shared by several processes".to_owned());
+                return refused(MQTT_ALONE.to_owned());
             }
             Work::Batch(_) => {
                 let why = "raw requests on fixed connections cannot be shared by several processes";

@@ -41,10 +41,21 @@ pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 /// Makes the driver of a worker, on that worker's thread.
 pub type DriverMaker = Arc<dyn Fn(Given) -> Box<dyn Driver> + Send + Sync>;
 
+/// Work beside the plan's scenarios: on workers of its own, so that neither waits for the other, and without arrivals of the load.
+#[derive(Clone)]
+pub struct Beside {
+    /// Who does it.
+    pub driver: DriverMaker,
+    /// How many workers do.
+    pub workers: usize,
+    /// Its own books.
+    pub door: Option<DoorMaker>,
+}
+
 /// What a driver is made of.
 #[derive(Debug, Clone)]
 pub struct Given {
-    /// Its worker's number.
+    /// Its worker's number, among those that do the same work.
     pub worker: usize,
     /// What a client needs, should it have one.
     pub client: Settings,
@@ -83,6 +94,8 @@ pub struct Options {
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Who does work that the plan does not spell out: raw requests, or whatever drives itself. It may do a plan's scenarios too.
     pub driver: Option<DriverMaker>,
+    /// Who does the work that a plan has beside its own.
+    pub beside: Option<Beside>,
     /// Says what a worker is in the middle of, should it not come back.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals and users by their number over all processes, and its part of what the plan caps.
@@ -96,6 +109,8 @@ pub struct Prepared {
     options: Options,
     workers: usize,
     driver: DriverMaker,
+    /// How connections of the work beside travel.
+    http_beside: plan::Http,
 }
 
 /// Why a run could not be carried through.
@@ -142,7 +157,11 @@ impl Prepared {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn Looking);
         let mut work = Compiled::of(plan, options.seed, looking)?;
-        work.take_share(&plan.work, options.share)?;
+        work.take_share(plan, options.share)?;
+        if plan.beside.is_some() != options.beside.is_some() {
+            let nobody = "the plan has MQTT clients beside its scenarios, which only `loadline run` and `loadline campaign` drive";
+            return Err(vec![Problem::anywhere(nobody)]);
+        }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
             (None, Some(program)) => scenario_driver(program, options.hooks.clone()),
@@ -154,6 +173,10 @@ impl Prepared {
         Ok(Prepared {
             hosts: Hosts::of(plan, &options.hosts),
             workers: work.workers(options.workers, options.share),
+            http_beside: plan
+                .beside
+                .as_ref()
+                .map_or_else(plan::Http::default, |beside| beside.http(&plan.http)),
             work,
             options,
             driver,
@@ -192,10 +215,10 @@ impl Prepared {
             .map_or(&[], |program| &program.requests)
     }
 
-    /// How many workers there will be.
+    /// How many workers there will be, for all kinds of work together.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers
+        self.workers + self.options.beside.as_ref().map_or(0, |b| b.workers)
     }
 
     /// The number of arrivals that are planned for this process; none for a closed model.
@@ -213,6 +236,10 @@ impl Prepared {
             return Box::new(|_, _| 0);
         }
         Box::new(move |worker, until| {
+            if worker as u64 >= of {
+                // What is done beside has no arrivals.
+                return 0;
+            }
             let share = own.part(worker as u64, of);
             schedule.due_of_shard(share.index, share.of, until)
         })
@@ -224,13 +251,8 @@ impl Prepared {
     /// When the run could not be set up, or a worker died.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
-        let mut settings = Settings::new(
-            &self.work.http,
-            self.hosts.clone(),
-            self.options.sources.clone(),
-        )
-        .map_err(setup)?;
-        settings.origins.clone_from(&self.work.origins);
+        let crews = self.crews().map_err(setup)?;
+        let workers = self.workers();
         let registry = Registry::of(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
         let common = Common {
@@ -245,18 +267,21 @@ impl Prepared {
             labels: registry.clone(),
             pulse: Arc::default(),
         };
-        let pulses: Vec<Arc<Pulse>> = (0..self.workers).map(|_| Arc::default()).collect();
+        let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
         // Before any worker: names that come up at once are told with the first interval, like all others.
-        let collector = Collector::new(self.workers, registry, self.due());
+        let collector = Collector::new(workers, registry, self.due());
         let mut threads = Vec::new();
-        for (index, pulse) in pulses.iter().enumerate() {
+        let places = crews
+            .iter()
+            .flat_map(|crew| (0..crew.workers).map(move |place| (crew, place)));
+        for (index, ((crew, place), pulse)) in places.zip(&pulses).enumerate() {
             let seed = WorkerSeed {
                 index,
-                workers: self.workers,
+                place: (place, crew.workers),
                 given: Given {
                     schedule: self.work.schedule.clone(),
-                    worker: index,
-                    client: settings.clone(),
+                    worker: place,
+                    client: crew.client.clone(),
                     labels: self.work.labels.clone(),
                     arrives: !self.options.is_late,
                 },
@@ -265,7 +290,8 @@ impl Prepared {
                     pulse: Arc::clone(pulse),
                     ..common.clone()
                 },
-                driver: Arc::clone(&self.driver),
+                driver: Arc::clone(&crew.driver),
+                door: crew.door.clone(),
             };
             let thread = std::thread::Builder::new()
                 .name(format!("worker-{index}"))
@@ -303,6 +329,41 @@ impl Prepared {
             }
         }
         result
+    }
+}
+
+/// Workers that do the same work.
+struct Crew {
+    workers: usize,
+    driver: DriverMaker,
+    client: Settings,
+    door: Option<DoorMaker>,
+}
+
+impl Prepared {
+    /// Those that do the plan's work, and those of what is done beside it.
+    fn crews(&self) -> Result<Vec<Crew>, String> {
+        let travels = |http: &plan::Http| {
+            let sources = self.options.sources.clone();
+            Settings::new(http, self.hosts.clone(), sources)
+        };
+        let mut client = travels(&self.work.http)?;
+        client.origins.clone_from(&self.work.origins);
+        let mut crews = vec![Crew {
+            workers: self.workers,
+            driver: Arc::clone(&self.driver),
+            client,
+            door: self.options.door.clone(),
+        }];
+        if let Some(beside) = &self.options.beside {
+            crews.push(Crew {
+                workers: beside.workers,
+                driver: Arc::clone(&beside.driver),
+                client: travels(&self.http_beside)?,
+                door: beside.door.clone(),
+            });
+        }
+        Ok(crews)
     }
 }
 
@@ -350,11 +411,13 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 /// What a worker's thread needs to begin.
 struct WorkerSeed {
     index: usize,
-    workers: usize,
+    /// Which of how many that do the same work.
+    place: (usize, usize),
     given: Given,
     options: Options,
     common: Common,
     driver: DriverMaker,
+    door: Option<DoorMaker>,
 }
 
 impl WorkerSeed {
@@ -372,11 +435,11 @@ impl WorkerSeed {
         let schedule = &self.given.schedule;
         let cuts = Cuts::new(zero.wall_ns, schedule.phase_ends())
             .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
-        let door = self.options.door.as_ref().map(|make| make());
+        let door = self.door.as_ref().map(|make| make());
         let recorder = Recorder::new(self.index, cuts, self.given.labels.all().len(), door);
-        let share = self.options.memory.map(|all| all / self.workers as u64);
+        let share = self.options.memory.map(|all| all / self.place.1 as u64);
         let worker = Rc::new(Worker::new(
-            (self.index, self.workers),
+            self.place,
             self.options.seed,
             clock,
             recorder,

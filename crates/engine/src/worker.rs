@@ -100,9 +100,9 @@ pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
 /// One worker.
 pub struct Worker {
-    /// Its number.
+    /// Its number, among those that do the same work.
     pub index: usize,
-    /// How many workers there are.
+    /// How many of them there are.
     pub workers: usize,
     /// The seed of everything random.
     pub seed: u64,

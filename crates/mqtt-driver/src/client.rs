@@ -74,12 +74,24 @@ struct State {
 
 /// Has a client live in a task of its own.
 pub(crate) fn start(shared: &Rc<Shared>, client: &Rc<Client>) {
-    let place = shared.worker.enter(&client.limit);
+    // Beside virtual users, clients are none of them: they have connections, which are counted.
+    let is_beside = shared.is_beside();
+    let place = if is_beside {
+        shared.worker.watch(&client.limit)
+    } else {
+        shared.worker.enter(&client.limit)
+    };
+    shared.alive.set(shared.alive.get() + 1);
     let (shared, client) = (Rc::clone(shared), Rc::clone(client));
     tokio::task::spawn_local(async move {
         client.live(&shared).await;
         client.bury(&shared);
-        shared.worker.leave(place);
+        shared.alive.set(shared.alive.get() - 1);
+        if is_beside {
+            shared.worker.unwatch(place);
+        } else {
+            shared.worker.leave(place);
+        }
     });
 }
 

@@ -28,6 +28,8 @@ counts! {
     refused,
     /// Connections that failed otherwise, or ended by themselves.
     broken,
+    /// Messages that a pace of one's own plans; those that the load plans stand in its own ledger.
+    planned,
     /// Messages that were due.
     due,
     /// Messages whose every byte the socket has taken.

@@ -24,7 +24,7 @@ use engine::{
     run::{DriverMaker, Given},
     worker::Worker,
 };
-use plan::mqtt::Mqtt;
+use plan::{Load, mqtt::Mqtt};
 
 use shared::Shared;
 
@@ -35,6 +35,8 @@ pub struct Settings {
     pub work: Arc<Mqtt>,
     /// Publishers wait for nothing but room: the load is closed.
     pub flat_out: bool,
+    /// When each group publishes, where that is not the load's business; empty: it is.
+    pub own: Vec<Option<Load>>,
     /// The seed of what templates draw.
     pub seed: u64,
     /// What stamps call the run.
@@ -90,10 +92,15 @@ impl Driver for MqttDriver {
             for client in &shared.clients {
                 client::start(&shared, client);
             }
-            let pace = tokio::task::spawn_local(pace::run(Rc::clone(&shared)));
+            let paces = pace::all(&shared).into_iter();
+            let paces: Vec<_> = paces
+                .map(|pace| tokio::task::spawn_local(pace.run(Rc::clone(&shared))))
+                .collect();
             load(&shared).await;
-            // It ends by itself at the end of the load.
-            let _ = pace.await;
+            for pace in paces {
+                // It ends by itself at the end of the load.
+                let _ = pace.await;
+            }
             drain(&shared).await;
             shared.close();
             end(&shared).await;
@@ -150,7 +157,7 @@ async fn end(shared: &Shared) {
     let worker = &shared.worker;
     let never = Limit::default();
     let most = worker.clock.now() + GRACE_NS / 4;
-    while worker.users.get() > 0 {
+    while shared.alive.get() > 0 {
         let now = worker.clock.now();
         if now >= most || worker.heed_stop(now) == Urgency::Abort {
             worker.abort();

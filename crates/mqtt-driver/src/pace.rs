@@ -1,73 +1,130 @@
-//! Has messages taken up when the schedule says so: publishers take turns, over all workers, so that their messages together are as
-//! the load has them. How they travel is the client's business.
+//! Has messages taken up when a schedule says so: publishers take turns, over all workers, so that their messages together are as
+//! the load has them; beside other work, as each group's own pace has them. How they travel is the client's business.
 
 use std::rc::Rc;
 
 use measure::sample::Intended;
+use plan::Schedule;
 
-use crate::{client::Client, shared::Shared};
+use crate::{client::Client, counts::add, shared::Shared};
 
 /// So many messages are taken up before anything else is looked at.
 const AT_ONCE: usize = 1024;
 
-pub(crate) async fn run(shared: Rc<Shared>) {
+/// Publishers that take turns.
+pub(crate) struct Pace {
+    schedule: Schedule,
+    /// So many arrivals of the schedule come before the first message.
+    before: u64,
+    /// How many publishers there are, over all workers.
+    all: u64,
+    /// This worker's, each with its place among all.
+    publishers: Vec<(u64, Rc<Client>)>,
+    /// Whether the arrivals are the load's.
+    is_load: bool,
+}
+
+/// Those whose publishers this worker has.
+pub(crate) fn all(shared: &Shared) -> Vec<Pace> {
     if shared.flat_out || shared.counts_connections() {
-        return;
+        return Vec::new();
     }
-    let publishers: Vec<(u64, Rc<Client>)> = turns(&shared);
-    if publishers.is_empty() {
-        return;
+    let groups = 0..shared.work.groups.len();
+    let paces: Vec<Pace> = if shared.is_beside() {
+        let own = groups.zip(&shared.own);
+        own.filter_map(|(number, publications)| {
+            let publications = publications.as_ref()?;
+            let (all, publishers) = turns(shared, |group| group == number);
+            Some(Pace {
+                schedule: publications.schedule.clone(),
+                before: publications.before,
+                all,
+                publishers,
+                is_load: false,
+            })
+        })
+        .collect()
+    } else {
+        let (all, publishers) = turns(shared, |_| true);
+        vec![Pace {
+            schedule: shared.schedule.clone(),
+            before: 0,
+            all,
+            publishers,
+            is_load: true,
+        }]
+    };
+    let has_some = |pace: &Pace| !pace.publishers.is_empty();
+    paces.into_iter().filter(has_some).collect()
+}
+
+impl Pace {
+    pub async fn run(self, shared: Rc<Shared>) {
+        let (publishers, schedule) = (&self.publishers, &self.schedule);
+        let worker = &shared.worker;
+        if !self.is_load {
+            add(&shared.counts.planned, self.planned());
+        }
+        let (mut cycle, mut turn) = (0u64, 0usize);
+        let mut dirty: Vec<usize> = Vec::new();
+        loop {
+            let (place, _) = &publishers[turn];
+            let Some(arrival) = schedule.at(self.before + cycle * self.all + place) else {
+                break;
+            };
+            let is_early = arrival.intended_ns > worker.clock.now();
+            if is_early || dirty.len() >= AT_ONCE {
+                for turn in dirty.drain(..) {
+                    publishers[turn].1.go_on(&shared);
+                }
+            }
+            if is_early {
+                let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
+                if slept.await.is_err() {
+                    break;
+                }
+            } else if dirty.is_empty() {
+                // Behind schedule: answers are to be read all the same.
+                tokio::task::yield_now().await;
+                if worker.arrivals_end.is_aborted() {
+                    break;
+                }
+            }
+            let now = worker.clock.now();
+            let client = &publishers[turn].1;
+            if self.is_load {
+                worker.recorder.borrow_mut().run.started += 1;
+            }
+            client.take_up(&shared, now, Intended::scheduled(arrival.intended_ns));
+            dirty.push(turn);
+            turn += 1;
+            if turn == publishers.len() {
+                (turn, cycle) = (0, cycle + 1);
+            }
+        }
+        for turn in dirty {
+            publishers[turn].1.go_on(&shared);
+        }
     }
-    let worker = &shared.worker;
-    let all = shared.work.publishers();
-    let (mut cycle, mut turn) = (0u64, 0usize);
-    let mut dirty: Vec<usize> = Vec::new();
-    loop {
-        let (place, _) = &publishers[turn];
-        let Some(arrival) = shared.schedule.at(cycle * all + place) else {
-            break;
+
+    /// How many messages are planned for this worker's publishers.
+    fn planned(&self) -> u64 {
+        let total = self.schedule.total() - self.before;
+        let of = |(place, _): &(u64, Rc<Client>)| {
+            (total + self.all - 1).saturating_sub(*place) / self.all
         };
-        let is_early = arrival.intended_ns > worker.clock.now();
-        if is_early || dirty.len() >= AT_ONCE {
-            for turn in dirty.drain(..) {
-                publishers[turn].1.go_on(&shared);
-            }
-        }
-        if is_early {
-            let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
-            if slept.await.is_err() {
-                break;
-            }
-        } else if dirty.is_empty() {
-            // Behind schedule: answers are to be read all the same.
-            tokio::task::yield_now().await;
-            if worker.arrivals_end.is_aborted() {
-                break;
-            }
-        }
-        let now = worker.clock.now();
-        let client = &publishers[turn].1;
-        worker.recorder.borrow_mut().run.started += 1;
-        client.take_up(&shared, now, Intended::scheduled(arrival.intended_ns));
-        dirty.push(turn);
-        turn += 1;
-        if turn == publishers.len() {
-            (turn, cycle) = (0, cycle + 1);
-        }
-    }
-    for turn in dirty {
-        publishers[turn].1.go_on(&shared);
+        self.publishers.iter().map(of).sum()
     }
 }
 
-/// This worker's publishers, each with its place among all.
-fn turns(shared: &Shared) -> Vec<(u64, Rc<Client>)> {
+/// How many publishers certain groups have, and this worker's, each with its place among them.
+fn turns(shared: &Shared, is_wanted: impl Fn(usize) -> bool) -> (u64, Vec<(u64, Rc<Client>)>) {
     let mut before = 0u64;
     let mut places = Vec::new();
     let mut global = 0u64;
-    for group in &shared.work.groups {
+    for (number, group) in shared.work.groups.iter().enumerate() {
         for _ in 0..group.count {
-            if group.publish.is_some() {
+            if group.publish.is_some() && is_wanted(number) {
                 places.push((global, before));
                 before += 1;
             }
@@ -79,5 +136,5 @@ fn turns(shared: &Shared) -> Vec<(u64, Rc<Client>)> {
         let at = places.binary_search_by_key(&own, |(g, _)| *g).ok()?;
         Some((places[at].1, Rc::clone(client)))
     });
-    clients.collect()
+    (before, clients.collect())
 }

@@ -18,6 +18,7 @@ use measure::{
 use mqtt::{Qos, Stamp, Version, sequence::Arrival, sequence::Sequence, topic};
 use plan::{
     Schedule,
+    beside::Publications,
     mqtt::{Arrival as ArrivalOf, CONNECT, DELIVERY, Mqtt, PUBLISH, SUBSCRIBE},
     work::EACH_REQUEST,
 };
@@ -37,19 +38,20 @@ pub(crate) struct OurLabels {
     pub delivery: LabelId,
     /// By quality of service.
     publish: [LabelId; 3],
-    /// What an arrival is counted as.
-    pub arrival: LabelId,
+    /// What an arrival is counted as, if it is one of the load.
+    arrival: Option<LabelId>,
 }
 
 impl OurLabels {
-    fn of(worker: &Worker) -> OurLabels {
+    fn of(worker: &Worker, arrivals: ArrivalOf) -> OurLabels {
         let label = |name| worker.label(Group::Mqtt, "", name);
         OurLabels {
             connect: label(CONNECT),
             subscribe: label(SUBSCRIBE),
             publish: PUBLISH.map(label),
             delivery: worker.label(Group::Custom, "", DELIVERY),
-            arrival: worker.label(Group::Iteration, "", EACH_REQUEST),
+            arrival: (arrivals != ArrivalOf::Elsewhere)
+                .then(|| worker.label(Group::Iteration, "", EACH_REQUEST)),
         }
     }
 
@@ -69,7 +71,11 @@ pub(crate) struct Shared {
     pub counts: Counts,
     pub clients: Vec<Rc<Client>>,
     pub flat_out: bool,
+    /// When each group publishes, where that is not the load's business.
+    pub own: Vec<Option<Publications>>,
     pub run: u32,
+    /// Clients that have not ended.
+    pub alive: Cell<u64>,
     per_client: Option<PerClient>,
     /// The end of the load.
     pub until_ns: u64,
@@ -92,6 +98,7 @@ impl Shared {
         let Settings {
             work,
             flat_out,
+            own,
             seed,
             run,
             clients: per_client,
@@ -122,7 +129,7 @@ impl Shared {
             }
         }
         Ok(Shared {
-            labels: OurLabels::of(worker),
+            labels: OurLabels::of(worker, work.arrivals),
             version: made::version(&work),
             origin: Origin {
                 tls: work.tls,
@@ -138,7 +145,12 @@ impl Shared {
                 .map(|made| Rc::new(Client::new(made)))
                 .collect(),
             flat_out,
+            own: own
+                .iter()
+                .map(|load| Some(Publications::of(load.as_ref()?, seed, work.ready_ns())))
+                .collect(),
             run,
+            alive: Cell::new(0),
             per_client,
             is_over: Cell::new(false),
             last_delivery: Cell::new(0),
@@ -153,6 +165,11 @@ impl Shared {
     /// Whether a connection is an arrival of the load.
     pub fn counts_connections(&self) -> bool {
         self.work.arrivals == ArrivalOf::Connection
+    }
+
+    /// Whether the arrivals of the load are other work's.
+    pub fn is_beside(&self) -> bool {
+        self.work.arrivals == ArrivalOf::Elsewhere
     }
 
     /// The receiver that a client's subscriptions make it, if they are shared.
@@ -197,10 +214,12 @@ impl Shared {
         self.worker.record(sample, detail);
     }
 
-    /// An arrival of the load is over.
+    /// What would be an arrival of the load, if it is this work's, is over.
     pub fn arrived(&self, now: u64, intended: Intended, ended: Ended) {
-        let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.iteration(now, self.labels.arrival, intended, ended);
+        if let Some(arrival) = self.labels.arrival {
+            let mut recorder = self.worker.recorder.borrow_mut();
+            recorder.iteration(now, arrival, intended, ended);
+        }
     }
 
     /// How many messages were due and are not confirmed.

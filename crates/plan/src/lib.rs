@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod beside;
 pub mod criteria;
 pub mod deployment;
 mod draw;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use beside::Beside;
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;
@@ -61,6 +63,9 @@ pub struct Plan {
     /// What kind of work it is, and what is done.
     #[serde(flatten)]
     pub work: Work,
+    /// Clients that do other work meanwhile, on the same timeline and at a pace of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// Steps that are carried out once before the load, and are not measured.
     pub before: Option<Scenario>,
     /// Steps that are carried out once behind everything else, and are not measured.
@@ -144,6 +149,7 @@ impl Plan {
             target,
             load,
             work: work.into(),
+            beside: None,
             before: None,
             after: None,
             inherited: serde_json::Map::new(),

@@ -1,10 +1,12 @@
 //! What MQTT clients do: plain data, as a plan holds it. When they do it is the load's business, how it is done a driver's.
 
 mod groups;
+mod pace;
 
 use serde::Serialize;
 
 pub use groups::{Groups, Value};
+pub use pace::Pace;
 
 /// Groups of MQTT clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,6 +46,8 @@ pub enum Arrival {
     Connection,
     /// A message is published; those who publish take turns.
     Message,
+    /// Nothing that these clients do: the load is other work's, and each group that publishes has its own pace.
+    Elsewhere,
 }
 
 /// Clients that do the same.
@@ -151,6 +155,9 @@ pub struct Publishing {
     /// What they carry beside.
     #[serde(skip_serializing_if = "Properties::is_empty")]
     pub properties: Properties,
+    /// When, where that is not the load's business.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
 }
 
 /// What messages say.
@@ -191,6 +198,8 @@ pub const SUBSCRIBE: &str = "SUBSCRIBE";
 pub const PUBLISH: [&str; 3] = ["PUBLISH QoS 0", "PUBLISH QoS 1", "PUBLISH QoS 2"];
 /// A message reaches who has subscribed to it.
 pub const DELIVERY: &str = "DELIVERY";
+/// Behind the last connect, before the first message: subscriptions take their time too.
+pub const SETTLE_NS: u64 = crate::units::SECOND;
 
 impl Mqtt {
     /// The names of what its clients do, as they are counted.
@@ -224,6 +233,19 @@ impl Mqtt {
     pub fn publishers(&self) -> u64 {
         let publishing = self.groups.iter().filter(|group| group.publish.is_some());
         publishing.map(|group| u64::from(group.count)).sum()
+    }
+
+    /// When every client should be connected and have subscribed: nothing is published before, in nanoseconds from the start.
+    #[must_use]
+    pub fn ready_ns(&self) -> u64 {
+        let connects = self.connect_every_ns.saturating_mul(self.clients());
+        connects.saturating_add(SETTLE_NS)
+    }
+
+    /// Whether a name is one of what its clients do.
+    #[must_use]
+    pub fn does(&self, name: &str) -> bool {
+        self.operations().iter().any(|(_, known)| *known == name)
     }
 
     /// The server, as a target is named.

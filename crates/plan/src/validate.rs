@@ -52,6 +52,7 @@ impl Plan {
             problems.push(Problem::anywhere("0 connections: at least 1 is needed"));
         }
         self.load_problems(&mut problems);
+        self.problems_beside(&mut problems);
         problems
     }
 
@@ -114,8 +115,16 @@ impl Plan {
     /// The highest planned arrival rate per second; none for a closed model.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
-        let Load::Open { phases, .. } = &self.load else {
-            return None;
+        matches!(self.load, Load::Open { .. }).then(|| self.load.peak_rate())
+    }
+}
+
+impl Load {
+    /// Its highest rate per second; 0 of a load that has none.
+    #[must_use]
+    pub fn peak_rate(&self) -> f64 {
+        let Load::Open { phases, .. } = self else {
+            return 0.0;
         };
         let peak = |shape: Shape, duration: u64| match shape {
             Shape::Rate(rate) => rate.as_f64(),
@@ -123,12 +132,10 @@ impl Plan {
             Shape::Count(count) => count as f64 / (duration.max(1) as f64 / units::SECOND as f64),
             Shape::Pause => 0.0,
         };
-        Some(
-            phases
-                .iter()
-                .map(|phase| peak(phase.shape, phase.duration_ns))
-                .fold(0.0, f64::max),
-        )
+        phases
+            .iter()
+            .map(|phase| peak(phase.shape, phase.duration_ns))
+            .fold(0.0, f64::max)
     }
 }
 

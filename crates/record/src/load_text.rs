@@ -8,6 +8,21 @@ use crate::units;
 /// The load of a plan in words.
 #[must_use]
 pub fn of(plan: &Plan) -> String {
+    let Some(beside) = &plan.beside else {
+        return of_work(plan);
+    };
+    let loads = plan.loads_beside();
+    let peak: f64 = loads.iter().flatten().map(Load::peak_rate).sum();
+    format!(
+        "{}; beside it {} MQTT clients at {}, {} messages/s at most",
+        of_work(plan),
+        units::count(beside.mqtt.clients()),
+        beside.mqtt.target(),
+        units::rate(peak)
+    )
+}
+
+fn of_work(plan: &Plan) -> String {
     match &plan.load {
         Load::Once => "one iteration".into(),
         Load::Closed { users, duration_ns } => {

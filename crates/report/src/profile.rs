@@ -46,6 +46,7 @@ pub fn text(
             .map(|curve| teller.chart(curve)),
     );
     blocks.extend(teller.phases());
+    blocks.extend(teller.clients());
     blocks.push(teller.needs());
     blocks.push(teller.machine(machine));
     blocks.join("\n\n") + "\n"
@@ -297,6 +298,28 @@ impl Teller<'_> {
     }
 
     /// What is needed beside the rates.
+    /// The MQTT clients beside the scenarios.
+    fn clients(&self) -> Option<String> {
+        let rows = &self.profile.clients;
+        if rows.is_empty() {
+            return None;
+        }
+        let mut table = self.table(&["MQTT", "Clients", "<Topic", "QoS", "Messages/s", "Messages"]);
+        for row in rows {
+            table.row([
+                row.does.to_owned(),
+                count(u64::from(row.clients)),
+                row.topic.clone(),
+                row.qos.to_string(),
+                row.per_second
+                    .map_or_else(|| "–".into(), |rate| self.rate(rate)),
+                row.messages.map_or_else(|| "–".into(), count),
+            ]);
+        }
+        let heading = self.heading("Beside the scenarios");
+        Some(format!("{heading}\n\n{table}").trim_end().to_owned())
+    }
+
     fn needs(&self) -> String {
         let profile = self.profile;
         let mut lines = vec![self.under_way(), self.bandwidth()];

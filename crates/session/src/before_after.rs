@@ -83,6 +83,7 @@ impl Own<'_> {
         let mut alone = self.plan.clone();
         alone.work = vec![scenario].into();
         alone.load = Load::Once;
+        alone.beside = None;
         let heard = signals::hear(&self.stop, "nothing was measured".into(), self.voice);
         if let Err(error) = &heard {
             self.voice.warning(&format_args!(

@@ -299,7 +299,11 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
         }
         _ => 0,
     };
-    descriptors_for(share.of_first(connections))
+    let beside = plan
+        .beside
+        .as_ref()
+        .map_or(0, |beside| beside.mqtt.clients());
+    descriptors_for(share.of_first(connections) + beside)
 }
 
 /// Says that there are not enough descriptors for so many connections.

@@ -68,6 +68,10 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<Check> {
         Pool::Shared(n) => Some(users.map_or(f64::from(n), |users| users.min(f64::from(n)))),
         Pool::PerUser => users,
     };
+    // Those of MQTT clients are open all the time.
+    let clients = profile.clients.iter().map(|row| f64::from(row.clients));
+    let clients: f64 = clients.sum();
+    let connections = connections.map(|connections| connections + clients);
     let mut checks = Vec::new();
     if profile.users.is_none() {
         checks.push(cores(requests, host.cpus.unwrap_or(1)));

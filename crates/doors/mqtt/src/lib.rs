@@ -1,11 +1,12 @@
 //! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas, and
 //! `loadline mqtt` alone, which is Pepeunit's load test ([`pepeunit`]). [`read`] makes a
-//! plan of a command line, [`Told`] keeps what the driver has counted, [`print`] says what that means.
+//! plan of a command line, [`beside`] has the same clients do their work beside a native plan's scenarios, [`Told`] keeps what the driver has counted, [`print`] says what that means.
 //!
 //! What clients do is the driver's, what packets mean the crate `mqtt`'s.
 
 #![forbid(unsafe_code)]
 
+pub mod beside;
 mod files;
 mod pepeunit;
 mod print;

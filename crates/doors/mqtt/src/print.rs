@@ -48,6 +48,14 @@ pub fn ledger(run: &Run) -> String {
         count(of("refused")),
         count(of("broken")),
     );
+    if of("planned") > of("due") {
+        let _ = writeln!(
+            out,
+            "messages: {} planned, {} of them never due: the run ended before",
+            count(of("planned")),
+            count(of("planned") - of("due")),
+        );
+    }
     if of("due") > 0 {
         let _ = writeln!(
             out,

@@ -214,8 +214,6 @@ pub struct Sub {
 
 /// How long clients stay when nobody says.
 const DURATION_NS: u64 = 60 * SECOND;
-/// Behind the last connect, before the first message: subscriptions take their time too.
-pub(crate) const SETTLE_NS: u64 = SECOND;
 
 impl What {
     /// What all three take.
@@ -396,6 +394,7 @@ impl Pub {
                 n => n,
             },
             properties: self.properties()?,
+            pace: None,
         });
         // Who receives connects first.
         let mut groups = Vec::new();
@@ -404,8 +403,7 @@ impl Pub {
         }
         groups.push(publishers);
         let work = common.work(Arrival::Message, groups);
-        let before = common.every_ns().saturating_mul(work.clients()) + SETTLE_NS;
-        let mut plan = plan(self.load(before)?, work);
+        let mut plan = plan(self.load(work.ready_ns())?, work);
         if self.message.is_some() && self.subscribers > 0 {
             let text = "the payload is yours (-m): deliveries are counted as foreign, not timed and not checked".to_owned();
             plan.notes.push(Note { at: None, text });
@@ -537,6 +535,8 @@ pub(crate) fn plan(load: Load, work: Mqtt) -> Plan {
 
 #[cfg(test)]
 mod tests {
+    use plan::mqtt::SETTLE_NS;
+
     use super::*;
 
     fn plan_of(line: &str) -> Result<Plan, String> {

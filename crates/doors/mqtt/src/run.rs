@@ -9,7 +9,7 @@ use analysis::page::Page;
 use clap::Parser;
 use engine::{Line, Options};
 use measure::{Interval, Kind, label::Group, summary::Quantile, summary::Times};
-use plan::{Load, Plan, Problem, Work};
+use plan::{Load, Problem, Work};
 use record::{Run, units};
 use report::console;
 use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
@@ -76,13 +76,14 @@ fn job(command: &Command) -> Result<Job, String> {
     let driver = mqtt_driver::maker(mqtt_driver::Settings {
         work: Arc::new(work.clone()),
         flat_out: matches!(plan.load, Load::Closed { .. }),
+        own: Vec::new(),
         seed,
         // As good as any that no other run at this server has.
         run: (inputs::random_seed() >> 8) as u32,
         clients: None,
     });
     let options = Options {
-        workers: Some(workers(common.workers, &plan, work)),
+        workers: Some(workers(common.workers, plan.peak_rate(), work)),
         seed,
         drain_ns: Some(common.drain_ns()?),
         sources: common.sources(),
@@ -98,7 +99,7 @@ fn job(command: &Command) -> Result<Job, String> {
 }
 
 /// Members of a shared subscription are one receiver, whose books one worker keeps.
-fn workers(asked: Option<usize>, plan: &Plan, work: &plan::mqtt::Mqtt) -> usize {
+pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt::Mqtt) -> usize {
     let filters = work.groups.iter().flat_map(|group| &group.subscribe);
     let is_shared = filters.into_iter().any(|s| s.filter.starts_with("$share/"));
     if is_shared {
@@ -106,7 +107,7 @@ fn workers(asked: Option<usize>, plan: &Plan, work: &plan::mqtt::Mqtt) -> usize 
     }
     let usual = || {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let is_much = plan.peak_rate().is_some_and(|rate| rate > PER_WORKER);
+        let is_much = peak.is_some_and(|rate| rate > PER_WORKER);
         if is_much { cores } else { 1 }
     };
     let most = usize::try_from(work.clients()).unwrap_or(usize::MAX);

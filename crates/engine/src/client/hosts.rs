@@ -176,6 +176,11 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     if let Work::Mqtt(mqtt) = &plan.work {
         hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
+    // Where an embedded broker listens is known when it runs.
+    let beside = plan.beside.as_ref();
+    if let Some(beside) = beside.filter(|beside| !beside.mqtt.host.starts_with("lab:")) {
+        hosts.push((beside.mqtt.host.to_ascii_lowercase(), None));
+    }
     let scenarios = plan.scenarios().iter();
     let scenarios = scenarios.chain(&plan.before).chain(&plan.after);
     for scenario in scenarios {

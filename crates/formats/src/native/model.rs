@@ -14,6 +14,7 @@ pub const PLAN: &[&str] = &[
     "scenarios",
     "criteria",
     "stop",
+    "mqtt",
     "server",
     "mocks",
     "assume",
@@ -77,6 +78,47 @@ pub const HTTP: &[&str] = &[
     "tls",
     "resolve",
     "unix",
+];
+/// `mqtt`
+pub const MQTT: &[&str] = &[
+    "host",
+    "version",
+    "tls",
+    "verify",
+    "user",
+    "password",
+    "keep-alive",
+    "connect-rate",
+    "publish",
+    "subscribe",
+];
+/// `mqtt.publish`, or an item of it.
+pub const MQTT_PUBLISH: &[&str] = &[
+    "clients",
+    "topic",
+    "rate",
+    "load",
+    "volume",
+    "qos",
+    "payload",
+    "retain",
+    "in-flight",
+    "client-id",
+    "first",
+    "user",
+    "password",
+    "clean",
+];
+/// `mqtt.subscribe`, or an item of it.
+pub const MQTT_SUBSCRIBE: &[&str] = &[
+    "clients",
+    "topic",
+    "qos",
+    "client-id",
+    "first",
+    "user",
+    "password",
+    "clean",
 ];
 /// `http.tls`
 pub const TLS: &[&str] = &["ca", "cert", "key", "server-name"];

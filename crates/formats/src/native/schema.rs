@@ -2,6 +2,8 @@
 //! others by, so that the two cannot differ; what a key takes is said here. What the translator knows beyond shapes - that a label
 //! exists, that a file is there - no schema says.
 
+mod mqtt;
+
 use serde_json::{Map, Value, json};
 
 use super::{mocks, model};
@@ -73,6 +75,9 @@ fn definitions() -> Value {
         },
         "http": object(model::HTTP, http, &[]),
         "tls": object(model::TLS, tls, &[]),
+        "mqtt": object(model::MQTT, mqtt::section, &["host"]),
+        "publish": object(model::MQTT_PUBLISH, mqtt::group, &["clients", "topic"]),
+        "subscribe": object(model::MQTT_SUBSCRIBE, mqtt::group, &["clients", "topic"]),
         "source": { "anyOf": [{ "type": "string" }, object(model::SOURCE, source, &["from"])] },
         "assume": object(model::ASSUME, assume, &[]),
         "stage": object(model::STAGE, stage, &["name"]),
@@ -131,7 +136,7 @@ pub(super) fn string(text: &str) -> Value {
     json!({ "type": "string", "description": text })
 }
 
-fn boolean(text: &str) -> Value {
+pub(super) fn boolean(text: &str) -> Value {
     json!({ "type": "boolean", "description": text })
 }
 
@@ -139,7 +144,7 @@ pub(super) fn whole(text: &str, least: u64) -> Value {
     json!({ "type": "integer", "minimum": least, "description": text })
 }
 
-fn one_or_many(text: &str, name: &str) -> Value {
+pub(super) fn one_or_many(text: &str, name: &str) -> Value {
     json!({ "anyOf": [reference(name), { "type": "array", "items": reference(name) }], "description": text })
 }
 
@@ -176,6 +181,10 @@ fn plan(key: &str) -> Value {
         "stop" => {
             json!({ "type": "array", "items": reference("rule"), "description": "What ends the run early: errors > 5% for 5s: stop fail" })
         }
+        "mqtt" => named(
+            "Clients that publish and subscribe beside the scenarios",
+            "mqtt",
+        ),
         "server" => {
             json!({ "type": "object", "additionalProperties": reference("source"), "description": "What else is measured, once a second: names and places" })
         }

@@ -3,6 +3,7 @@
 mod campaign;
 mod detect;
 mod mocks;
+mod mqtt;
 mod native;
 mod support;
 mod url;

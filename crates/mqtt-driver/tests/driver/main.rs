@@ -22,6 +22,7 @@ use plan::{
     units::{MILLISECOND, SECOND},
 };
 
+mod beside;
 mod connecting;
 mod flows;
 mod peer;
@@ -130,6 +131,7 @@ fn publisher(qos: u8, inflight: u16) -> Clients {
             payload: Payload::Text("m".into()),
             inflight,
             properties: Properties::default(),
+            pace: None,
         }),
         ..client()
     }
@@ -194,6 +196,7 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
     let driver = maker(Settings {
         work: Arc::new(work.clone()),
         flat_out: false,
+        own: Vec::new(),
         seed: 1,
         run: 1,
         clients: None,

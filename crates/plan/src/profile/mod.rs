@@ -4,6 +4,7 @@
 //! Averages of an iteration in which no request fails. What the plan cannot know - how long answers take, how large they are - is
 //! taken from what the user assumes, or is unknown.
 
+mod clients;
 mod columns;
 mod curve;
 mod journey;
@@ -11,6 +12,7 @@ mod journey;
 use serde::Serialize;
 
 use crate::{Load, Plan, RowOrder, units::SECOND, volume};
+pub use clients::ClientsRow;
 use columns::Column;
 use journey::Journey;
 
@@ -75,6 +77,9 @@ pub struct Profile {
     pub is_known: bool,
     /// Tables, and how many of their rows are needed.
     pub tables: Vec<TableRow>,
+    /// The MQTT clients beside the scenarios, by groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientsRow>,
     /// What was taken for granted.
     pub assumed: Assumed,
 }
@@ -224,6 +229,7 @@ impl Profile {
             requests_are_exact: same,
             is_known: journeys.iter().all(|journey| journey.is_known),
             tables: tables(plan, arrivals),
+            clients: clients::of(plan, seed),
             columns,
             columns_left_out,
             endpoints,

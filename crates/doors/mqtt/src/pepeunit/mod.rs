@@ -19,13 +19,13 @@ use engine::{Cause, Options, StopHandle};
 use mqtt_driver::PerClient;
 use plan::{
     Note, Plan, Rate, Shape, criteria,
-    mqtt::{Arrival, Clients, Groups, Mqtt, Own, Payload, Publishing, Value, Version},
+    mqtt::{Arrival, Clients, Groups, Mqtt, Own, Payload, Publishing, SETTLE_NS, Value, Version},
     units::SECOND,
 };
 use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
 
 use crate::{
-    read::{SETTLE_NS, named, open, plan},
+    read::{named, open, plan},
     run,
     told::Told,
 };
@@ -156,6 +156,7 @@ fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<P
             payload: Payload::Groups(groups(settings)),
             inflight: 1,
             properties: plan::mqtt::Properties::default(),
+            pace: None,
         }),
         subscribe: Vec::new(),
         each: ground.units.iter().map(own).collect(),
@@ -269,6 +270,7 @@ fn job(
     let driver = mqtt_driver::maker(mqtt_driver::Settings {
         work: Arc::new(work.clone()),
         flat_out: false,
+        own: Vec::new(),
         seed,
         run: (seed >> 8) as u32,
         clients: Some(Arc::clone(clients)),

@@ -4,6 +4,7 @@ mod assume;
 mod capture;
 mod http;
 mod load;
+mod mqtt;
 mod phases;
 mod request;
 mod server;
@@ -14,7 +15,10 @@ mod volumes;
 
 use std::{collections::BTreeSet, path::Path};
 
-use plan::{Criterion, Format, Load, Plan, Scenario, StopRule, Template, criteria};
+use plan::{
+    Beside, Criterion, Format, Load, Plan, Scenario, StopRule, Template,
+    criteria::{self, Metric, Span},
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -115,6 +119,12 @@ pub(super) fn rule(item: &Node) -> Node {
     }
 }
 
+/// What clients prove themselves by: kept out of the record.
+fn passwords(beside: Option<&Beside>) -> Vec<String> {
+    let groups = beside.into_iter().flat_map(|beside| &beside.mqtt.groups);
+    groups.filter_map(|group| group.password.clone()).collect()
+}
+
 impl Translator<'_> {
     fn plan(&mut self, root: &Node) -> Option<Plan> {
         if !root.is_map() {
@@ -157,6 +167,7 @@ impl Translator<'_> {
         let http = self.http(root.get("http"), folder);
         self.volumes = self.volumes(root.get("scenarios"));
         let load = self.load(root);
+        let beside = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
         let constants = self.constants(root.get("variables"));
         let scenarios = self.scenarios(root);
@@ -174,6 +185,10 @@ impl Translator<'_> {
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
+        plan.secrets.extend(passwords(beside.as_ref()));
+        // One iteration alone has nothing beside it.
+        plan.beside = beside.filter(|_| !self.inputs.solo);
+        self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
         plan.files = vec![path.display().to_string()];
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
@@ -326,6 +341,30 @@ impl Translator<'_> {
             Some(read)
         });
         parsed.collect()
+    }
+
+    /// Where requests and MQTT operations come together, a figure of all of them is one of neither.
+    fn judged_together(&mut self, plan: &Plan) {
+        if plan.beside.is_none() {
+            return;
+        }
+        let of_all = |criterion: &&Criterion| {
+            let is_time =
+                matches!(&criterion.metric, Metric::Time(span, _) if *span != Span::Iteration);
+            criterion.of.is_none()
+                && (is_time || matches!(criterion.metric, Metric::Errors | Metric::Rate))
+        };
+        let rules = plan.stop.iter().map(|rule| &rule.when);
+        for criterion in plan.criteria.iter().chain(rules).filter(of_all) {
+            let text = format!(
+                "`{}` is of requests and MQTT operations together: `of \"GET *\"` or `of \"PUBLISH *\"` is of one of them",
+                criterion.text
+            );
+            self.findings.notes.push(plan::Note {
+                at: criterion.at.clone(),
+                text,
+            });
+        }
     }
 
     /// A text, or a list of them.

@@ -40,7 +40,7 @@ impl Translator<'_> {
         }
     }
 
-    fn own_tls(&mut self, node: &Node, folder: &Path, http: &mut Http) {
+    pub(super) fn own_tls(&mut self, node: &Node, folder: &Path, http: &mut Http) {
         entries(node, "tls", model::TLS, self.findings);
         if let Some(ca) = node.get("ca") {
             if !http.verify_tls && !self.inputs.insecure {

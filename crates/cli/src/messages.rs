@@ -1,0 +1,55 @@
+//! MQTT clients beside the scenarios of a plan, as `loadline run` has them: when they are left out, and what the record is told of
+//! their messages. Who drives them is the MQTT door's.
+
+use plan::{Criterion, Note, Plan};
+use session::Ended;
+
+/// Whether a condition is on nothing but what the clients do.
+fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
+    let beside = plan.beside.as_ref();
+    let named = criterion.of.as_deref().zip(beside);
+    named.is_some_and(|(of, beside)| {
+        let mut names = beside.mqtt.operations().into_iter();
+        names.any(|(_, name)| plan::criteria::fits(of, name)) && of != "*"
+    })
+}
+
+/// Leaves the clients out, with what is judged of them: a flag says what is sent instead of the file's load.
+pub fn leave_out(plan: &mut Plan, flag: &str) {
+    if plan.beside.is_none() {
+        return;
+    }
+    let mut aside = Vec::new();
+    let criteria = std::mem::take(&mut plan.criteria);
+    for criterion in criteria {
+        if is_theirs(plan, &criterion) {
+            aside.push(criterion);
+        } else {
+            plan.criteria.push(criterion);
+        }
+    }
+    let rules = std::mem::take(&mut plan.stop);
+    for rule in rules {
+        if is_theirs(plan, &rule.when) {
+            aside.push(rule.when);
+        } else {
+            plan.stop.push(rule);
+        }
+    }
+    plan.beside = None;
+    let mut text = format!("{flag}: the MQTT clients of the plan take no part");
+    if !aside.is_empty() {
+        let texts: Vec<&str> = aside
+            .iter()
+            .map(|criterion| criterion.text.as_str())
+            .collect();
+        text.push_str(&format!(", and this is not judged: {}", texts.join(", ")));
+    }
+    plan.notes.push(Note { at: None, text });
+    plan.set_aside.extend(aside);
+}
+
+/// The ledger of messages, for the record: sentences and counts by name; none where the plan has no such clients.
+pub fn found(ended: &Ended, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
+    plan_has_some.then(|| door_mqtt::beside::found(&ended.run))
+}

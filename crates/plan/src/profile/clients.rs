@@ -1,0 +1,50 @@
+//! The MQTT clients beside the scenarios in a load profile: how many there are, and the messages of each group.
+
+use serde::Serialize;
+
+use crate::{Plan, beside::Publications};
+
+/// A group of MQTT clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClientsRow {
+    /// `publish` or `subscribe`.
+    pub does: &'static str,
+    /// How many there are.
+    pub clients: u32,
+    /// Where they publish, or what they receive.
+    pub topic: String,
+    /// Quality of service.
+    pub qos: u8,
+    /// Their highest rate of messages, of all of them together; none of those who receive.
+    pub per_second: Option<f64>,
+    /// Their messages; none of those who receive.
+    pub messages: Option<u64>,
+}
+
+/// The groups of a plan.
+pub(super) fn of(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
+    let Some(beside) = &plan.beside else {
+        return Vec::new();
+    };
+    let ready_ns = beside.mqtt.ready_ns();
+    let groups = beside.mqtt.groups.iter().zip(plan.loads_beside());
+    let row = |(group, load): (&crate::mqtt::Clients, Option<crate::Load>)| {
+        let filters: Vec<&str> = group.subscribe.iter().map(|s| s.filter.as_str()).collect();
+        let (does, topic, qos) = match &group.publish {
+            Some(publish) => ("publish", publish.topic.clone(), publish.qos),
+            None => {
+                let qos = group.subscribe.first().map_or(0, |s| s.qos);
+                ("subscribe", filters.join(", "), qos)
+            }
+        };
+        ClientsRow {
+            does,
+            clients: group.count,
+            topic,
+            qos,
+            per_second: load.as_ref().map(crate::Load::peak_rate),
+            messages: load.map(|load| Publications::of(&load, seed, ready_ns).planned()),
+        }
+    };
+    groups.map(row).collect()
+}

@@ -1,0 +1,271 @@
+"""`mqtt:` in a plan: HTTP and MQTT in one run, counted by both labs; what cannot be, at its place."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import pytest
+
+PLAN = """
+loadline: 1
+target: {target}
+load: {load}
+steps: [ {{ get: {{ url: '/api/sum?a=1&b=2', name: sum }} }} ]
+mqtt:
+  host: {broker}
+  connect-rate: 1000/s
+  subscribe: {{ clients: 2, topic: 'load/+', qos: 1 }}
+  publish: {publish}
+criteria: {criteria}
+"""
+PUBLISH = "{ clients: 5, topic: 'load/%i', qos: 1, rate: 100/s, payload: 64, in-flight: 20 }"
+# 1.007 s until all are connected and a second is over.
+READY_S = 1.007
+
+
+@pytest.fixture
+def mixed(loadline, start_lab):
+    """Runs a plan against a lab of each kind."""
+
+    class Mixed:
+        def __init__(self) -> None:
+            self.http = self.broker = None
+
+        def write(self, *, load="{ rate: 20/s, duration: 3s }", publish=PUBLISH, criteria="[]", broker=()):
+            self.http, self.broker = start_lab("sum"), start_lab("mqtt", *broker)
+            place = self.broker.url.removeprefix("http://")
+            text = PLAN.format(target=self.http.url, load=load, broker=place, publish=publish, criteria=criteria)
+            return loadline.write("plan.yml", text)
+
+        def __call__(self, *flags, **plan):
+            self.write(**plan)
+            return loadline("run", "plan.yml", "--json", "out.json", *flags, timeout=90)
+
+        @property
+        def out(self):
+            return json.loads((loadline.folder / "out.json").read_text())
+
+        @property
+        def told(self):
+            return json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mqtt"]
+
+        def rows(self):
+            return {row["text"]: row["count"] for row in self.out["labels"]}
+
+    return Mixed()
+
+
+def carried_out(ran) -> None:
+    """It ran to its end; that the machine was late is said by 4, and changes no count."""
+    assert ran.returncode in (0, 4), ran.stdout + ran.stderr
+
+
+def test_both_labs_have_seen_what_one_run_has_counted(mixed):
+    ran = mixed()
+    carried_out(ran)
+    told, broker, http = mixed.told, mixed.broker.stats(), mixed.http.stats()
+    messages = told["planned"]
+    # All but the messages of the first second, in which the clients connected.
+    assert messages == 300 - int(READY_S * 100) - 1
+    assert (told["due"], told["sent"], told["confirmed"], told["unsent"], told["unknown"]) == (messages,) * 3 + (0, 0)
+    assert (broker["received"], broker["delivered"]) == (messages, 2 * messages)
+    assert (told["expected"], told["received"], told["again"], told["late"]) == (2 * messages, 2 * messages, 0, 0)
+    assert mixed.rows() == {
+        "GET sum": 60,
+        "CONNECT": 7,
+        "SUBSCRIBE": 2,
+        "PUBLISH QoS 1": messages,
+        "DELIVERY": 2 * messages,
+    }
+    assert http["received"]["total"] == http["answered"]["total"] == 60
+    # The arrivals are the scenario's alone, and all of them ended.
+    arrivals = mixed.out["arrivals"]
+    assert (arrivals["planned"], arrivals["started"], arrivals["completed"]) == (60, 60, 60)
+    assert mixed.out["requests"]["issued"] == 60 + 7 + 2 + messages
+    assert "contradiction" not in ran.stdout
+    assert f"mqtt messages: {messages} due = {messages} sent + 0 not sent" in " ".join(ran.stdout.split())
+
+
+def test_what_the_broker_does_wrong_is_counted_beside_http(mixed):
+    carried_out(mixed(broker=("drop=50", "duplicate=35", "reorder=23")))
+    told, broker = mixed.told, mixed.broker.stats()
+    assert broker["dropped"] > 1
+    assert broker["duplicated"] > 1
+    assert broker["reordered"] > 1
+    assert told["expected"] - told["received"] == 2 * broker["dropped"]
+    assert told["again"] == 2 * broker["duplicated"]
+    assert told["late"] == 2 * broker["reordered"]
+    assert mixed.rows()["GET sum"] == 60
+
+
+def test_groups_have_a_pace_each(mixed):
+    publish = """
+    - { clients: 2, topic: 'load/a%i', rate: 50/s }
+    - { clients: 3, topic: 'load/b%i', qos: 2, load: [ { pause: 2s }, { count: 40, duration: 500ms } ] }"""
+    carried_out(mixed(publish=publish))
+    rows = mixed.rows()
+    assert rows["PUBLISH QoS 2"] == 40
+    assert rows["PUBLISH QoS 0"] == 150 - int(READY_S * 50) - 1
+    assert mixed.broker.stats()["received"] == mixed.told["sent"] == mixed.told["planned"]
+
+
+def test_a_closed_loop_of_users_has_messages_beside_it(mixed):
+    carried_out(mixed(load="{ users: 2, duration: 2s }"))
+    assert mixed.told["due"] == mixed.told["planned"] == 200 - int(READY_S * 100) - 1
+    assert mixed.rows()["GET sum"] > 10
+
+
+def test_criteria_are_on_both_kinds_of_labels(mixed):
+    criteria = """
+    - errors of "GET sum" < 1%
+    - p50 of "PUBLISH QoS 1" < 1us
+    - p50 of "DELIVERY" < 30s
+    - errors < 1%"""
+    ran = mixed(criteria=criteria)
+    assert ran.returncode in (1, 4), ran.stdout + ran.stderr
+    verdicts = {row["text"]: row["judgement"] for row in mixed.out["criteria"]}
+    assert list(verdicts.values()) == ["PASS", "FAIL", "PASS", "PASS"], verdicts
+    assert "`errors < 1%` is of requests and MQTT operations together" in ran.stderr
+
+
+def test_a_stop_rule_on_messages_ends_both(mixed):
+    rule = 'rate of "PUBLISH QoS 1" > 50/s for 1s: stop pass'
+    ran = mixed("--stop", rule, load="{ rate: 20/s, duration: 60s }")
+    assert ran.returncode in (0, 4), ran.stdout + ran.stderr
+    assert mixed.out["arrivals"]["started"] < 1000
+    assert mixed.told["planned"] > mixed.told["due"] == mixed.told["sent"] > 50
+    assert "never due: the run ended before" in " ".join(ran.stdout.split())
+
+
+def test_http_goes_on_when_the_broker_goes_away(mixed, loadline):
+    mixed.write(load="{ rate: 20/s, duration: 5s }")
+    running = loadline.start("run", "plan.yml", "--json", "out.json", "--drain", "1s")
+    deadline = time.monotonic() + 60
+    while mixed.broker.stats()["received"] < 20 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    mixed.broker.process.send_signal(signal.SIGKILL)
+    mixed.broker.process.wait(timeout=20)
+    out, err = running.communicate(timeout=90)
+    assert running.returncode in (0, 4), out + err
+    rows, told = mixed.rows(), mixed.told
+    assert (rows["GET sum"], mixed.out["arrivals"]["completed"]) == (100, 100)
+    assert told["broken"] >= 7
+    assert told["due"] == told["sent"] + told["unsent"] == told["planned"]
+    assert told["sent"] == told["confirmed"] + told["turned_down"] + told["unknown"]
+    assert told["unsent"] > 0
+
+
+@pytest.mark.parametrize("flags", [["--once"], ["--rate", "10/s", "--duration", "1s"]])
+def test_flags_that_replace_the_load_leave_the_clients_out_and_say_so(mixed, flags):
+    ran = mixed(*flags, criteria='[ errors of "PUBLISH QoS 1" < 1% ]')
+    carried_out(ran)
+    assert "the MQTT clients of the plan take no part, and this is not judged: errors of" in ran.stderr
+    assert mixed.broker.stats()["connected"] == 0
+    assert list(mixed.rows()) == ["GET sum"]
+
+
+def test_embedded_targets_of_both_kinds(loadline):
+    plan = PLAN.format(target="lab:sum", load="{ rate: 20/s, duration: 2s }", broker="lab:mqtt", publish=PUBLISH, criteria="[]")
+    loadline.write("plan.yml", plan)
+    ran = loadline("run", "plan.yml")
+    carried_out(ran)
+    assert "7 MQTT clients at mqtt://127.0.0.1:" in " ".join(ran.stdout.split())
+
+
+def test_messages_go_up_with_the_levels_of_a_campaign(loadline):
+    loadline.write(
+        "campaign.yml",
+        """
+loadline: 1
+target: lab:sum
+scenarios: [ { name: adds, volume: 10/s, steps: [ { get: /api/sum?a=1&b=2 } ] } ]
+mqtt:
+  host: lab:mqtt
+  connect-rate: 1000/s
+  publish: { clients: 5, topic: 't/%i', volume: 100/s, payload: 64 }
+stages:
+  - { name: half, load: { level: 0.5x, duration: 2s } }
+  - { name: twice, load: { level: 2x, duration: 2s } }
+cool-down: false
+""",
+    )
+    shown = loadline("plan", "campaign.yml", "--stage", "twice")
+    assert "Beside the scenarios" in shown.stdout, shown.stderr
+    assert " 200 " in shown.stdout
+    ran = loadline("campaign", "campaign.yml", "--folder", "out", timeout=90)
+    assert ran.returncode in (0, 4), ran.stdout + ran.stderr
+    found = sorted(loadline.folder.glob("out/**/found.json"))
+    due = [json.loads(path.read_text())["mqtt"]["due"] for path in found if "last" not in path.parts]
+    # Of two seconds one and five milliseconds are for connects.
+    assert sorted(due) == [49, 199]
+
+
+WRONG = [
+    ("clients: 5", "clients: 0", "`clients: 0` must be a whole number, 1 or more"),
+    ("topic: 'load/%i'", "topic: 'load/#'", "holds no + and no #"),
+    ("topic: 'load/+'", "topic: 'load/#/x'", "is no filter: # stands alone"),
+    ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is not known: use 0, 1 or 2"),
+    ("rate: 100/s", "rate: 0/s", "no message would be sent"),
+    ("rate: 100/s", "retain: false", "no `rate`"),
+    ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` beside `rate`"),
+    ("rate: 100/s", "volume: 100/s", "they say no `volume`: write a `rate`"),
+    ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels are those of scenarios"),
+    ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages have rates, and no users"),
+    ("payload: 64", "paylod: 64", "did you mean `payload`?"),
+    ("host: 127", "host: http://127", "is no broker's place"),
+    ("connect-rate: 1000/s", "version: 6", "`version: 6` is not known: use 3.1.1 or 5"),
+    ("connect-rate: 1000/s", "keep-alive: 100h", "1s to 65535s"),
+    ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` is not known before the run"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "line"), WRONG)
+def test_what_cannot_be_is_told_at_its_place(loadline, right, wrong, line):
+    plan = PLAN.format(
+        target="http://127.0.0.1:9", load="{ rate: 1/s, duration: 3s }", broker="127.0.0.1:9", publish=PUBLISH, criteria="[]"
+    )
+    assert plan.count(right) == 1
+    plan = plan.replace(right, wrong)
+    loadline.write("plan.yml", plan)
+    ran = loadline("run", "plan.yml")
+    assert ran.returncode == 2
+    told = [text for text in ran.stderr.splitlines() if line in text]
+    assert len(told) == 1, ran.stderr
+    # It stands in the line of what is wrong, and not before it.
+    row, column = (int(n) for n in told[0].split("plan.yml:", 1)[1].split(":")[:2])
+    source = plan.splitlines()[row - 1]
+    assert wrong.split(":")[0] in source
+    assert column > 1
+
+
+@pytest.mark.parametrize(
+    ("load", "publish", "line"),
+    [
+        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s behind the start, when the messages are over (1s)"),
+        (
+            "{ rate: 1/s, duration: 3s }",
+            PUBLISH.replace("rate: 100/s", "load: { rate: 1/s, duration: 4s }"),
+            "lasts 4s and that of the plan 3s",
+        ),
+    ],
+)
+def test_messages_that_do_not_fit_the_timeline_are_refused(loadline, load, publish, line):
+    plan = PLAN.format(target="http://127.0.0.1:9", load=load, broker="127.0.0.1:9", publish=publish, criteria="[]")
+    loadline.write("plan.yml", plan)
+    ran = loadline("run", "plan.yml")
+    assert ran.returncode == 2
+    assert line in ran.stderr
+
+
+def test_the_password_is_not_in_the_record(mixed, loadline):
+    plan = mixed.write(broker=("user=me:hush-hush",)).read_text()
+    plan = plan.replace("connect-rate", "user: me\n  password: '{{ $env.WORD }}'\n  connect-rate")
+    loadline.write("plan.yml", plan)
+    ran = loadline("run", "plan.yml", "--json", "out.json", env={"WORD": "hush-hush"}, timeout=60)
+    carried_out(ran)
+    assert mixed.told["refused"] == 0
+    assert mixed.told["connected"] == 7
+    files = [path for path in (loadline.folder / ".loadline").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"hush-hush" in path.read_bytes()]
