@@ -186,8 +186,8 @@ mqtt:
   connect-rate: 1000/s
   publish: { clients: 5, topic: 't/%i', volume: 100/s, payload: 64 }
 stages:
-  - { name: half, load: { level: 0.5x, duration: 2s } }
-  - { name: twice, load: { level: 2x, duration: 2s } }
+  - { name: half, load: { level: 0.5x, duration: 2s }, on-fail: continue }
+  - { name: twice, load: { level: 2x, duration: 2s }, on-fail: continue }
 cool-down: false
 """,
     )
