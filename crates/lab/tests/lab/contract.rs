@@ -164,7 +164,7 @@ fn errors_name_what_is_known() {
     };
     assert_eq!(
         text(start("fhir", &extra("stroe"))),
-        r#"lab fhir has no option "stroe"; it takes store"#
+        r#"lab fhir has no option "stroe"; it takes store, servers, cpu, database, control-port"#
     );
     assert_eq!(
         text(start("sum", &extra("store"))),
