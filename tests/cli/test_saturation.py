@@ -99,6 +99,7 @@ steps:
         ("threads=8&hold=500ms", 60, "thread pool", "held by lorota"),
         ("threads=4&cores=8&cpu=200ms&hold=1ms", 60, "thread pool", "too small"),
         ("threads=16&cores=1&cpu=50ms&hold=1ms", 60, "CPU", None),
+        ("threads=8&cpu=5ms&hold=1ms&lock=50ms", 60, "thread pool", "held by the lock sessions"),
         ("threads=16&cores=4&cpu=5ms&hold=100ms", 60, None, None),
     ],
 )

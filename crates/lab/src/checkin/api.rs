@@ -28,6 +28,7 @@ pub(super) struct Site {
     pub(super) downstreams: [Downstream; 2],
     pub(super) sessions: Mutex<Sessions>,
     pub(super) cpu_ns: u64,
+    pub(super) lock_ns: u64,
 }
 
 type Shared = State<Arc<Site>>;
@@ -84,6 +85,9 @@ impl Site {
         let thread = instance.thread().await;
         let first_half = self.cpu_ns / 2;
         thread.compute(first_half).await;
+        if self.lock_ns > 0 {
+            thread.locked(self.lock_ns).await;
+        }
         let call = judge(&mut self.sessions())?;
         let service = &self.downstreams[call.downstream];
         let called = service.call(&call.method, &call.path, &body);

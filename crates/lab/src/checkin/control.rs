@@ -150,27 +150,7 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
             line(&mut text, name, &format!("instance=\"{index}\""), value);
         }
     }
-    let waiting = "checkin_threads_waiting";
-    head(
-        &mut text,
-        waiting,
-        "gauge",
-        "Threads that are held while somebody else works, by whom they wait for",
-    );
-    for (instance, shown) in &all {
-        let index = instance.index;
-        for (name, calls) in names.iter().zip(instance.calls()) {
-            let labels = format!("instance=\"{index}\",for=\"{name}\"");
-            line(
-                &mut text,
-                waiting,
-                &labels,
-                calls.under_way.load(Relaxed) as f64,
-            );
-        }
-        let labels = format!("instance=\"{index}\",for=\"other work\"");
-        line(&mut text, waiting, &labels, shown.elsewhere as f64);
-    }
+    waiting(&mut text, &all, names);
     pool_wait(&mut text, &all);
     let seconds = "checkin_downstream_seconds";
     head(
@@ -212,6 +192,37 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
         }
     }
     text + &failed
+}
+
+/// Threads that are held and do not work: by whom they wait for.
+fn waiting(text: &mut String, all: &[(Arc<Instance>, Shown)], names: [&str; 2]) {
+    let waiting = "checkin_threads_waiting";
+    head(
+        text,
+        waiting,
+        "gauge",
+        "Threads that are held while somebody else works, by whom they wait for",
+    );
+    for (instance, shown) in all {
+        let index = instance.index;
+        for (name, calls) in names.iter().zip(instance.calls()) {
+            let labels = format!("instance=\"{index}\",for=\"{name}\"");
+            line(text, waiting, &labels, calls.under_way.load(Relaxed) as f64);
+        }
+        let labels = format!("instance=\"{index}\",for=\"other work\"");
+        line(text, waiting, &labels, shown.elsewhere as f64);
+    }
+    let lock = "checkin_lock_waiters";
+    head(
+        text,
+        lock,
+        "gauge",
+        "Threads that wait for the instance's lock",
+    );
+    for (instance, shown) in all {
+        let labels = format!("instance=\"{}\",on=\"sessions\"", instance.index);
+        line(text, lock, &labels, shown.locked_out as f64);
+    }
 }
 
 /// How long requests waited for a thread.

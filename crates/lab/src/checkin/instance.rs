@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::clock;
 use crate::cores::Cores;
 use crate::timer::Timer;
+use crate::truth::fifo::Fifo;
 
 /// An instance, and what it tells of itself.
 pub(super) struct Instance {
@@ -18,6 +19,10 @@ pub(super) struct Instance {
     pub(super) max_threads: u64,
     threads: Semaphore,
     cores: Mutex<Cores>,
+    /// What only one thread can hold at a time.
+    lock: Mutex<Fifo>,
+    /// How many threads wait for it.
+    locked_out: AtomicU64,
     timer: Arc<Timer>,
     /// Requests that no thread has taken up.
     waiting: AtomicU64,
@@ -52,6 +57,7 @@ pub(super) struct Shown {
     pub(super) waited_ns: u64,
     pub(super) longest_ns: u64,
     pub(super) elsewhere: u64,
+    pub(super) locked_out: u64,
     pub(super) cpu: f64,
     pub(super) cpu_ns: u64,
     pub(super) cores: u32,
@@ -100,6 +106,8 @@ impl Instance {
             max_threads: threads,
             threads: Semaphore::new(threads as usize),
             cores: Mutex::new(cores),
+            lock: Mutex::new(Fifo::new(1)),
+            locked_out: AtomicU64::new(0),
             timer,
             waiting: AtomicU64::new(0),
             busy: AtomicU64::new(0),
@@ -171,6 +179,7 @@ impl Instance {
             waited_ns: self.waited_ns.load(Relaxed),
             longest_ns: self.longest_ns.load(Relaxed),
             elsewhere: self.elsewhere.load(Relaxed),
+            locked_out: self.locked_out.load(Relaxed),
             cpu: self.cpu_ppm.load(Relaxed) as f64 / 1e6,
             cpu_ns: cores.busy_ns(now),
             cores: cores.count,
@@ -182,6 +191,17 @@ impl Thread<'_> {
     /// Computes for so long.
     pub(super) async fn compute(&self, ns: u64) {
         let done = self.instance.cores().compute(clock::monotonic_ns(), ns);
+        self.instance.timer.until(done).await;
+    }
+
+    /// Waits for the instance's lock, and holds it for so long.
+    pub(super) async fn locked(&self, ns: u64) {
+        let now = clock::monotonic_ns();
+        let lock = self.instance.lock.lock();
+        let done = lock.unwrap_or_else(PoisonError::into_inner).admit(now, ns);
+        let waiting = Counted::new(&self.instance.locked_out);
+        self.instance.timer.until(done - ns).await;
+        drop(waiting);
         self.instance.timer.until(done).await;
     }
 

@@ -64,6 +64,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
         downstreams,
         sessions: Mutex::new(Sessions::new(options.seed)),
         cpu_ns: settings.cpu_ns,
+        lock_ns: settings.lock_ns,
     });
     let shown = Arc::clone(&site);
     Ok(Routes {

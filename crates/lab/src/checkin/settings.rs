@@ -14,6 +14,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "threads",
     "cores",
     "cpu",
+    "lock",
     "hold",
     "spread",
     "downstream",
@@ -35,6 +36,8 @@ pub(super) struct Settings {
     pub(super) cores: u32,
     /// Computing of a request.
     pub(super) cpu_ns: u64,
+    /// For how long a request holds what only one of an instance can hold at a time.
+    pub(super) lock_ns: u64,
     /// How long a downstream takes that is only a delay.
     pub(super) hold_ns: u64,
     pub(super) spread: f64,
@@ -82,6 +85,7 @@ impl Settings {
             threads: given.count("threads", "16", 10_000)?,
             cores: given.count("cores", "4", 1_000)? as u32,
             cpu_ns: given.value("cpu", "25ms", units::duration)?,
+            lock_ns: given.value("lock", "0", units::duration)?,
             hold_ns: given.value("hold", "1100ms", units::duration)?,
             spread: given.value("spread", "30%", units::share)?,
             patience: Duration::from_nanos(patience),
@@ -242,6 +246,7 @@ mod tests {
             ("threads", "many"),
             ("cores", "-1"),
             ("cpu", "25"),
+            ("lock", "often"),
             ("hold", "long"),
             ("spread", "0.3"),
             ("downstream-timeout", "0s"),
