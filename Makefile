@@ -10,6 +10,7 @@ help:
 	@echo 'make build      the binary, at .venv/bin/loadline'
 	@echo 'make python     the Python package with Locust beside it, in .venv'
 	@echo 'make wheel      the same as a wheel, in dist/'
+	@echo 'make dist       the binary alone, in an archive with completions, man pages, licences and a checksum, in dist/'
 	@echo 'make web        the report page, at web/dist/report.html'
 	@echo 'make demo       a target, a test and its report, in under a minute'
 	@echo 'make test       format, lints, unit and integration tests, the installed command'
@@ -22,6 +23,7 @@ help:
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make bench-sampling  what looking at a service costs (needs PostgreSQL, redis-server)'
 	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
+	@echo 'make bench-saturation  how often "what saturated first" is right of live services'
 	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
 
 build: $(VENV)/ready web
@@ -48,6 +50,11 @@ wheel: $(VENV)/ready web/dist/report.html
 	install -m 755 target/$(WHEEL_PROFILE)/loadline target/wheel/loadline.data/scripts/loadline
 	$(VENV)/bin/maturin build --profile $(WHEEL_PROFILE) --locked --out dist
 
+# What is given to others.
+dist: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 packaging/dist.py target/dist/loadline
+
 # The report page, one file; the binary carries it.
 web: web/dist/report.html
 
@@ -66,8 +73,8 @@ test: python $(VENV)/tests-ready
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
 	cd web && npm run check && npm run test
-	$(VENV)/bin/ruff check tests bench python
-	$(VENV)/bin/ruff format --check tests bench python
+	$(VENV)/bin/ruff check tests bench python packaging
+	$(VENV)/bin/ruff format --check tests bench python packaging
 	$(PY) -m pytest tests -q -m 'not long and not alone' -n 3
 	$(PY) -m pytest tests -q -m 'alone and not long'
 
@@ -140,6 +147,10 @@ bench-stop: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/stop.py
 
+bench-saturation: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/saturation.py
+
 # The original beside ours; its browser is not needed, so no install script runs.
 bench-artillery: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
@@ -150,4 +161,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-stop clean
+.PHONY: help build python wheel dist web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-stop bench-saturation clean
