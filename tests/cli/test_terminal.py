@@ -152,3 +152,15 @@ def test_a_terminal_that_can_do_nothing_gets_plain_lines(loadline, start_lab):
     line = re.search(r"^[56] s of 6 s: (\d+\.\d) requests/s, p50 ", terminal.text(), re.M)
     assert line, terminal.text()
     assert 10 < float(line[1]) < 30
+
+
+def test_the_verdict_of_a_summary_has_its_colour(loadline, start_lab):
+    url = f"{start_lab('sum').url}/api/sum"
+    assert loadline("run", url, "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%").returncode in (0, 4)
+    code, _, terminal = watch(loadline.folder, "report", "last")
+    assert code == 0
+    assert terminal.colours
+    assert "PASS          errors < 1%" in terminal.text()
+    _, _, plain = watch(loadline.folder, "report", "last", env={"NO_COLOR": "1"})
+    assert not plain.colours
+    assert plain.text() == terminal.text()

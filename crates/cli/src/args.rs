@@ -51,6 +51,27 @@ pub enum Command {
     /// Start a target, test it, and show the report: under a minute, offline
     #[command(display_order = 96)]
     Demo(Demo),
+    /// Print what a shell completes behind `loadline`, for its own folder of completions
+    #[command(display_order = 97)]
+    Completions(Completions),
+    /// Print the manual page, or write those of all commands
+    #[command(display_order = 98)]
+    Man(Man),
+}
+
+/// `loadline completions`
+#[derive(Debug, ClapArgs)]
+pub struct Completions {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `loadline man`
+#[derive(Debug, ClapArgs)]
+pub struct Man {
+    /// Write a page for each command into this folder: loadline.1, loadline-run.1, …
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// For so long what is under way may go on, if nobody says otherwise.
@@ -87,12 +108,21 @@ pub struct Campaign {
 /// `loadline run`
 #[derive(Debug, ClapArgs)]
 pub struct Run {
-    /// What to run: http(s)://…, a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
+    /// What to run: http(s)://… (or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
     pub what: String,
     /// A header for each request that does not set it itself, for example 'X-A: 1'; may be repeated
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
+    /// Of a URL: the method, for example PUT [default: GET, with --data POST]
+    #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Of a URL: the body; @FILE is a file's text. JSON goes as application/json, anything else as a form, unless -H says what it is
+    #[arg(short, long, value_name = "DATA")]
+    pub data: Option<String>,
+    /// Of a URL: name and password of basic authentication
+    #[arg(short, long, value_name = "NAME:PASSWORD")]
+    pub user: Option<String>,
     /// For the script's (.lua) `init`, or for Locust
     #[arg(last = true, value_name = "ARGUMENT")]
     pub arguments: Vec<String>,
@@ -108,6 +138,9 @@ pub struct Run {
     /// At most so many connections; without --rate: so many users in a closed loop
     #[arg(long, value_name = "N")]
     pub connections: Option<u32>,
+    /// So many users, each as fast as it is answered, on connections of their own unless --connections says how many they share
+    #[arg(long, value_name = "N", conflicts_with = "rate")]
+    pub users: Option<u32>,
     /// How long arrivals come, for example 30s or 5m
     #[arg(long)]
     pub duration: Option<String>,
@@ -141,12 +174,15 @@ pub struct Run {
     /// Show requests and answers, secrets hidden, bodies cut at 2 KB
     #[arg(long)]
     pub trace: bool,
-    /// Write the summary as JSON to this file
+    /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write junit=FILE or csv=FILE at the end, serve prometheus[=HOST:PORT] meanwhile; may be repeated
     #[arg(long, value_name = "FORMAT[=…]")]
     pub export: Vec<String>,
+    /// Open the report in a browser when it is there
+    #[arg(long)]
+    pub open: bool,
     /// Show the run in a browser while it goes on, at an address on this machine that is printed
     #[arg(long)]
     pub ui: bool,
@@ -215,7 +251,7 @@ pub struct PlanArgs {
     /// As Markdown, to be pasted into a document
     #[arg(long)]
     pub markdown: bool,
-    /// Write all figures as JSON to this file
+    /// Write all figures as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Seed of arrivals that come at random
@@ -314,7 +350,10 @@ pub struct Report {
     /// Write junit=FILE or csv=FILE; may be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     pub export: Vec<String>,
-    /// Write the summary as JSON to this file
+    /// Open the report in a browser
+    #[arg(long)]
+    pub open: bool,
+    /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Print one table in Markdown and nothing else
@@ -354,7 +393,7 @@ pub struct Audit {
     /// Outputs of Artillery, wrk, wrk2 or Locust, or a run of Loadline's
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Write the findings as JSON to this file
+    /// Write the findings as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

@@ -24,6 +24,7 @@ struct Failed {
 pub fn command(args: &args::Audit) -> u8 {
     let mut code = exit::PASS;
     let mut audits = Vec::new();
+    log::makes_way(args.json.as_deref());
     for path in &args.files {
         match of(path) {
             Ok(audit) => {
@@ -50,6 +51,10 @@ pub fn command(args: &args::Audit) -> u8 {
             .map(|(path, audit)| json(path, audit))
             .collect();
         let whole = serde_json::json!({ "schema": 1, "files": files });
+        if log::is_stdout(to) {
+            log::document(&format!("{whole:#}\n"));
+            return code;
+        }
         if let Err(error) = std::fs::write(to, format!("{whole:#}\n")) {
             log::error(format_args!("cannot write {}: {error}", to.display()));
             return exit::COULD_NOT_RUN;

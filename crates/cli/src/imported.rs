@@ -15,7 +15,7 @@ use report::{console, derived, markdown};
 
 use session::exit;
 
-use crate::{args, log};
+use crate::{args, log, shell};
 
 /// Names of Locust's files behind the prefix that the user chose, the main one first.
 const LOCUST: [&str; 4] = [
@@ -68,6 +68,7 @@ fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
         line: error.to_string(),
         code: exit::COULD_NOT_RUN,
     };
+    log::makes_way(args.json.as_deref());
     log::out(&console::summary_text(&adopted.summary));
     let dir = match &args.out {
         Some(dir) => {
@@ -77,13 +78,20 @@ fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
         None => own_folder(path)?,
     };
     derived::write(&dir, &adopted).map_err(could_not)?;
-    if let Some(json) = &args.json {
-        derived::write_json(json, &adopted.summary).map_err(could_not)?;
+    match args.json.as_deref() {
+        Some(json) if log::is_stdout(json) => {
+            log::document(&derived::json(&adopted.summary).map_err(could_not)?);
+        }
+        Some(json) => derived::write_json(json, &adopted.summary).map_err(could_not)?,
+        None => {}
     }
     log::out(&format!(
         "\nReport: {}\n",
         dir.join(derived::PAGE).display()
     ));
+    if args.open {
+        shell::open(&dir.join(derived::PAGE));
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::{
     fmt::Display,
     io::{ErrorKind, IsTerminal, Write},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,7 +14,7 @@ use report::printable;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use session::{SharedVoice, Voice};
 
-use crate::frame;
+use crate::{colour, frame};
 
 /// Prints a line to standard error. A closed terminal is no reason to stop a test.
 pub fn say(line: impl Display) {
@@ -52,12 +53,47 @@ pub fn last_words(line: impl Display) {
 /// Whether something that should have been printed to standard output was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
+/// Whether standard output is for a document alone.
+static ALONE: AtomicBool = AtomicBool::new(false);
+/// The file that is standard output.
+const STDOUT: &str = "-";
+
+/// Where a document is to go: `-` is standard output, and what would else stand there goes to standard error.
+pub fn makes_way(path: Option<&Path>) {
+    if path.is_some_and(is_stdout) {
+        ALONE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether a file's name means standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
+}
+
 /// Prints text to standard output as it is, but for what a terminal would obey.
 pub fn out(text: &str) {
     frame::clear();
     let text = printable::lines(text);
+    if ALONE.load(Ordering::Relaxed) {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        return;
+    }
+    if colour::shows() {
+        stdout(colour::verdicts(&text).as_bytes());
+    } else {
+        stdout(text.as_bytes());
+    }
+}
+
+/// Prints a document to standard output as it is.
+pub fn document(text: &str) {
+    frame::clear();
+    stdout(text.as_bytes());
+}
+
+fn stdout(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
         Ok(()) => {}
         // Whoever reads no further has seen enough.
@@ -94,6 +130,10 @@ impl Voice for Terminal {
 
     fn out(&self, text: &str) {
         out(text);
+    }
+
+    fn document(&self, text: &str) {
+        document(text);
     }
 
     fn last_words(&self, line: &dyn Display) {

@@ -6,6 +6,7 @@ mod args;
 mod audit;
 mod beside;
 mod campaign;
+mod colour;
 mod demo;
 mod doctor;
 mod doors;
@@ -14,6 +15,7 @@ mod frame;
 mod headers;
 mod imported;
 mod labs;
+mod load;
 mod log;
 mod messages;
 mod mocked;
@@ -22,8 +24,11 @@ mod profile;
 mod programs;
 mod rerender;
 mod selftest;
+mod shell;
+mod stop;
 mod terminal;
 mod travel;
+mod urls;
 
 use std::process::ExitCode;
 
@@ -60,6 +65,9 @@ fn main() -> ExitCode {
     if let Some(called) = called {
         return ExitCode::from(called.run());
     }
+    if shell::says_nothing() {
+        return ExitCode::from(shell::what_to_run());
+    }
     let args = match read() {
         Ok(args) => args,
         Err(error) => return usage(&error),
@@ -75,6 +83,8 @@ fn main() -> ExitCode {
         args::Command::Demo(demo) => demo::command(&demo),
         args::Command::Audit(audit) => audit::command(&audit),
         args::Command::Selftest(selftest) => selftest::command(&selftest),
+        args::Command::Completions(asked) => shell::completions(&asked),
+        args::Command::Man(asked) => shell::man(&asked),
     };
     // A report that nobody could read is no success.
     if code == exit::PASS && log::lost() {

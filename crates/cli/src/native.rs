@@ -1,18 +1,13 @@
 //! `loadline run`: a URL, a native plan, an Artillery script, or what a front door runs for it, with Loadline's own flags, report and exit codes.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use analysis::page::Page;
 use engine::{Line, Options, hook::Hooks};
-use formats::{Inputs, LoadErrors, UrlOptions};
 use measure::{Interval, accumulator::Tally};
 use plan::{
-    Arrivals, FirstArrival, Load, Phase, Plan, Pool, Problem, Shape, criteria,
+    Arrivals, Load, Plan, criteria,
     criteria::{Metric, Stat},
-    units,
 };
 
 use record::Run;
@@ -21,9 +16,7 @@ use session::{
     Asked, Door, Ended, Hosts, Job, LabProcess, NotRun, Observer, Outcome, Programs, Scripted,
     SharedVoice, exit,
     exports::{self, Exports},
-    hosts, inputs,
-    lab_process::{self, NotStarted},
-    live, memory,
+    hosts, inputs, lab_process, live,
     mock_process::{self, Addresses},
     trust,
 };
@@ -31,15 +24,19 @@ use session::{
 use crate::{
     args, doors,
     embedded::{self, Embedded},
-    headers, log, messages,
-    mocked::{Mocked, NotMocked},
-    programs, rerender,
+    headers,
+    load::{self, Flags},
+    log, messages,
+    mocked::Mocked,
+    programs, rerender, shell,
+    stop::{Stop, flag_error},
     terminal::Progress,
-    travel,
+    travel, urls,
 };
 
 /// Runs `loadline run`.
-pub fn run(args: args::Run) -> u8 {
+pub fn run(mut args: args::Run) -> u8 {
+    args.what = urls::with_scheme(&args.what);
     let ran = match doors::programs(&args.what) {
         Some(programs) => program(programs, &args),
         None => prepare(&args).map(|wanted| carry_out(wanted, &args)),
@@ -78,81 +75,14 @@ struct Wanted {
     exports: Exports,
 }
 
-/// Why a command ends before it runs anything.
-struct Stop {
-    lines: Vec<String>,
-    code: u8,
-}
-
-impl Stop {
-    fn bad_input(line: impl std::fmt::Display) -> Stop {
-        Stop {
-            lines: vec![line.to_string()],
-            code: exit::BAD_INPUT,
-        }
-    }
-}
-
-impl Stop {
-    fn could_not_run(line: impl std::fmt::Display) -> Stop {
-        Stop {
-            lines: vec![line.to_string()],
-            code: exit::COULD_NOT_RUN,
-        }
-    }
-}
-
-impl From<NotMocked> for Stop {
-    fn from(error: NotMocked) -> Stop {
-        match error {
-            NotMocked::Refused(lines) => Stop {
-                lines,
-                code: exit::BAD_INPUT,
-            },
-            NotMocked::NotStarted(error) => error.into(),
-        }
-    }
-}
-
-impl From<NotStarted> for Stop {
-    fn from(error: NotStarted) -> Stop {
-        let code = if error.bad_input {
-            exit::BAD_INPUT
-        } else {
-            exit::COULD_NOT_RUN
-        };
-        Stop {
-            lines: vec![error.line],
-            code,
-        }
-    }
-}
-
-impl From<LoadErrors> for Stop {
-    fn from(errors: LoadErrors) -> Stop {
-        Stop {
-            lines: errors.problems.iter().map(ToString::to_string).collect(),
-            code: exit::BAD_INPUT,
-        }
-    }
-}
-
-impl From<Vec<Problem>> for Stop {
-    fn from(problems: Vec<Problem>) -> Stop {
-        Stop {
-            lines: problems.iter().map(ToString::to_string).collect(),
-            code: exit::BAD_INPUT,
-        }
-    }
-}
-
 /// Reads everything that a run needs.
 fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     let flags = Flags::read(args)?;
     let exports = args.export.iter().map(String::as_str);
     let exports = Exports::read("--export", exports).map_err(Stop::bad_input)?;
     exports.can_be_written().map_err(Stop::could_not_run)?;
-    if let Some(json) = &args.json {
+    log::makes_way(args.json.as_deref());
+    if let Some(json) = args.json.as_deref().filter(|path| !log::is_stdout(path)) {
         exports::can_be_written(json).map_err(Stop::could_not_run)?;
     }
     let named = args.target.as_deref().or(Some(args.what.as_str()));
@@ -173,13 +103,13 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
             (plan, Some(script))
         }
         None => {
-            let mut plan = load(args, &flags, target.as_deref(), places)?;
+            let mut plan = load::load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
                 named_target.clone_from(&plan.target);
                 // Whatever is wrong with the plan was told before anything is started.
                 lab = Embedded::of(&plan.target, places)?;
                 if let Some(lab) = &lab {
-                    plan = load(args, &flags, Some(lab.url()), places)?;
+                    plan = load::load(args, &flags, Some(lab.url()), places)?;
                 }
             }
             (plan, None)
@@ -254,6 +184,14 @@ fn asked<'a>(
         (args.once, "--once"),
         (args.trace, "--trace"),
         (args.stage.is_some(), "--stage"),
+        (
+            args.users.is_some() && doors::scripts(&args.what).is_some(),
+            "--users",
+        ),
+        (
+            args.users.is_some() && args.connections.is_some(),
+            "--connections beside --users",
+        ),
     ];
     let headers = args.header.iter().map(|text| headers::read(text));
     Ok(Asked {
@@ -261,7 +199,7 @@ fn asked<'a>(
         target,
         duration_ns: flags.duration_ns,
         workers: args.workers,
-        connections: args.connections,
+        connections: args.connections.or(args.users),
         rate: flags.rate,
         at_random: flags.arrivals == Some(Arrivals::Poisson),
         insecure: args.insecure,
@@ -311,6 +249,11 @@ fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
             "--target beside a URL: the URL is the target, leave one of them out",
         ));
     }
+    if let Some(flag) = urls::given(args).filter(|_| !args.what.contains("://")) {
+        return Err(Stop::bad_input(format!(
+            "{flag} is for URLs: a test file says that of each request, and `--target` is where it leads"
+        )));
+    }
     if args.stage.is_some()
         && (args.what.contains("://") || args.what.starts_with(lab_process::SCHEME))
     {
@@ -320,148 +263,9 @@ fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
     }
     if args.once && flags.shape_the_load(args) {
         return Err(Stop::bad_input(
-            "--once sends one iteration: leave out --rate, --connections, --duration and --arrivals",
+            "--once sends one iteration: leave out --rate, --users, --connections, --duration and --arrivals",
         ));
     }
-    Ok(())
-}
-
-/// The flags that have a grammar of their own.
-struct Flags {
-    rate: Option<plan::Rate>,
-    duration_ns: Option<u64>,
-    arrivals: Option<Arrivals>,
-    drain_ns: u64,
-    memory: u64,
-}
-
-impl Flags {
-    fn read(args: &args::Run) -> Result<Flags, Stop> {
-        let rate = args
-            .rate
-            .as_deref()
-            .map(|text| units::parse_rate(text).map_err(|e| flag_error("--rate", text, &e)));
-        let duration = args.duration.as_deref().map(|text| {
-            units::parse_duration(text).map_err(|e| flag_error("--duration", text, &e))
-        });
-        // No drain at all is a wish that can be met; a test of no length is not.
-        let drain_ns = match args.drain.as_str() {
-            "0" | "0s" | "0ms" => 0,
-            text => units::parse_duration(text).map_err(|e| flag_error("--drain", text, &e))?,
-        };
-        let arrivals = args.arrivals.as_deref().map(|text| {
-            if text == "poisson" {
-                Arrivals::Poisson
-            } else {
-                Arrivals::Even
-            }
-        });
-        if args.connections == Some(0) {
-            return Err(Stop::bad_input("--connections 0: at least 1 is needed"));
-        }
-        if args.workers == Some(0) {
-            return Err(Stop::bad_input("--workers 0: at least 1 is needed"));
-        }
-        Ok(Flags {
-            rate: rate.transpose()?,
-            duration_ns: duration.transpose()?,
-            arrivals,
-            drain_ns,
-            memory: memory::budget(args.memory.as_deref()).map_err(Stop::bad_input)?,
-        })
-    }
-
-    /// Whether the command line says anything of the load.
-    fn shape_the_load(&self, args: &args::Run) -> bool {
-        self.rate.is_some()
-            || self.duration_ns.is_some()
-            || self.arrivals.is_some()
-            || args.connections.is_some()
-    }
-}
-
-fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> Stop {
-    Stop::bad_input(error.told(flag, text))
-}
-
-fn load(
-    args: &args::Run,
-    flags: &Flags,
-    target: Option<&str>,
-    mocks: &[(String, String)],
-) -> Result<Plan, Stop> {
-    let is_url = args.what.contains("://");
-    if is_url || args.what.starts_with("lab:") {
-        let url = if is_url {
-            args.what.as_str()
-        } else {
-            target.unwrap_or_default()
-        };
-        let options = UrlOptions {
-            rate: flags.rate,
-            connections: args.connections,
-            duration_ns: flags.duration_ns,
-            arrivals: flags.arrivals,
-            insecure: args.insecure,
-        };
-        let mut plan = formats::url_plan(url, &options)?;
-        headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
-        return Ok(plan);
-    }
-    let inputs = Inputs {
-        files: vec![PathBuf::from(&args.what)],
-        environment: args.environment.clone(),
-        target: target.map(ToOwned::to_owned),
-        insecure: args.insecure,
-        process_env: inputs::environment(),
-        test_id: String::new(),
-        stage: args.stage.clone(),
-        native: true,
-        memory: Some(flags.memory),
-        secrets: args.secret.clone(),
-        mocks: mocks.to_vec(),
-        ..Inputs::default()
-    };
-    let mut plan = formats::load(&inputs, &doors::readers())?;
-    headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
-    if flags.shape_the_load(args) {
-        override_load(&mut plan, args, flags)?;
-    }
-    Ok(plan)
-}
-
-/// Flags replace the file's load as a whole: half of the one and half of the other would be a third that nobody wrote.
-fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(), Stop> {
-    let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
-    let text = match (flags.rate, args.connections) {
-        (Some(rate), connections) => {
-            let mut phase = Phase::new(duration_ns, Shape::Rate(rate));
-            phase.arrivals = flags.arrivals.unwrap_or(Arrivals::Even);
-            plan.load = Load::Open {
-                phases: vec![phase],
-                first: FirstArrival::AtStart,
-            };
-            if let Some(connections) = connections {
-                plan.http.pool = Pool::Shared(connections);
-            }
-            "--rate"
-        }
-        (None, Some(users)) => {
-            plan.load = Load::Closed { users, duration_ns };
-            plan.http.pool = Pool::PerUser;
-            "--connections"
-        }
-        (None, None) => {
-            return Err(Stop::bad_input(
-                "--duration and --arrivals need --rate or --connections beside a test file",
-            ));
-        }
-    };
-    messages::leave_out(plan, text);
-    plan.notes.push(plan::Note {
-        at: None,
-        text: format!("the load of the file was replaced by {text}"),
-    });
     Ok(())
 }
 
@@ -534,6 +338,7 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     let mut door = Native {
         shows: Shows::new(),
         script,
+        opens: args.open,
     };
     door.shows.mocks = places.cloned().unwrap_or_default();
     match session::prepare(job, &voice) {
@@ -583,6 +388,8 @@ struct Native {
     shows: Shows,
     /// A script that makes its requests itself.
     script: Option<Box<dyn Scripted>>,
+    /// The report is to be opened.
+    opens: bool,
 }
 
 impl Door for Native {
@@ -611,6 +418,11 @@ impl Door for Native {
 
     fn kept(&mut self, report: Option<&Path>) {
         rerender::report_is_in(report);
+        if self.opens
+            && let Some(report) = report
+        {
+            shell::open(report);
+        }
     }
 
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {

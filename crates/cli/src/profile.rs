@@ -59,6 +59,7 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         markdown: args.markdown,
         exact: args.exact,
     };
+    log::makes_way(args.json.as_deref());
     log::out(&report::profile::text(
         &profile,
         curve.as_deref(),
@@ -69,8 +70,12 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         return Ok(exit::PASS);
     };
     let whole = serde_json::json!({ "profile": profile, "machine": checks });
+    let text = serde_json::to_string_pretty(&whole).unwrap_or_default();
+    if log::is_stdout(path) {
+        log::document(&(text + "\n"));
+        return Ok(exit::PASS);
+    }
     let written = exports::can_be_written(path).and_then(|()| {
-        let text = serde_json::to_string_pretty(&whole).unwrap_or_default();
         std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))
     });
     Ok(match written {

@@ -44,6 +44,14 @@ fn unfit(args: &args::Run) -> Option<&'static str> {
     let given = [
         (is_lab, "--target lab:NAME"),
         (!args.header.is_empty(), "--header"),
+        (args.method.is_some(), "--method"),
+        (args.data.is_some(), "--data"),
+        (args.user.is_some(), "--user"),
+        (
+            args.users.is_some() && args.connections.is_some(),
+            "--connections beside --users",
+        ),
+        (args.open, "--open"),
         (args.stage.is_some(), "--stage"),
         (args.arrivals.is_some(), "--arrivals"),
         (args.workers.is_some(), "--workers"),

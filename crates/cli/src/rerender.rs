@@ -8,7 +8,7 @@ use report::{console, markdown};
 
 use session::{exit, exports::Exports, keep};
 
-use crate::{args, beside, doors, imported, log};
+use crate::{args, beside, doors, imported, log, shell};
 
 /// Where records are kept, if nobody says otherwise.
 const RUNS: &str = ".loadline/runs";
@@ -51,6 +51,7 @@ pub fn command(args: &args::Report) -> u8 {
         log::error(line);
         return exit::BAD_INPUT;
     }
+    log::makes_way(args.json.as_deref());
     let page = keep::page(&run);
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
@@ -73,6 +74,9 @@ pub fn command(args: &args::Report) -> u8 {
     log::out(&console::summary_text(&page.summary));
     let kept = keep::derive(&run, &page, &voice);
     report_is_in(kept.as_deref());
+    if let Some(report) = kept.as_deref().filter(|_| args.open) {
+        shell::open(report);
+    }
     let shown = keep::write_json(&page, args.json.as_deref(), &voice);
     if let Some(door) = door {
         log::out(&door.remarks());
@@ -110,6 +114,9 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     match &seen.report {
         Some(report) => {
             log::out(&format!("Report: {}\n", report.display()));
+            if args.open {
+                shell::open(report);
+            }
             exit::PASS
         }
         None => exit::COULD_NOT_RUN,

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use plan::{Note, Problem};
 
 pub use detect::{Reader, Sample, detect, is_usual_user_agent, load};
-pub use url_plan::{UrlOptions, url_plan};
+pub use url_plan::{BodyOption, UrlOptions, url_plan};
 
 /// What our own requests say of their client where nobody sets it.
 const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));

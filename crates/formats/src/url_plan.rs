@@ -1,5 +1,6 @@
 //! A URL is a test too: `loadline run URL` requests it at a steady rate.
 
+use plan::scenario::Body;
 use plan::{
     Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
     Template, units::SECOND,
@@ -19,8 +20,25 @@ pub struct UrlOptions {
     pub duration_ns: Option<u64>,
     /// How arrivals are spread; evenly unless set.
     pub arrivals: Option<Arrivals>,
+    /// So many virtual users, each as fast as it is answered.
+    pub users: Option<u32>,
     /// Certificates are not verified.
     pub insecure: bool,
+    /// The method; GET unless set, POST with a body.
+    pub method: Option<String>,
+    /// What is sent.
+    pub body: Option<BodyOption>,
+    /// Name and password of basic authentication, instead of the URL's.
+    pub user: Option<(String, String)>,
+}
+
+/// A body.
+#[derive(Debug, Clone)]
+pub struct BodyOption {
+    /// As it is sent.
+    pub text: String,
+    /// What it is, where no header says so.
+    pub content_type: Option<String>,
 }
 
 /// The plan that requests one URL.
@@ -44,12 +62,26 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
             decoded(url.password().unwrap_or_default()),
         )
     });
+    let user = options.user.clone().or(user);
     let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
     let origin = format!("{}://{host}", url.scheme());
     let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
     // Not through the template's reader: braces in a URL are braces.
-    let mut request = Request::new("GET", Template::from(path.as_str()), &path);
+    let usual = if options.body.is_some() {
+        "POST"
+    } else {
+        "GET"
+    };
+    let method = options.method.as_deref().unwrap_or(usual);
+    let mut request = Request::new(method, Template::from(path.as_str()), &path);
     request.headers = vec![("user-agent".into(), Template::from(crate::USER_AGENT))];
+    if let Some(body) = &options.body {
+        let content_type = body.content_type.iter();
+        let header =
+            content_type.map(|kind| ("content-type".into(), Template::from(kind.as_str())));
+        request.headers.extend(header);
+        request.body = Body::Text(Template::from(body.text.as_str()));
+    }
     request.basic_auth = user.map(|(name, password)| {
         (
             Template::from(name.as_str()),
@@ -69,7 +101,10 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         load(options),
         vec![scenario],
     );
-    plan.http.pool = Pool::Shared(options.connections.unwrap_or(100));
+    plan.http.pool = match (options.users, options.connections) {
+        (Some(_), None) => Pool::PerUser,
+        (_, connections) => Pool::Shared(connections.unwrap_or(100)),
+    };
     plan.http.verify_tls = !options.insecure;
     crate::secrets::collect(&mut plan, crate::secrets::Known::default());
     findings.finish(Some(plan))
@@ -100,7 +135,7 @@ fn decoded(text: &str) -> String {
 
 fn load(options: &UrlOptions) -> Load {
     let duration_ns = options.duration_ns.unwrap_or(10 * SECOND);
-    match (options.rate, options.connections) {
+    match (options.rate, options.users.or(options.connections)) {
         (None, Some(users)) => Load::Closed { users, duration_ns },
         (rate, _) => {
             let mut phase = Phase::new(

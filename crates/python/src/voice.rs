@@ -29,6 +29,10 @@ impl Voice for Lines {
         self.say(&text);
     }
 
+    fn document(&self, text: &str) {
+        self.say(&text);
+    }
+
     fn last_words(&self, line: &dyn Display) {
         self.say(line);
     }

@@ -105,7 +105,11 @@ pub fn write_json(path: &Path, summary: &Summary) -> Result<(), NotWritten> {
     file(path, json(summary)?.as_bytes())
 }
 
-fn json(summary: &Summary) -> Result<String, NotWritten> {
+/// The summary as it is written.
+///
+/// # Errors
+/// When it is no JSON, which it always is.
+pub fn json(summary: &Summary) -> Result<String, NotWritten> {
     Ok(summary::json(summary)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .map_err(not_json)?

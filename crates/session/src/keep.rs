@@ -43,11 +43,14 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Option<PathBuf> {
     }
 }
 
-/// Writes the summary where the user wants it; false when that could not be.
+/// Writes the summary where the user wants it, `-` being standard output; false when that could not be.
 #[must_use]
 pub fn write_json(page: &Page, json: Option<&Path>, voice: &SharedVoice) -> bool {
     let Some(path) = json else { return true };
-    derived::write_json(path, &page.summary)
-        .map_err(|error| voice.error(&error))
-        .is_ok()
+    let written = if path == Path::new("-") {
+        derived::json(&page.summary).map(|text| voice.document(&text))
+    } else {
+        derived::write_json(path, &page.summary)
+    };
+    written.map_err(|error| voice.error(&error)).is_ok()
 }

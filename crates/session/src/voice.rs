@@ -13,6 +13,8 @@ pub trait Voice: Send + Sync {
     fn error(&self, line: &dyn Display);
     /// Text of the test's own, for standard output as it is.
     fn out(&self, text: &str);
+    /// What a program reads, for standard output, and alone there.
+    fn document(&self, text: &str);
     /// What is said before the process ends at once: must not wait for anybody.
     fn last_words(&self, line: &dyn Display);
 }
@@ -29,5 +31,6 @@ impl Voice for Mute {
     fn warning(&self, _: &dyn Display) {}
     fn error(&self, _: &dyn Display) {}
     fn out(&self, _: &str) {}
+    fn document(&self, _: &str) {}
     fn last_words(&self, _: &dyn Display) {}
 }

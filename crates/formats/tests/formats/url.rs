@@ -1,7 +1,9 @@
 //! A URL as a test.
 
-use formats::{UrlOptions, url_plan};
-use plan::{Arrivals, FirstArrival, Load, Pool, Rate, Shape, Template, units::SECOND};
+use formats::{BodyOption, UrlOptions, url_plan};
+use plan::{
+    Arrivals, FirstArrival, Load, Pool, Rate, Shape, Template, scenario::Body, units::SECOND,
+};
 
 use crate::support::{phases, requests};
 
@@ -52,6 +54,7 @@ fn options() {
         duration_ns: Some(SECOND),
         arrivals: Some(Arrivals::Poisson),
         insecure: true,
+        ..UrlOptions::default()
     };
     let plan = url_plan("https://h", &options).unwrap();
     assert_eq!(
@@ -83,4 +86,41 @@ fn options() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn what_is_asked_of_a_url() {
+    let body = BodyOption {
+        text: "{{ not a template }}".into(),
+        content_type: Some("text/plain".into()),
+    };
+    let options = UrlOptions {
+        users: Some(3),
+        body: Some(body),
+        user: Some(("a".into(), "b".into())),
+        ..UrlOptions::default()
+    };
+    let plan = url_plan("http://x:y@h/p", &options).unwrap();
+    assert_eq!(plan.http.pool, Pool::PerUser);
+    assert!(matches!(plan.load, Load::Closed { users: 3, .. }));
+    let request = requests(&plan)[0];
+    assert_eq!(request.method, "POST");
+    // Braces in a body are braces.
+    assert!(
+        matches!(&request.body, Body::Text(text) if *text == Template::from("{{ not a template }}")),
+        "{:?}",
+        request.body
+    );
+    assert!(
+        request
+            .headers
+            .iter()
+            .any(|(name, _)| name == "content-type")
+    );
+    let named = UrlOptions {
+        method: Some("PUT".into()),
+        ..options
+    };
+    let plan = url_plan("http://h/p", &named).unwrap();
+    assert_eq!(requests(&plan)[0].method, "PUT");
 }

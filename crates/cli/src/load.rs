@@ -1,0 +1,170 @@
+//! What the command line says of the load: flags with a grammar of their own, a URL's plan, and the load of a file that flags replace. What is
+//! measured, judged and shown is said elsewhere.
+
+use std::path::PathBuf;
+
+use formats::{Inputs, UrlOptions};
+use plan::{Arrivals, FirstArrival, Load, Phase, Plan, Pool, Shape, units};
+use session::{inputs, memory};
+
+use crate::{
+    args, doors, headers, messages,
+    stop::{Stop, flag_error},
+    urls,
+};
+
+/// The flags that have a grammar of their own.
+pub struct Flags {
+    pub rate: Option<plan::Rate>,
+    pub duration_ns: Option<u64>,
+    pub arrivals: Option<Arrivals>,
+    pub drain_ns: u64,
+    pub memory: u64,
+}
+
+impl Flags {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What is wrong with the first that cannot be read.
+    pub fn read(args: &args::Run) -> Result<Flags, Stop> {
+        let rate = args
+            .rate
+            .as_deref()
+            .map(|text| units::parse_rate(text).map_err(|e| flag_error("--rate", text, &e)));
+        let duration = args.duration.as_deref().map(|text| {
+            units::parse_duration(text).map_err(|e| flag_error("--duration", text, &e))
+        });
+        // No drain at all is a wish that can be met; a test of no length is not.
+        let drain_ns = match args.drain.as_str() {
+            "0" | "0s" | "0ms" => 0,
+            text => units::parse_duration(text).map_err(|e| flag_error("--drain", text, &e))?,
+        };
+        let arrivals = args.arrivals.as_deref().map(|text| {
+            if text == "poisson" {
+                Arrivals::Poisson
+            } else {
+                Arrivals::Even
+            }
+        });
+        if args.connections == Some(0) {
+            return Err(Stop::bad_input("--connections 0: at least 1 is needed"));
+        }
+        if args.users == Some(0) {
+            return Err(Stop::bad_input("--users 0: at least 1 is needed"));
+        }
+        if args.workers == Some(0) {
+            return Err(Stop::bad_input("--workers 0: at least 1 is needed"));
+        }
+        Ok(Flags {
+            rate: rate.transpose()?,
+            duration_ns: duration.transpose()?,
+            arrivals,
+            drain_ns,
+            memory: memory::budget(args.memory.as_deref()).map_err(Stop::bad_input)?,
+        })
+    }
+
+    /// Whether the command line says anything of the load.
+    pub fn shape_the_load(&self, args: &args::Run) -> bool {
+        self.rate.is_some()
+            || self.duration_ns.is_some()
+            || self.arrivals.is_some()
+            || args.connections.is_some()
+            || args.users.is_some()
+    }
+}
+
+/// The plan that is to be run, with what the flags make of its load.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn load(
+    args: &args::Run,
+    flags: &Flags,
+    target: Option<&str>,
+    mocks: &[(String, String)],
+) -> Result<Plan, Stop> {
+    let is_url = args.what.contains("://");
+    if is_url || args.what.starts_with("lab:") {
+        let url = if is_url {
+            args.what.as_str()
+        } else {
+            target.unwrap_or_default()
+        };
+        let mut options = UrlOptions {
+            rate: flags.rate,
+            users: args.users,
+            connections: args.connections,
+            duration_ns: flags.duration_ns,
+            arrivals: flags.arrivals,
+            insecure: args.insecure,
+            ..UrlOptions::default()
+        };
+        urls::add(&mut options, args).map_err(Stop::bad_input)?;
+        let mut plan = formats::url_plan(url, &options)?;
+        headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
+        return Ok(plan);
+    }
+    let inputs = Inputs {
+        files: vec![PathBuf::from(&args.what)],
+        environment: args.environment.clone(),
+        target: target.map(ToOwned::to_owned),
+        insecure: args.insecure,
+        process_env: inputs::environment(),
+        test_id: String::new(),
+        stage: args.stage.clone(),
+        native: true,
+        memory: Some(flags.memory),
+        secrets: args.secret.clone(),
+        mocks: mocks.to_vec(),
+        ..Inputs::default()
+    };
+    let mut plan = formats::load(&inputs, &doors::readers())?;
+    headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
+    if flags.shape_the_load(args) {
+        override_load(&mut plan, args, flags)?;
+    }
+    Ok(plan)
+}
+
+/// Flags replace the file's load as a whole: half of the one and half of the other would be a third that nobody wrote.
+fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(), Stop> {
+    let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
+    let text = match (flags.rate, args.connections) {
+        (Some(rate), connections) => {
+            let mut phase = Phase::new(duration_ns, Shape::Rate(rate));
+            phase.arrivals = flags.arrivals.unwrap_or(Arrivals::Even);
+            plan.load = Load::Open {
+                phases: vec![phase],
+                first: FirstArrival::AtStart,
+            };
+            if let Some(connections) = connections {
+                plan.http.pool = Pool::Shared(connections);
+            }
+            "--rate"
+        }
+        (None, connections) if args.users.is_some() => {
+            let users = args.users.unwrap_or_default();
+            plan.load = Load::Closed { users, duration_ns };
+            plan.http.pool = connections.map_or(Pool::PerUser, Pool::Shared);
+            "--users"
+        }
+        (None, Some(users)) => {
+            plan.load = Load::Closed { users, duration_ns };
+            plan.http.pool = Pool::PerUser;
+            "--connections"
+        }
+        (None, None) => {
+            return Err(Stop::bad_input(
+                "--duration and --arrivals need --rate, --users or --connections beside a test file",
+            ));
+        }
+    };
+    messages::leave_out(plan, text);
+    plan.notes.push(plan::Note {
+        at: None,
+        text: format!("the load of the file was replaced by {text}"),
+    });
+    Ok(())
+}

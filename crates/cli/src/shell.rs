@@ -1,0 +1,90 @@
+//! At home in a shell: completions, man pages, and what to do when nothing was said. Made of the command line's own description, so that
+//! they cannot tell of flags that there are not.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use clap::CommandFactory;
+use session::exit;
+
+use crate::{args, doors, log};
+
+const NAME: &str = "loadline";
+
+/// Prints the completions of a shell.
+pub fn completions(asked: &args::Completions) -> u8 {
+    let mut command = doors::listed(args::Args::command());
+    let mut text = Vec::new();
+    clap_complete::generate(asked.shell, &mut command, NAME, &mut text);
+    log::out(&String::from_utf8_lossy(&text));
+    exit::PASS
+}
+
+/// Writes the man pages into a folder, or prints the first one.
+pub fn man(asked: &args::Man) -> u8 {
+    let command = doors::listed(args::Args::command()).disable_help_subcommand(true);
+    let written = match &asked.out {
+        Some(folder) => pages(command, folder),
+        None => page(command).map(|text| log::out(&text)),
+    };
+    match written {
+        Ok(()) => exit::PASS,
+        Err(error) => {
+            log::error(format_args!("the man pages cannot be written: {error}"));
+            exit::COULD_NOT_RUN
+        }
+    }
+}
+
+fn page(command: clap::Command) -> std::io::Result<String> {
+    let mut text = Vec::new();
+    clap_mangen::Man::new(command).render(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn pages(command: clap::Command, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(command, folder)
+}
+
+/// Opens a report in whatever shows pages here. What becomes of that is no business of the run's.
+pub fn open(report: &Path) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let mut command = Command::new(opener);
+    command.arg(report);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        log::warning(format_args!("--open: {opener} cannot be started: {error}"));
+    }
+}
+
+/// Whether a command was given that needs to be told what to run, and was not.
+pub fn says_nothing() -> bool {
+    let mut words = std::env::args_os().skip(1);
+    words.next().is_some_and(|word| word == "run") && words.next().is_none()
+}
+
+/// What there is to run.
+pub fn what_to_run() -> u8 {
+    log::say(
+        "loadline: say what to run, for example
+
+  loadline demo                            a target, a test and its report
+  loadline run localhost:8080/ --rate 50/s one URL, at a steady rate
+  loadline run plan.yml                    a plan of your own (docs/plan.md)
+  loadline run test.yml                    what you have: Artillery's scripts,
+                                           locustfiles (.py), wrk's (.lua)
+
+`loadline run --help` lists the flags, `loadline --help` the other commands.",
+    );
+    exit::BAD_INPUT
+}

@@ -1,0 +1,151 @@
+//! A URL as a test: what the command line says of its requests, as curl has it, and URLs that somebody wrote without their scheme. Which load
+//! they make is said elsewhere.
+
+use std::path::Path;
+
+use formats::{BodyOption, UrlOptions};
+
+use crate::{args, headers, log};
+
+/// What is to be run, with the scheme that was left out: of `localhost:8080/api`, where there is no such file.
+pub fn with_scheme(what: &str) -> String {
+    if !is_bare(what) || Path::new(what).exists() {
+        return what.to_owned();
+    }
+    let url = format!("http://{what}");
+    log::say(format_args!("loadline: {what} is taken for {url}"));
+    url
+}
+
+/// Whether this can be nothing but a host: with a port, or one that everybody knows, or an address.
+fn is_bare(what: &str) -> bool {
+    if what.contains("://") || what.contains(char::is_whitespace) {
+        return false;
+    }
+    let end = what.find(['/', '?']).unwrap_or(what.len());
+    let authority = what[..end].rsplit('@').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()) => {
+            (host, Some(port))
+        }
+        Some(_) if !authority.starts_with('[') => return false,
+        _ => (authority, None),
+    };
+    let is_host = |c: char| c.is_ascii_alphanumeric() || ".-_[]:".contains(c);
+    let is_known = host == "localhost" || host.parse::<std::net::Ipv4Addr>().is_ok();
+    !host.is_empty() && host.chars().all(is_host) && (port.is_some() || is_known)
+}
+
+/// A flag that says something of a URL's requests, and was given.
+pub fn given(args: &args::Run) -> Option<&'static str> {
+    let flags = [
+        (args.method.is_some(), "--method"),
+        (args.data.is_some(), "--data"),
+        (args.user.is_some(), "--user"),
+    ];
+    let mut given = flags
+        .into_iter()
+        .filter_map(|(is, flag)| is.then_some(flag));
+    given.next()
+}
+
+/// Adds them to what else is known of the URL.
+///
+/// # Errors
+/// One line of what is wrong with one of them.
+pub fn add(options: &mut UrlOptions, args: &args::Run) -> Result<(), String> {
+    if let Some(method) = &args.method {
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if method.is_empty() || !method.chars().all(is_token) {
+            return Err(format!(
+                "--method `{method}` is no method: write for example PUT"
+            ));
+        }
+        if method.eq_ignore_ascii_case("CONNECT") {
+            return Err("--method CONNECT opens tunnels: there is nothing to measure".to_owned());
+        }
+        options.method = Some(method.to_ascii_uppercase());
+    }
+    if let Some(user) = &args.user {
+        let (name, password) = user.split_once(':').ok_or_else(|| {
+            "--user needs a password too: write NAME:PASSWORD (NAME: for an empty one)".to_owned()
+        })?;
+        options.user = Some((name.to_owned(), password.to_owned()));
+    }
+    if let Some(data) = &args.data {
+        let text = match data.strip_prefix('@') {
+            Some(file) => {
+                std::fs::read_to_string(file).map_err(|error| format!("--data {data}: {error}"))?
+            }
+            None => data.clone(),
+        };
+        let is_said = |header: &String| {
+            let name = headers::read(header).map(|(name, _)| name);
+            name.is_ok_and(|name| name.eq_ignore_ascii_case("content-type"))
+        };
+        let content_type = (!args.header.iter().any(is_said)).then(|| {
+            if is_json(&text) {
+                "application/json"
+            } else {
+                "application/x-www-form-urlencoded"
+            }
+        });
+        if content_type == Some("application/json") {
+            log::say(
+                "loadline: the data is JSON, and is sent as such: -H 'Content-Type: …' says otherwise",
+            );
+        }
+        options.body = Some(BodyOption {
+            text,
+            content_type: content_type.map(ToOwned::to_owned),
+        });
+    }
+    Ok(())
+}
+
+/// An object or a list; a number or a word may be anything.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<serde_json::Value>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_only_be_a_host_is_one() {
+        for bare in [
+            "localhost",
+            "localhost/api",
+            "localhost:8080",
+            "127.0.0.1?q=1",
+            "127.0.0.1:80/a",
+            "shop.example:8080/a?b=c",
+            "[::1]:8080/",
+            "me:secret@localhost:8080/",
+        ] {
+            assert!(is_bare(bare), "{bare}");
+        }
+        for other in [
+            "plan.yml",
+            "api/test.yml",
+            "example.org/path",
+            "http://localhost",
+            "lab:sum",
+            "lab:checkin?threads=16",
+            "a b:80",
+            ":80",
+            "C:\\plan.yml",
+            "",
+        ] {
+            assert!(!is_bare(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_objects_and_lists_are_taken_for_json() {
+        assert!(is_json(" {\"a\": 1}") && is_json("[1]"));
+        assert!(!is_json("a=1") && !is_json("{a}") && !is_json("12"));
+    }
+}

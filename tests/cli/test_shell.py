@@ -1,0 +1,183 @@
+"""At home in a shell: URLs as curl takes them, JSON on standard output, completions, man pages, a report that opens."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+
+@pytest.fixture
+def echo():
+    """Keeps what it is asked: method, path, headers, body."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self):
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            asked.append((self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body.decode()))
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_url_is_asked_as_curl_would(loadline, echo):
+    host, asked = echo
+    url = f"http://{host}/orders"
+    (loadline.folder / "body.json").write_text('{"n": 2}')
+    for flags, method, kind, body in [
+        (["-d", '{"n": 1}'], "POST", "application/json", '{"n": 1}'),
+        (["-d", "n=1&m=2"], "POST", "application/x-www-form-urlencoded", "n=1&m=2"),
+        (["-X", "put", "--data", "@body.json"], "PUT", "application/json", '{"n": 2}'),
+        (["-X", "PATCH", "-d", "{x", "-H", "Content-Type: text/plain"], "PATCH", "text/plain", "{x"),
+        (["--request", "DELETE"], "DELETE", None, ""),
+    ]:
+        ran = loadline("run", url, "--once", *flags)
+        assert ran.returncode == 0, ran.stderr
+        said, path, headers, sent = asked.pop()
+        assert (said, path, headers.get("content-type"), sent) == (method, "/orders", kind, body), flags
+        assert f"{method} /orders" in {label["text"] for label in loadline.summary()["labels"]}
+
+
+def test_a_user_is_basic_authentication_and_stays_out_of_the_record(loadline, echo):
+    host, asked = echo
+    assert loadline("run", f"http://{host}/", "--once", "-u", "me:s3cr3t-of-mine").returncode == 0
+    assert asked.pop()[2]["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
+    kept = loadline.folder / ".loadline"
+    for path in kept.rglob("*"):
+        if path.is_file():
+            assert b"s3cr3t-of-mine" not in path.read_bytes(), path
+
+
+def test_a_host_without_a_scheme_is_a_url(loadline, echo):
+    host, asked = echo
+    ran = loadline("run", f"{host}/a?b=c", "--once")
+    assert ran.returncode == 0, ran.stderr
+    assert f"{host}/a?b=c is taken for http://{host}/a?b=c" in ran.stderr
+    assert asked.pop()[1] == "/a?b=c"
+
+
+def test_users_are_users(loadline, echo):
+    host, asked = echo
+    ran = loadline("run", f"http://{host}/", "--users", "3", "--duration", "1s")
+    assert ran.returncode in (0, 4), ran.stderr
+    summary = loadline.summary()
+    assert summary["run"]["model"] == "closed"
+    assert summary["users"]["max"] == 3
+    assert summary["connections_opened"] == 3
+    plan = loadline.write(
+        "plan.yml", f"loadline: 1\ntarget: http://{host}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n"
+    )
+    assert loadline("run", plan, "--users", "2", "--duration", "1s").returncode in (0, 4)
+    assert loadline.summary()["users"]["max"] == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--users", "0"], "--users 0: at least 1 is needed"),
+        (["-X", "a b"], "--method `a b` is no method: write for example PUT"),
+        (["-X", "CONNECT"], "--method CONNECT opens tunnels"),
+        (["-u", "me"], "--user needs a password too"),
+        (["-d", "@nowhere.json"], "--data @nowhere.json: "),
+    ],
+)
+def test_what_is_wrong_with_a_urls_request_is_one_line(loadline, echo, flags, said):
+    host, asked = echo
+    ran = loadline("run", f"http://{host}/", *flags)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert asked == []
+
+
+def test_what_is_said_of_a_url_is_refused_of_a_file(loadline):
+    loadline.write("plan.yml", "loadline: 1\ntarget: http://127.0.0.1:1\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]\n")
+    ran = loadline("run", "plan.yml", "-X", "PUT")
+    assert ran.returncode == 2
+    assert "--method is for URLs" in ran.stderr
+
+
+def test_json_on_standard_output_is_alone_there(loadline, echo):
+    host, _ = echo
+    ran = loadline("run", f"http://{host}/", "--once", "--json", "-")
+    assert json.loads(ran.stdout)["requests"]["issued"] == 1, ran.stderr
+    assert "Report: " in ran.stderr
+    again = loadline("report", "last", "--json", "-")
+    assert json.loads(again.stdout) == json.loads(ran.stdout)
+    plan = loadline.write(
+        "plan.yml", f"loadline: 1\ntarget: http://{host}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n"
+    )
+    assert json.loads(loadline("plan", plan, "--json", "-").stdout)["profile"]["requests_per_second"] == [1.0]
+    assert not (loadline.folder / "-").exists()
+
+
+def test_a_report_is_opened_by_whatever_opens_pages(loadline, echo, tmp_path):
+    host, _ = echo
+    opener = tmp_path / "bin/xdg-open"
+    opener.parent.mkdir()
+    os.mkfifo(tmp_path / "opened")
+    opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    opener.chmod(0o755)
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append((tmp_path / "opened").read_text().strip()), daemon=True)
+    reader.start()
+    path = f"{opener.parent}:{os.environ['PATH']}"
+    ran = loadline("run", f"http://{host}/", "--once", "--open", env={"PATH": path})
+    assert ran.returncode == 0, ran.stderr
+    reader.join(timeout=30)
+    assert [line.endswith("report.html") for line in heard] == [True]
+    nobody = loadline("run", f"http://{host}/", "--once", "--open", env={"PATH": str(tmp_path / "nothing")})
+    assert nobody.returncode == 0
+    assert "--open: xdg-open cannot be started" in nobody.stderr
+
+
+def test_nothing_to_run_is_told_what_there_is(loadline):
+    ran = loadline("run")
+    assert ran.returncode == 2
+    assert "loadline demo" in ran.stderr
+    assert max(map(len, ran.stderr.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_what_there_is(loadline, tmp_path, shell):
+    text = loadline("completions", shell).stdout
+    for word in ("campaign", "artillery", "selftest"):
+        assert word in text
+    if shell == "bash":
+        # A shell that knows them offers what there is.
+        script = tmp_path / "loadline.bash"
+        script.write_text(
+            text + '\nCOMP_WORDS=(loadline camp); COMP_CWORD=1; _loadline loadline camp loadline; echo "${COMPREPLY[@]}"\n'
+        )
+        shown = subprocess.run(["bash", "--norc", script], capture_output=True, text=True, check=True, timeout=30)
+        assert shown.stdout.split() == ["campaign"]
+
+
+def test_every_command_has_a_man_page(loadline):
+    assert loadline("man", "--out", "man").returncode == 0
+    pages = {path.name for path in (loadline.folder / "man").iterdir()}
+    assert {"loadline.1", "loadline-run.1", "loadline-campaign.1", "loadline-artillery.1"} <= pages
+    first = loadline("man").stdout
+    assert first == (loadline.folder / "man/loadline.1").read_text()
+    run = (loadline.folder / "man/loadline-run.1").read_text()
+    helped = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", loadline("run", "--help").stdout, re.M)) - {"--help", "--version"}
+    plain = run.replace("\\-", "-")
+    assert helped
+    assert {flag for flag in helped if flag not in plain} == set()
