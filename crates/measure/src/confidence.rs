@@ -149,21 +149,46 @@ pub fn lies_far(samples: &Times, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
 }
 
+/// Whether a bound is away from all samples by twice of what they differ among themselves: where times hardly differ, how they drift
+/// decides on which side of a percentile each of them is, and says nothing about such a bound. What they differ by leaves out half of
+/// what lies beyond the quantile, and as much at the lower end; it may be anything that is still on the one side of the bound.
+#[must_use]
+pub fn lies_apart(samples: &Times, q: f64, bound: u64) -> bool {
+    const TIMES: u64 = 2;
+    let outermost = (1.0 - q.max(1.0 - q)) / 2.0;
+    let (Quantile::Ns(low), Quantile::Ns(high)) = (
+        samples.quantile(outermost),
+        samples.quantile(1.0 - outermost),
+    ) else {
+        return false;
+    };
+    let differ = TIMES * high.saturating_sub(low);
+    (none_above(samples, bound) && bound.saturating_sub(high) > differ)
+        || (none_below(samples, bound) && low.saturating_sub(bound) > differ)
+}
+
+fn none_above(samples: &Times, bound: u64) -> bool {
+    samples.unanswered.count() == 0 && samples.answered.max().is_none_or(|max| max <= bound)
+}
+
+fn none_below(samples: &Times, bound: u64) -> bool {
+    samples.answered.min().is_none_or(|min| min > bound)
+}
+
 /// On which side of a bound samples lie, if far from it.
 fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
     /// Of a percentile above this, what lies beyond is a rare thing.
     const COMMON: f64 = 0.9;
     let is_common = q <= COMMON;
-    let (answered, unanswered) = (&samples.answered, samples.unanswered.count());
-    let none_above = unanswered == 0 && answered.max().is_none_or(|max| max <= bound);
-    let none_below = answered.min().is_none_or(|min| min > bound);
     match samples.quantile(q) {
-        Quantile::Ns(x) if x <= bound / FAR => (is_common || none_above).then_some(Standing::Below),
+        Quantile::Ns(x) if x <= bound / FAR => {
+            (is_common || none_above(samples, bound)).then_some(Standing::Below)
+        }
         Quantile::Ns(x) if x / FAR < bound => None,
         Quantile::Empty => None,
         Quantile::Ns(_) | Quantile::NoAnswer(_) => {
-            (is_common || none_below).then_some(Standing::Above)
+            (is_common || none_below(samples, bound)).then_some(Standing::Above)
         }
     }
 }

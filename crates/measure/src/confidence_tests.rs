@@ -74,7 +74,9 @@ impl Run {
 
     /// How a criterion `q < limit` is judged.
     fn judge(&self, q: f64, limit: u64) -> Standing {
-        let inflation = if is_far(&self.parts, q, limit) {
+        let mut all = Times::default();
+        all.answered.add(&self.all);
+        let inflation = if lies_apart(&all, q, limit) || is_far(&self.parts, q, limit) {
             1.0
         } else {
             let x = self.all.quantile(q).expect("samples");
@@ -284,6 +286,32 @@ fn a_drifting_median_decides_nothing_about_a_limit_close_by() {
     assert!(is_far(&run.parts, 0.99, 10_000_000_000));
     assert!(!is_far(&parts, 0.99, 10_000_000_000));
     assert!(!is_far(&run.parts[..1], 0.5, 10_000_000_000));
+}
+
+#[test]
+fn times_that_hardly_differ_decide_a_limit_that_is_not_twice_as_far() {
+    // 270 ms and a little that grows from second to second, and one moment in which the machine stood still.
+    let mut random = Random(13);
+    let mut n = 0;
+    let run = Run::of(15, 22, || {
+        n += 1;
+        let drift = f64::from((n - 1) / 22) * 0.3;
+        let stall = if (150..154).contains(&n) { 60.0 } else { 0.0 };
+        270.0 + drift + random.unit() * 0.05 + stall
+    });
+    let p95 = run.all.quantile(0.95).expect("samples");
+    let phi = run.windows.inflation(p95, None);
+    assert!(phi > 3.0, "{phi}");
+    let judged = |limit_ms: u64| run.judge(0.95, limit_ms * 1_000_000);
+    assert_eq!(judged(500), Standing::Below);
+    assert_eq!(judged(200), Standing::Above);
+    assert_eq!(judged(280), Standing::Open);
+    // Of a drift as wide as this nobody knows where it leads.
+    let run = Run::of(15, 22, || {
+        n += 1;
+        270.0 + f64::from((n - 331) / 22) * 10.0 + random.unit()
+    });
+    assert_eq!(run.judge(0.95, 500_000_000), Standing::Open);
 }
 
 #[test]

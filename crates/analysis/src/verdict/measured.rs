@@ -306,8 +306,9 @@ impl Scope<'_> {
     pub(super) fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
         // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
         let own = Sampled::of(&self.part(), kind).into_times();
-        if confidence::lies_far(&own, q, bound)
-            && confidence::is_far(&self.parts_over_time(kind), q, bound)
+        if confidence::lies_apart(&own, q, bound)
+            || confidence::lies_far(&own, q, bound)
+                && confidence::is_far(&self.parts_over_time(kind), q, bound)
         {
             return 1.0;
         }
