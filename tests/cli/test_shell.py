@@ -5,36 +5,16 @@ import os
 import re
 import subprocess
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from peers import Recorder
 
 
 @pytest.fixture
 def echo():
-    """Keeps what it is asked: method, path, headers, body."""
-    asked = []
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def answer(self):
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            asked.append((self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body.decode()))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"127.0.0.1:{server.server_port}", asked
-    server.shutdown()
-    server.server_close()
+    """Keeps what it is asked."""
+    with Recorder() as server:
+        yield server.url.removeprefix("http://"), server.requests
 
 
 def test_a_url_is_asked_as_curl_would(loadline, echo):
@@ -50,15 +30,16 @@ def test_a_url_is_asked_as_curl_would(loadline, echo):
     ]:
         ran = loadline("run", url, "--once", *flags)
         assert ran.returncode == 0, ran.stderr
-        said, path, headers, sent = asked.pop()
-        assert (said, path, headers.get("content-type"), sent) == (method, "/orders", kind, body), flags
+        sent = asked.pop()
+        assert (sent.method, sent.path, sent.headers.get("content-type")) == (method, "/orders", kind), flags
+        assert sent.body.decode() == body
         assert f"{method} /orders" in {label["text"] for label in loadline.summary()["labels"]}
 
 
 def test_a_user_is_basic_authentication_and_stays_out_of_the_record(loadline, echo):
     host, asked = echo
     assert loadline("run", f"http://{host}/", "--once", "-u", "me:s3cr3t-of-mine").returncode == 0
-    assert asked.pop()[2]["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
+    assert asked.pop().headers["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
     kept = loadline.folder / ".loadline"
     for path in kept.rglob("*"):
         if path.is_file():
@@ -69,8 +50,12 @@ def test_a_host_without_a_scheme_is_a_url(loadline, echo):
     host, asked = echo
     ran = loadline("run", f"{host}/a?b=c", "--once")
     assert ran.returncode == 0, ran.stderr
-    assert f"{host}/a?b=c is taken for http://{host}/a?b=c" in ran.stderr
-    assert asked.pop()[1] == "/a?b=c"
+    assert "loadline: no scheme is said: http:// is taken" in ran.stderr
+    secret = loadline("run", f"me:s3cr3t-of-mine@{host}/", "--once")
+    assert secret.returncode == 0
+    assert asked.pop().headers["authorization"].startswith("Basic ")
+    assert "s3cr3t" not in secret.stderr + secret.stdout
+    assert asked.pop().path == "/a?b=c"
 
 
 def test_users_are_users(loadline, echo):

@@ -13,7 +13,7 @@ use crate::{
     page::Page,
     saturation::Saturation,
     summary::{MockRow, Summary},
-    verdict::Judgement,
+    verdict::{Judged, Judgement},
 };
 
 pub use comparison::{Compared, Comparison};
@@ -193,6 +193,9 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why, in a sentence; empty of one that simply holds.
     pub why: String,
+    /// What it was judged by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Judged>,
     /// What it was to send at its highest rate.
     pub planned: Option<Planned>,
     /// Requests that ended, per second.
@@ -323,6 +326,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         against: stage.against,
         verdict: Verdict::NotRun,
         why: String::new(),
+        criteria: Vec::new(),
         planned: stage.planned.cloned(),
         requests_per_second: None,
         requests: None,
@@ -349,6 +353,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             let summary = &page.summary;
             row.verdict = judged(summary, *code);
             row.why = why(summary, row.verdict, *code);
+            row.criteria.clone_from(&summary.criteria);
             row.requests_per_second = Some(summary.all.per_second);
             row.requests = Some(summary.all.count);
             row.error_share = summary.all.error_share;
@@ -417,11 +422,21 @@ fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
     format!("{} {verb}", texts.join(", "))
 }
 
-/// Whether a stage that does not hold was repeated on something else, on which it does: then it is no longer what counts.
+/// The stage that repeats another's load on something else, and passes by all that the other failed by: then that is no longer what counts.
+/// One that nothing was asked of has passed nothing.
 #[must_use]
 pub fn mended(rows: &[Row], number: usize) -> Option<&Row> {
-    let repeated = rows.iter().filter(|row| row.against == Some(number));
-    repeated.into_iter().find(|row| row.verdict.holds())
+    let is = |wanted: Judgement| move |judged: &&Judged| judged.judgement == wanted;
+    let failed = || rows[number].criteria.iter().filter(is(Judgement::Fail));
+    let passes = |row: &Row, text: &str| {
+        let mut passed = row.criteria.iter().filter(is(Judgement::Pass));
+        passed.any(|judged| judged.text == text)
+    };
+    rows.iter().find(|row| {
+        row.against == Some(number)
+            && row.verdict == Verdict::Pass
+            && failed().all(|judged| passes(row, &judged.text))
+    })
 }
 
 fn verdict(rows: &[Row]) -> Option<Judgement> {

@@ -2,7 +2,10 @@
 //! is `session`'s affair.
 
 use formats::native::campaign::{Campaign, Work};
-use session::{LabProcess, lab_process, lab_process::NotStarted};
+use session::{
+    LabProcess,
+    lab_process::{self, NotStarted, bare},
+};
 
 use crate::targets;
 
@@ -44,9 +47,4 @@ impl Broker {
         };
         speaks.cloned().or_else(only)
     }
-}
-
-/// A lab's name without its options.
-fn bare(lab: &str) -> &str {
-    lab.split('?').next().unwrap_or(lab)
 }

@@ -52,6 +52,7 @@ impl Targets {
         }
         // The one before is gone by the time the next one begins: the machine is the next one's.
         self.lab = None;
+        self.name.clear();
         self.lab = match name.strip_prefix(lab_process::SCHEME) {
             Some(name) => {
                 let name = mock_process::behind(name, mock_process::places(mocks));

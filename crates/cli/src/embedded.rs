@@ -4,7 +4,7 @@
 use plan::Plan;
 use session::{
     LabProcess,
-    lab_process::{self, NotStarted},
+    lab_process::{self, NotStarted, bare},
     mock_process,
 };
 
@@ -84,11 +84,6 @@ pub fn broker(
     })?;
     (beside.mqtt.host, beside.mqtt.port) = (host, port);
     Ok(own)
-}
-
-/// A lab's name without its options.
-fn bare(target: &str) -> &str {
-    target.split('?').next().unwrap_or(target)
 }
 
 /// Host and port of a listener whose scheme ends so.

@@ -14,15 +14,19 @@ const ONCE: [&str; 5] = [
     "user-agent",
 ];
 
+/// Whether a text can be the name of a header, or of a method.
+pub fn is_token(text: &str) -> bool {
+    let is_of_it = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !text.is_empty() && text.chars().all(is_of_it)
+}
+
 /// Reads one header.
 ///
 /// # Errors
 /// One line of what is wrong with it.
 pub fn read(text: &str) -> Result<(String, String), String> {
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let parts = text.split_once(':');
-    let Some((name, value)) = parts.filter(|(name, _)| !name.is_empty() && name.chars().all(token))
-    else {
+    let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
         return Err(format!("-H `{text}` is no header: write 'Name: value'"));
     };
     if LENGTHS

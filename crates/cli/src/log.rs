@@ -78,11 +78,16 @@ pub fn out(text: &str) {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
         return;
     }
-    if colour::shows() {
-        stdout(colour::verdicts(&text).as_bytes());
-    } else {
-        stdout(text.as_bytes());
+    stdout(text.as_bytes());
+}
+
+/// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.
+pub fn summary(text: &str) {
+    if ALONE.load(Ordering::Relaxed) || !colour::shows() {
+        return out(text);
     }
+    frame::clear();
+    stdout(colour::verdicts(&printable::lines(text)).as_bytes());
 }
 
 /// Prints a document to standard output as it is.

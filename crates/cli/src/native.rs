@@ -413,7 +413,7 @@ impl Door for Native {
     }
 
     fn computed(&mut self, page: &Page) {
-        log::out(&console::summary_text(&page.summary));
+        log::summary(&console::summary_text(&page.summary));
     }
 
     fn kept(&mut self, report: Option<&Path>) {

@@ -12,9 +12,9 @@ pub fn with_scheme(what: &str) -> String {
     if !is_bare(what) || Path::new(what).exists() {
         return what.to_owned();
     }
-    let url = format!("http://{what}");
-    log::say(format_args!("loadline: {what} is taken for {url}"));
-    url
+    // Not the URL itself: it may hold a password.
+    log::say("loadline: no scheme is said: http:// is taken");
+    format!("http://{what}")
 }
 
 /// Whether this can be nothing but a host: with a port, or one that everybody knows, or an address.
@@ -55,8 +55,7 @@ pub fn given(args: &args::Run) -> Option<&'static str> {
 /// One line of what is wrong with one of them.
 pub fn add(options: &mut UrlOptions, args: &args::Run) -> Result<(), String> {
     if let Some(method) = &args.method {
-        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if method.is_empty() || !method.chars().all(is_token) {
+        if !headers::is_token(method) {
             return Err(format!(
                 "--method `{method}` is no method: write for example PUT"
             ));

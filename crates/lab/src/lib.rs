@@ -14,6 +14,7 @@ mod cores;
 mod error;
 mod exposition;
 mod fhir;
+mod given;
 mod guard;
 mod jwt;
 mod latency;

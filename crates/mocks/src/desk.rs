@@ -389,6 +389,19 @@ mod tests {
         assert_eq!(ask("GET", "/things/7", "").0, 404);
     }
 
+    const ZERO: u64 = 1_000 * SECOND;
+
+    /// What becomes of a whole row of draws in a second of the timeline.
+    fn fates(desk: &mut Desk, second: u64) -> Vec<Fate> {
+        let at = ZERO + second * SECOND;
+        let asked = (0..1024).map(|_| ask(desk, "GET", "/", "", at));
+        asked.collect()
+    }
+
+    fn waits(fates: &[Fate], second: u64) -> u64 {
+        fates[0].due_ns - ZERO - second * SECOND
+    }
+
     /// Times multiply; of what goes wrong the first in the list decides, and each draws as if it were alone.
     #[test]
     fn faults_that_overlap_have_an_order() {
@@ -401,15 +414,8 @@ mod tests {
             "at 50s for 10s: silence",
         ];
         let mut desk = desk(vec![route("GET", "/", json!({}))], &faults);
-        let zero = 1_000 * SECOND;
-        desk.begin(zero);
-        let mut row = |second: u64| -> Vec<Fate> {
-            let at = zero + second * SECOND;
-            (0..1024)
-                .map(|_| ask(&mut desk, "GET", "/", "", at))
-                .collect()
-        };
-        let waits = |fates: &[Fate], second: u64| fates[0].due_ns - zero - second * SECOND;
+        desk.begin(ZERO);
+        let mut row = |second| fates(&mut desk, second);
         for (second, wait) in [(12, 50), (17, 150), (22, 30), (26, 10)] {
             assert_eq!(waits(&row(second), second), wait, "{second}");
         }
@@ -448,15 +454,8 @@ mod tests {
             "at 40s for 5s: silence",
         ];
         let mut desk = desk(routes, &faults);
-        let zero = 1_000 * SECOND;
-        desk.begin(zero);
-        let mut row = |second: u64| -> Vec<Fate> {
-            let at = zero + second * SECOND;
-            (0..1024)
-                .map(|_| ask(&mut desk, "GET", "/", "", at))
-                .collect()
-        };
-        let waits = |fates: &[Fate], second: u64| fates[0].due_ns - zero - second * SECOND;
+        desk.begin(ZERO);
+        let mut row = |second| fates(&mut desk, second);
         assert_eq!(waits(&row(9), 9), 10);
         assert_eq!(waits(&row(10), 10), 50);
         assert_eq!(waits(&row(15), 15), 10);
@@ -474,7 +473,7 @@ mod tests {
         assert_eq!(count(row(45), |what| matches!(what, What::Silence)), 0);
         let told = desk.told();
         assert_eq!(told["received"], 7 * 1024);
-        desk.begin(zero);
+        desk.begin(ZERO);
         assert_eq!(desk.told()["received"], 0);
     }
 }

@@ -79,6 +79,11 @@ fn sentence(row: &MockRow) -> String {
         let served = units::time(one.served_ns);
         format!("{} {asked} asked, {served} served", one.what)
     }));
+    // A fault or a queue is no inaccuracy: what was computed has both in it.
+    parts.extend(
+        row.off
+            .map(|share| format!("{} off what was computed", off(share))),
+    );
     parts.extend(row.capacity.as_ref().map(|busy| {
         let used = units::share(busy.utilisation);
         format!("{used} of {}/s used", units::rate(busy.per_second))
@@ -190,7 +195,7 @@ mod tests {
     #[test]
     fn a_sentence_says_the_same() {
         let wanted = "mock lorota, GET /a: 207 requests, 200 × 200, 503 × 5, 2 reset; mean 130 ms asked, 132 ms served; \
-             p50 4.20 ms asked, 4.25 ms served; 62.5 % of 1,000/s used; 99 % of its answers came at most 214 µs late";
+             p50 4.20 ms asked, 4.25 ms served; +1.19 % off what was computed; 62.5 % of 1,000/s used; 99 % of its answers came at most 214 µs late";
         assert_eq!(sentences(&[row()]), [wanted]);
     }
 }

@@ -62,6 +62,12 @@ pub fn lent() -> Option<Vec<String>> {
     (!urls.is_empty()).then_some(urls)
 }
 
+/// What a lab is called, without its options.
+#[must_use]
+pub fn bare(lab: &str) -> &str {
+    lab.split('?').next().unwrap_or(lab)
+}
+
 /// Has `lab:N/path` among the plan's server metrics mean what the lab's listener of that number answers there.
 ///
 /// # Errors

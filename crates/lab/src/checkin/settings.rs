@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::NAME;
 use super::downstream::Service;
 use crate::cores::Pauses;
+use crate::given::{self, Given};
 use crate::truth::units;
 use crate::{LabError, Options};
 
@@ -63,18 +64,13 @@ pub(super) struct Autoscale {
     pub(super) up_to: usize,
 }
 
-pub(super) fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
-    LabError::BadOption {
-        lab: NAME,
-        option: option.to_owned(),
-        value: value.to_owned(),
-        advice: advice.into(),
-    }
+fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
+    given::bad(NAME, option, value, advice)
 }
 
 impl Settings {
     pub(super) fn read(options: &Options) -> Result<Self, LabError> {
-        let given = Given(options);
+        let given = Given { lab: NAME, options };
         let patience = given.value("downstream-timeout", "30s", units::duration_above_zero)?;
         let autoscale = options.extra("autoscale").map(|text| {
             let read = Autoscale::read(text);
@@ -93,7 +89,7 @@ impl Settings {
             background: given.value("background", "0%", units::share)?,
             autoscale: autoscale.transpose()?,
             hurry: given.value("time", "1x", hurry)?,
-            control_port: given.value("control-port", "0", port)?,
+            control_port: given.value("control-port", "0", given::port)?,
         };
         if let (None, Some(text)) = (settings.autoscale, options.extra("time")) {
             return Err(bad("time", text, "only autoscale= looks at the time"));
@@ -133,25 +129,6 @@ pub(super) fn services(
     Ok(services)
 }
 
-/// The pairs as given, with a default for each.
-struct Given<'a>(&'a Options);
-
-impl Given<'_> {
-    fn value<T>(
-        &self,
-        option: &str,
-        usual: &str,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<T, LabError> {
-        let text = self.0.extra(option).unwrap_or(usual);
-        read(text).map_err(|advice| bad(option, text, advice))
-    }
-
-    fn count(&self, option: &str, usual: &str, most: u64) -> Result<u64, LabError> {
-        self.value(option, usual, |text| units::count(text, 1..=most))
-    }
-}
-
 /// `120ms/4s`: how long, and one in how long a stretch.
 fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     if text == "none" {
@@ -175,11 +152,6 @@ fn hurry(text: &str) -> Result<u64, String> {
     let form = "write how many times as fast the platform's time goes, for example 60x";
     let number = text.strip_suffix('x').ok_or(form)?;
     units::count(number, 1..=1_000).map_err(|_| form.to_owned())
-}
-
-fn port(text: &str) -> Result<u16, String> {
-    text.parse()
-        .map_err(|_| "write a port from 0 to 65535; 0 is any free one".to_owned())
 }
 
 impl Autoscale {

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cores::Cores;
+use crate::given::{self, Given};
 use crate::quota::{PERIOD_NS, Quota};
 use crate::random::mix;
 use crate::timer::Timer;
 use crate::truth::draw::Draws;
-use crate::truth::units;
 use crate::{LabError, Options, clock};
 
 const NAME: &str = "fhir";
@@ -111,17 +111,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Platform {
     /// What was asked for; none where none of it was: then the lab answers as fast as it can.
     pub(super) fn read(options: &Options, seed: u64) -> Result<Option<Self>, LabError> {
-        let given = OPTIONS.iter().any(|name| options.extra(name).is_some());
-        if !given {
+        let is_asked = OPTIONS.iter().any(|name| options.extra(name).is_some());
+        if !is_asked {
             return Ok(None);
         }
-        let servers = read(options, "servers", "1", |text| units::count(text, 1..=100))?;
-        let cpus = read(options, "cpu", "1", cpus)?;
-        let database = read(options, "database", "2", |text| units::count(text, 1..=256))? as u32;
-        let control_port = read(options, "control-port", "0", |text| {
-            text.parse()
-                .map_err(|_| "write a port from 0 to 65535; 0 is any free one".to_owned())
-        })?;
+        let given = Given { lab: NAME, options };
+        let servers = given.count("servers", "1", 100)?;
+        let cpus = given.value("cpu", "1", cpus)?;
+        let database = given.count("database", "2", 256)? as u32;
+        let control_port = given.value("control-port", "0", given::port)?;
         let now = clock::monotonic_ns();
         let cores = |count: u32| Mutex::new(Cores::new(count, None, Draws::new(seed), now));
         Ok(Some(Self {
@@ -238,21 +236,6 @@ impl Server {
             Processor::Part(quota) => quota.compute(now, ns),
         }
     }
-}
-
-fn read<T>(
-    options: &Options,
-    option: &str,
-    usual: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, LabError> {
-    let text = options.extra(option).unwrap_or(usual);
-    read(text).map_err(|advice| LabError::BadOption {
-        lab: NAME,
-        option: option.to_owned(),
-        value: text.to_owned(),
-        advice,
-    })
 }
 
 /// `4`, or `0.25`: a part of a core is a quota, several are whole ones.

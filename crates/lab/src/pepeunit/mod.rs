@@ -21,6 +21,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 
+use crate::given;
 use crate::latency::{self, Latency};
 use crate::truth::units;
 use crate::{Entry, Kind, LabError, Options, Routes, mqtt, plain_token};
@@ -109,12 +110,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
 }
 
 fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
-    LabError::BadOption {
-        lab: NAME,
-        option: option.to_owned(),
-        value: value.to_owned(),
-        advice: advice.into(),
-    }
+    given::bad(NAME, option, value, advice)
 }
 
 fn number(options: &Options, option: &str, most: u64) -> Result<Option<u64>, LabError> {

@@ -17,6 +17,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
+use crate::given;
 use crate::latency::{Latency, duration};
 use crate::truth::units;
 use crate::{Entry, Kind, LabError, Options, Routes, clock, jwt};
@@ -54,12 +55,8 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     let latency = Latency::of(NAME, options, "latency")?;
     let fetch_ns = duration(NAME, options, "secret-fetch")?;
     let most = options.extra("concurrency").map(|text| {
-        units::count(text, 1..=1_000_000).map_err(|advice| LabError::BadOption {
-            lab: NAME,
-            option: "concurrency".to_owned(),
-            value: text.to_owned(),
-            advice,
-        })
+        units::count(text, 1..=1_000_000)
+            .map_err(|advice| given::bad(NAME, "concurrency", text, advice))
     });
     let shortener = Arc::new(Shortener {
         secret: options.token.clone(),

@@ -58,8 +58,8 @@ pub fn campaign_text(campaign: &Campaign) -> String {
     };
     text += &wrap(&format!("{word}{}", campaign.sentence), 0);
     text.push('\n');
-    for comparison in &campaign.comparisons {
-        text += &wrap(&beside(comparison), 0);
+    for comparison in campaign.comparisons.iter().filter_map(beside) {
+        text += &wrap(&comparison, 0);
         text.push('\n');
     }
     if let Some(projection) = &campaign.projection {
@@ -82,7 +82,7 @@ pub fn campaign_text(campaign: &Campaign) -> String {
 }
 
 /// A stage beside the one whose load it repeats, in one sentence: what changed, without the verdicts, which are in the table.
-fn beside(comparison: &Comparison) -> String {
+fn beside(comparison: &Comparison) -> Option<String> {
     let changed = comparison.figures.iter().filter_map(|figure| {
         let (before, after) = (figure.before.as_ref()?, figure.after.as_ref()?);
         let change = figure.change.as_ref()?;
@@ -92,12 +92,15 @@ fn beside(comparison: &Comparison) -> String {
         ))
     });
     let changed: Vec<String> = changed.collect();
-    format!(
-        "{} beside {}: {}. One run of each.",
-        comparison.after,
-        comparison.before,
-        changed.join(", ")
-    )
+    // Where no figure can be held against another there is nothing to say.
+    (!changed.is_empty()).then(|| {
+        format!(
+            "{} beside {}: {}. One run of each.",
+            comparison.after,
+            comparison.before,
+            changed.join(", ")
+        )
+    })
 }
 
 fn cells(row: &Row) -> [String; 8] {

@@ -30,6 +30,19 @@ fn page() -> Page {
     page::of(&support::write(&folder.0, &plan))
 }
 
+/// A run whose one criterion passes, or fails with this code.
+fn judged(text: &str, code: u8) -> Page {
+    let judgement = if code == 0 {
+        Judgement::Pass
+    } else {
+        Judgement::Fail
+    };
+    let mut page = page();
+    page.summary.criteria = vec![crate::export::judged(text, judgement)];
+    page.summary.verdict.criteria = Some(judgement);
+    page
+}
+
 fn planned(times: f64) -> Planned {
     let rate = |name: &str, volume: Option<&str>, per_second: f64| Rate {
         name: name.into(),
@@ -71,10 +84,19 @@ fn of_services(
     own: &[(Option<&str>, Option<usize>)],
 ) -> Campaign {
     let pages: Vec<Page> = codes.iter().map(|_| page()).collect();
+    of_pages(codes, &pages, cool_down, own)
+}
+
+fn of_pages(
+    codes: &[(&str, Option<u8>)],
+    pages: &[Page],
+    cool_down: Option<&CoolDown>,
+    own: &[(Option<&str>, Option<usize>)],
+) -> Campaign {
     let planned = planned(1.0);
     let stages: Vec<Stage<'_>> = codes
         .iter()
-        .zip(&pages)
+        .zip(pages)
         .enumerate()
         .map(|(number, ((name, code), page))| Stage {
             name,
@@ -166,17 +188,17 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         (None, None),
         (Some("lab:larger"), Some(2)),
     ];
-    let mended = of_services(&stages(0), None, &own);
+    let pages: Vec<Page> = [1, 0, 1, 0].map(|code| judged("p95 < 1s", code)).into();
+    let mended = of_pages(&stages(0), &pages, None, &own);
     let rates = "(50.1 arrivals and 210 requests per second)";
     assert_eq!(
         mended.sentence,
         format!(
-            "`lab:small`: small does not hold: the tool that ran it exited with 1. `http://127.0.0.1:1`: large {rates} holds. stress does not \
-             hold: the tool that ran it exited with 1. `lab:larger`: The stage holds, up to larger {rates}."
+            "`lab:small`: small does not hold: p95 < 1s (measured 312 ms) does not hold. `http://127.0.0.1:1`: large {rates} holds. stress does \
+             not hold: p95 < 1s (measured 312 ms) does not hold. `lab:larger`: The stage holds, up to larger {rates}."
         )
     );
-    // There was nothing to judge in those that hold.
-    assert_eq!(mended.verdict, None);
+    assert_eq!(mended.verdict, Some(Judgement::Pass));
     assert_eq!(
         mended.recommendations[..3],
         [
@@ -210,6 +232,17 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         "{:?}",
         not_mended.recommendations
     );
+    // Who was asked nothing, or something else, has mended nothing.
+    let nothing = of_services(&stages(0), None, &own);
+    assert_eq!(nothing.verdict, Some(Judgement::Fail));
+    let criteria = ["p95 < 1s", "p95 < 1s", "p95 < 1s", "p99 < 9s"];
+    let pages = [1, 0, 1, 0].iter().zip(criteria);
+    let pages: Vec<Page> = pages.map(|(code, text)| judged(text, *code)).collect();
+    let other = of_pages(&stages(0), &pages, None, &own);
+    assert_eq!(other.verdict, Some(Judgement::Fail));
+    assert!(other.recommendations[0].starts_with("What made small fail is mended"));
+    assert!(other.recommendations[1].starts_with("Do not plan for more than large"));
+
     let named = |name: &str| Span {
         stage: Some(name.into()),
     };

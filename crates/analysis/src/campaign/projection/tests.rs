@@ -43,6 +43,7 @@ fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
         against: None,
         verdict,
         why: String::new(),
+        criteria: Vec::new(),
         planned: Some(Planned {
             arrivals_per_second: per_second,
             requests_per_second: per_second * 4.0,
