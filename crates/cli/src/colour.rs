@@ -7,10 +7,12 @@ const GOOD: &str = "32";
 const UNSURE: &str = "33";
 const BAD: &str = "31";
 /// What a line begins with, how much of it is coloured, and how.
-const WORDS: [(&str, &str, &str); 6] = [
+const WORDS: [(&str, &str, &str); 8] = [
     ("PASS ", "PASS", GOOD),
     ("FAIL ", "FAIL", BAD),
     ("INCONCLUSIVE ", "INCONCLUSIVE", UNSURE),
+    ("✓ ", "✓", GOOD),
+    ("✗ ", "✗", BAD),
     ("measurement VALID", "VALID", GOOD),
     ("measurement DEGRADED", "DEGRADED", UNSURE),
     ("measurement INVALID", "INVALID", BAD),
@@ -26,7 +28,9 @@ pub fn shows() -> bool {
 /// The text with its verdicts coloured.
 pub fn verdicts(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
-        let known = WORDS.iter().find(|(begins, ..)| line.starts_with(begins));
+        let known = WORDS
+            .iter()
+            .find(|(begins, ..)| line.trim_start().starts_with(begins));
         match known {
             Some((_, word, code)) => line.replacen(word, &format!("\x1b[{code}m{word}\x1b[0m"), 1),
             None => line.to_owned(),

@@ -25,6 +25,7 @@ mod programs;
 mod rerender;
 mod selftest;
 mod shell;
+mod steps;
 mod stop;
 mod terminal;
 mod travel;

@@ -7,7 +7,7 @@ use engine::{Line, Options, hook::Hooks};
 use measure::{Interval, accumulator::Tally};
 use plan::{
     Arrivals, Load, Plan, criteria,
-    criteria::{Metric, Stat},
+    criteria::{Metric, Span, Stat},
 };
 
 use record::Run;
@@ -217,7 +217,7 @@ fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
         let one_is_enough = matches!(
             criterion.metric,
-            Metric::Errors | Metric::Time(_, Stat::Max | Stat::Mean)
+            Metric::Errors | Metric::Time(Span::Service, Stat::Max | Stat::Mean)
         );
         one_is_enough && criterion.phase.is_none()
     };
@@ -296,6 +296,7 @@ fn job(
         workers: args.workers,
         seed: wanted.seed,
         trace: args.trace,
+        walks: args.once,
         drain_ns: Some(wanted.drain_ns),
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
@@ -339,6 +340,7 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
         shows: Shows::new(),
         script,
         opens: args.open,
+        tries: args.once,
     };
     door.shows.mocks = places.cloned().unwrap_or_default();
     match session::prepare(job, &voice) {
@@ -390,6 +392,8 @@ struct Native {
     script: Option<Box<dyn Scripted>>,
     /// The report is to be opened.
     opens: bool,
+    /// It is one iteration, which tries a test out.
+    tries: bool,
 }
 
 impl Door for Native {
@@ -413,7 +417,11 @@ impl Door for Native {
     }
 
     fn computed(&mut self, page: &Page) {
-        log::summary(&console::summary_text(&page.summary));
+        log::summary(&if self.tries {
+            console::trial_text(&page.summary)
+        } else {
+            console::summary_text(&page.summary)
+        });
     }
 
     fn kept(&mut self, report: Option<&Path>) {
@@ -434,7 +442,11 @@ impl Door for Native {
         if let Some(error) = outcome.error {
             log::error(error);
         }
-        exit::of(outcome)
+        // Nothing has to be said of it for an iteration that failed not to be well.
+        match exit::of(outcome) {
+            exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
+            code => code,
+        }
     }
 }
 

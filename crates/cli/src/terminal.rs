@@ -7,7 +7,7 @@ use report::console::{self, ScreenModel};
 
 use session::Observer;
 
-use crate::{frame, log};
+use crate::{frame, log, steps};
 
 /// How often a log file gets a line.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
@@ -67,6 +67,7 @@ impl Observer for Progress {
         match line {
             Line::Log { text, .. } => log::out(&format!("{text}\n")),
             Line::Trace(text) | Line::Text(text) => log::out(text),
+            Line::Step(walked) => log::summary(&steps::text(walked)),
             Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
         }
     }

@@ -31,5 +31,5 @@ pub use program::{Looking, Looks};
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, StopHandle, Urgency, Verdict};
 pub use sys::{exit_at_once, watch};
-pub use user::hook;
+pub use user::{hook, walk};
 pub use worker::Line;

@@ -78,6 +78,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether requests and answers are shown.
     pub trace: bool,
+    /// Whether virtual users tell what they do, step by step: for one iteration that tries a test out.
+    pub walks: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
     pub drain_ns: Option<u64>,
     /// Local addresses to connect from, in turn.
@@ -263,6 +265,7 @@ impl Prepared {
             users: Arc::new(AtomicU64::new(0)),
             share: self.options.share,
             trace: self.options.trace,
+            walks: self.options.walks,
             drain_ns: self.options.drain_ns,
             labels: registry.clone(),
             pulse: Arc::default(),

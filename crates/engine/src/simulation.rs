@@ -202,6 +202,7 @@ fn simulate_share(
         users: std::sync::Arc::default(),
         share,
         trace: false,
+        walks: false,
         drain_ns: Some(30 * SECOND),
         labels: Registry::of(labels.clone()),
     };

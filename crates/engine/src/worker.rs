@@ -30,6 +30,7 @@ use crate::{
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
     memory::Memory,
     stop::{StopHandle, Urgency},
+    user::walk::Walked,
     watchdog::Pulse,
 };
 
@@ -64,6 +65,8 @@ pub enum Line {
     Error(KeptReason),
     /// A part of a trace: several lines.
     Trace(String),
+    /// What a virtual user did, where that is to be told.
+    Step(Walked),
     /// What every rendering of the run has to say.
     Remark(String),
     /// While tracing: a value that a secret variable was set to, so that whoever prints the trace can hide it.
@@ -87,6 +90,8 @@ pub struct Common {
     pub share: Share,
     /// Whether requests and answers are shown.
     pub trace: bool,
+    /// Whether virtual users tell what they do, step by step.
+    pub walks: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
     pub drain_ns: Option<u64>,
     /// The labels of the run.

@@ -141,6 +141,7 @@ pub(crate) fn without_secrets(redactor: &mut Redactor, line: Line) -> Option<Lin
             redactor.learn(&secret);
             return None;
         }
+        Line::Step(walked) => Line::Step(walked.with_texts(|text| redactor.text(text))),
         Line::Remark(text) => Line::Remark(redactor.text(&text)),
         text @ Line::Text(_) => text,
     })

@@ -237,7 +237,9 @@ fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
 /// Without criteria nothing else speaks up when not one request did what it should.
 fn all_failed(summary: &Summary) -> Option<String> {
     let ended = summary.requests.failed + summary.requests.unanswered;
-    let all = summary.criteria.is_empty() && summary.requests.ok == 0 && ended > 0;
+    // One iteration is told step by step.
+    let is_told = !summary.criteria.is_empty() || summary.run.model == Model::Once;
+    let all = !is_told && summary.requests.ok == 0 && ended > 0;
     let most = summary.errors.first();
     all.then(|| {
         format!(

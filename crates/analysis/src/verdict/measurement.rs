@@ -109,8 +109,8 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
-    // One iteration to try a test out is no measurement: nobody judges by its times, unless there are criteria.
-    let is_trial = run.manifest.load.model == Model::Once && run.manifest.criteria.is_empty();
+    // One iteration to try a test out is no measurement: nobody judges by when it was sent.
+    let is_trial = run.manifest.load.model == Model::Once;
     if is_trial {
         m.late_ns.clear();
         m.first_bad_ns = None;

@@ -172,12 +172,14 @@ impl Client {
             .map(|cookie| request.with_cookie(&cookie, call.charset));
         let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
         let mut want = call.want;
-        if worker.common.trace {
+        if worker.common.trace || worker.common.walks {
             want = Want {
                 headers: true,
                 body: true,
                 ..want
             };
+        }
+        if worker.common.trace {
             worker.emit(Line::Trace(trace::request(&request.target.origin, bytes)));
         }
         let result = self

@@ -86,6 +86,11 @@ impl<'a> Inspection<'a> {
         self.answer
     }
 
+    /// What was looked for in vain because the search did not end, told once.
+    pub(super) fn take_gave_up(&mut self) -> Option<String> {
+        self.gave_up.take()
+    }
+
     /// Whether there was not enough memory to look at it.
     pub fn is_out_of_memory(&self) -> bool {
         self.out_of_memory
@@ -173,7 +178,7 @@ impl<'a> Inspection<'a> {
     }
 
     /// A header as Node gives it: the values of a repeated one joined, but for those of which only the first counts.
-    fn header(&self, name: &str) -> Option<String> {
+    pub(super) fn header(&self, name: &str) -> Option<String> {
         let mut values = self.values(name);
         let first = values.next()?.to_owned();
         if ONLY_FIRST
@@ -232,7 +237,7 @@ impl User<'_> {
             let value = self
                 .find(&capture.from, seen)
                 .filter(|value| *value != Value::String(String::new()));
-            let gave_up = seen.gave_up.take();
+            let gave_up = seen.take_gave_up();
             if gave_up.is_some() {
                 return Err(CaptureFailed { gave_up });
             }
@@ -280,7 +285,7 @@ impl User<'_> {
         true
     }
 
-    fn find(&mut self, from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
+    pub(super) fn find(&mut self, from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
         match from {
             CaptureFrom::Json(path, pick) => {
                 let path = self.path(path)?;
@@ -354,7 +359,7 @@ impl User<'_> {
         }
     }
 
-    fn path<'p>(&mut self, source: &'p PathSource) -> Option<Cow<'p, JsonPath>> {
+    pub(super) fn path<'p>(&mut self, source: &'p PathSource) -> Option<Cow<'p, JsonPath>> {
         self.compiled(source, |text| JsonPath::parse(text).ok())
     }
 
@@ -390,7 +395,7 @@ impl User<'_> {
             })
     }
 
-    fn passes(&mut self, check: &Checking, seen: &mut Inspection<'_>) -> bool {
+    pub(super) fn passes(&mut self, check: &Checking, seen: &mut Inspection<'_>) -> bool {
         let text =
             |user: &mut Self, template: &Template| template.to_text(&user.vars, &mut user.rng);
         match check {

@@ -7,6 +7,7 @@ mod judge;
 mod ongoing;
 mod request;
 mod vars;
+pub mod walk;
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -336,6 +337,9 @@ impl<'a> User<'a> {
         };
         let ns = (base + spread * (2.0 * self.rng.unit() - 1.0))
             .clamp(0.0, units::MAX_DURATION as f64) as u64;
+        if self.worker.common.walks {
+            self.worker.emit(Line::Step(walk::Walked::Thinks(ns)));
+        }
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
         let slept = self

@@ -20,7 +20,10 @@ impl User<'_> {
         let worker = self.worker;
         let step = &self.program.requests[index];
         let goes_ahead = self.goes_ahead(step);
-        if matches!(goes_ahead, Ok(false)) {
+        if let Ok(Some(why)) = goes_ahead {
+            if worker.common.walks {
+                self.tell_left_out(step, why);
+            }
             return Ok(());
         }
         let intended = self.due;
@@ -53,24 +56,34 @@ impl User<'_> {
         let done = moments.done;
         worker.request_ended(done, (step.label, started));
         self.due = Intended::after_previous(done, 0);
+        let witness = worker.common.walks.then(|| {
+            let url = ongoing.asked.as_ref().map(|asked| {
+                let target = &asked.target;
+                format!("{}{}", target.origin.text(), target.path)
+            });
+            (self.clone(), url)
+        });
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result);
+        if let Some((mut witness, url)) = witness {
+            witness.tell(&ongoing, url, ended, &result);
+        }
         worker.turn(done);
         result
     }
 
-    /// Whether chance and condition let the step be carried out; a condition of which that cannot be told fails the step.
-    fn goes_ahead(&mut self, step: &RequestStep) -> Result<bool, End> {
+    /// Why chance or condition do not let the step be carried out, if they do not; a condition of which that cannot be told fails it.
+    fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, End> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
-            return Ok(false);
+            return Ok(Some("by chance, as its probability says"));
         }
         let Some(condition) = &step.spec.condition else {
-            return Ok(true);
+            return Ok(None);
         };
         let is_true = condition.is_true(&self.vars, &mut self.rng);
         match self.vars.take_gave_up() {
-            None => Ok(is_true),
+            None => Ok((!is_true).then_some("its condition is not true")),
             Some(why) => {
                 let name = format!("condition `{}` {why}", condition.text());
                 Err(End::Named(name, Fault::Declared))
@@ -100,7 +113,7 @@ impl User<'_> {
             self.goes_to(&made.target.origin.host, ongoing)?;
         }
         ongoing.called = self.called(step, &request);
-        if step.looks.sent {
+        if step.looks.sent || self.worker.common.walks {
             ongoing.asked = Some(request.clone().into_owned());
         }
         self.set_cookies_of_step(step, &request)?;
@@ -194,7 +207,7 @@ impl User<'_> {
     }
 
     /// A text for the record, which cannot know what a user has captured: without its secrets.
-    fn hidden(&self, text: String) -> String {
+    pub(super) fn hidden(&self, text: String) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");
         self.secrets().iter().fold(text, hide)
     }

@@ -1,6 +1,9 @@
 //! Whole flows: what is sent, what is captured, what is counted.
 
-use engine::Cause;
+use engine::{
+    Cause,
+    walk::{Asked, Walked},
+};
 
 use super::{
     peer::{Peer, Reply, ok},
@@ -459,4 +462,65 @@ fn a_stop_ends_arrivals_and_a_second_one_ends_everything() {
         iterations.unanswered[NoAnswer::Unfinished as usize],
         all.issued
     );
+}
+
+#[test]
+fn what_a_user_did_is_told_step_by_step() {
+    let peer = Peer::start(|_| ok(r#"{"id":7}"#));
+    let mut asks = get("/x");
+    let capture = |name: &str, path: &str| Capture {
+        from: Source::Json {
+            path: Template::from(path),
+            pick: true,
+        },
+        store: Some(name.into()),
+        strict: true,
+        equals: None,
+    };
+    asks.captures = vec![capture("id", "$.id"), capture("gone", "$.gone")];
+    asks.checks = vec![Check::Status(vec![200, 201])];
+    let walks = Options {
+        walks: true,
+        ..Options::default()
+    };
+    let plan = plan(
+        &peer.url(),
+        Load::Once,
+        vec![
+            request(get("/first")),
+            request(asks),
+            request(get("/never")),
+        ],
+    );
+    let kept = run_with(&plan, walks);
+    let told: Vec<&Asked> = kept
+        .lines
+        .iter()
+        .map(|line| match line {
+            Line::Step(Walked::Request(asked)) => &**asked,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told.len(), 2);
+    assert_eq!(
+        (told[0].status, told[0].failed.as_deref(), &told[0].body),
+        (Some(200), None, &None)
+    );
+    assert_eq!(told[1].url, format!("{}/x", peer.url()));
+    let found: Vec<(bool, &str)> = told[1]
+        .found
+        .iter()
+        .map(|found| (found.holds, found.text.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (true, "id = 7"),
+            (false, "gone: $.gone finds nothing"),
+            (true, "status is 200")
+        ]
+    );
+    assert_eq!(told[1].body.as_deref(), Some(r#"{"id":7}"#));
+    // Who does not ask is told nothing.
+    assert!(run_with(&plan, Options::default()).lines.is_empty());
 }

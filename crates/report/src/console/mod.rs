@@ -8,6 +8,7 @@ mod screen;
 mod screen_model;
 mod table;
 mod text;
+mod trial;
 
 use crate::{mocks, printable};
 
@@ -26,6 +27,7 @@ pub use campaign::campaign_text;
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
+pub use trial::{is_through, trial_text};
 
 /// The text of a summary, ending with a line feed.
 #[must_use]

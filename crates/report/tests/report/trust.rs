@@ -396,7 +396,7 @@ fn a_young_run_is_not_stamped() {
 }
 
 #[test]
-fn one_iteration_without_criteria_is_a_trial() {
+fn one_iteration_is_a_trial() {
     let late = Told {
         seconds: 1,
         each_second: 1,
@@ -410,7 +410,6 @@ fn one_iteration_without_criteria_is_a_trial() {
     };
     let trial = once(&[]);
     assert_eq!((trial.measurement, trial.exit_code), (None, 0));
-    let judged = once(&["max < 50ms"]);
-    assert_eq!(judged.measurement.unwrap().verdict, "INVALID");
-    assert_eq!(judged.exit_code, 4);
+    let judged = once(&["errors < 1%"]);
+    assert_eq!((judged.measurement, judged.exit_code), (None, 0));
 }

@@ -195,7 +195,7 @@ impl Observer for Screen {
                         .out(&error_text(words::of(&reason.reason()), print));
                 }
             }
-            Line::Secret(_) | Line::Remark(_) => {}
+            Line::Secret(_) | Line::Remark(_) | Line::Step(_) => {}
         }
     }
 }

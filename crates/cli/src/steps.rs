@@ -1,0 +1,109 @@
+//! What one iteration did, step by step, as text: what came of each request, what each capture and check found, and of what failed the
+//! body. It computes nothing and prints nothing.
+
+use engine::walk::{Asked, Walked};
+use record::units;
+use report::printable;
+
+/// Under the status and the time, where what is told of a request begins.
+const BELOW: &str = "                 ";
+/// Longer texts of captures and checks are cut.
+const LONGEST: usize = 300;
+/// Lines of a body that are shown.
+const LINES: usize = 12;
+
+/// A step, ending with a line feed.
+pub fn text(walked: &Walked) -> String {
+    match walked {
+        Walked::Request(asked) => request(asked),
+        Walked::Thinks(ns) => format!("   -  {:>9}  think\n", units::duration(*ns)),
+        Walked::LeftOut(what, why) => {
+            format!(
+                "   -  {:>9}  {}  left out: {why}\n",
+                "",
+                printable::name(what)
+            )
+        }
+    }
+}
+
+fn request(asked: &Asked) -> String {
+    let status = asked
+        .status
+        .map_or("-".to_owned(), |status| status.to_string());
+    let name = asked
+        .name
+        .as_deref()
+        .map_or(String::new(), |name| format!("{name}  "));
+    let what = format!("{} {name}{}", asked.method, asked.url);
+    let mut out = format!(
+        "{status:>4}  {:>9}  {}\n",
+        units::time(asked.took_ns),
+        printable::name(&what)
+    );
+    let mut line = |mark: &str, text: &str| {
+        let text = shortened(&printable::name(text));
+        out += &format!("{BELOW}{mark} {text}\n");
+    };
+    for found in &asked.found {
+        line(if found.holds { "✓" } else { "✗" }, &found.text);
+    }
+    if let Some(why) = &asked.failed {
+        line("✗", why);
+    }
+    if let Some(body) = &asked.body {
+        let body = printable::lines(body);
+        let shown = body.lines().take(LINES);
+        for text in shown.filter(|text| !text.trim().is_empty()) {
+            out += &format!("{BELOW}  {}\n", shortened(text));
+        }
+        let more = body.lines().count().saturating_sub(LINES);
+        if more > 0 {
+            out += &format!("{BELOW}  … {more} lines more\n");
+        }
+    }
+    out
+}
+
+fn shortened(text: &str) -> String {
+    let end = text.char_indices().nth(LONGEST).map(|(at, _)| at);
+    end.map_or_else(|| text.to_owned(), |end| format!("{}…", &text[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::walk::Found;
+
+    use super::*;
+
+    #[test]
+    fn what_was_looked_for_stands_below_its_request() {
+        let found = |holds, text: &str| Found {
+            holds,
+            text: text.into(),
+        };
+        let asked = Asked {
+            name: Some("Create".into()),
+            method: "POST".into(),
+            url: "http://127.0.0.1:1/orders".into(),
+            status: Some(201),
+            took_ns: 5_700_000,
+            bytes_in: 9,
+            found: vec![
+                found(true, "id = 7"),
+                found(false, "status is 201, expected 200"),
+            ],
+            failed: None,
+            body: Some("{\n\n\x1b[2J}".into()),
+        };
+        let told = text(&Walked::Request(Box::new(asked)));
+        assert_eq!(
+            told,
+            " 201    5.70 ms  POST Create  http://127.0.0.1:1/orders\n                 ✓ id = 7\n                 ✗ status is 201, expected 200\n                   {\n                   \\x1b[2J}\n"
+        );
+        assert_eq!(
+            text(&Walked::Thinks(2_000_000_000)),
+            "   -        2 s  think\n"
+        );
+    }
+}

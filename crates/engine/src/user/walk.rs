@@ -1,0 +1,310 @@
+//! What a virtual user did, step by step, for whoever tries a test out. It decides nothing: a copy of the user that draws the same
+//! numbers looks at the answer once more, and says of every capture and check what it found. Secrets are hidden by whoever prints it.
+
+use measure::{Failure, sample::Ended};
+use plan::{
+    scenario::{Check, Source},
+    template::Template,
+};
+use serde_json::Value;
+
+use super::{End, User, capture::Inspection, ongoing::Ongoing};
+use crate::{
+    program::{Capturing, Checking, RequestStep},
+    worker::Line,
+};
+
+/// The most of a body that is shown, in bytes.
+const EXCERPT: usize = 2048;
+const HIDDEN: &str = "‹redacted›";
+
+/// What a virtual user did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Walked {
+    /// It made a request.
+    Request(Box<Asked>),
+    /// It thinks, for so many nanoseconds.
+    Thinks(u64),
+    /// A step was left out: its method and URL as written, and why.
+    LeftOut(String, &'static str),
+}
+
+/// A request that has come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// What its row is called, without the method.
+    pub name: Option<String>,
+    /// Its method.
+    pub method: String,
+    /// Its URL as it was sent; as it is written where nothing was sent.
+    pub url: String,
+    /// The status, where there was an answer.
+    pub status: Option<u16>,
+    /// From when the worker turned to it to the last byte read, or until it was given up, in nanoseconds.
+    pub took_ns: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// What was looked for in the answer.
+    pub found: Vec<Found>,
+    /// Why it failed, where it did.
+    pub failed: Option<String>,
+    /// The beginning of the answer's body, where that failed.
+    pub body: Option<String>,
+}
+
+/// What became of a capture or a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Whether it is as it has to be.
+    pub holds: bool,
+    /// What it says.
+    pub text: String,
+}
+
+impl Walked {
+    /// The same with every text as `change` has it.
+    #[must_use]
+    pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> Walked {
+        match self {
+            Walked::Request(mut asked) => {
+                asked.url = change(&asked.url);
+                let texts = [&mut asked.name, &mut asked.failed, &mut asked.body];
+                for text in texts.into_iter().flatten() {
+                    *text = change(text);
+                }
+                for found in &mut asked.found {
+                    found.text = change(&found.text);
+                }
+                Walked::Request(asked)
+            }
+            Walked::LeftOut(what, why) => Walked::LeftOut(change(&what), why),
+            thinks @ Walked::Thinks(_) => thinks,
+        }
+    }
+}
+
+impl User<'_> {
+    /// Tells of a request that was judged; `self` is as it was before.
+    pub(super) fn tell(
+        &mut self,
+        ongoing: &Ongoing<'_>,
+        url: Option<String>,
+        ended: Ended,
+        result: &Result<(), End>,
+    ) {
+        let step = ongoing.step;
+        let exchange = &ongoing.exchange;
+        let moments = &exchange.moments;
+        let mut seen = Inspection::of(
+            &exchange.answer,
+            self.worker.memory.left(),
+            self.program.unpacking,
+        );
+        let has_answer = exchange.answer.status > 0 && !matches!(ended, Ended::Unanswered(_));
+        let found = if has_answer {
+            self.findings(step, &mut seen)
+        } else {
+            Vec::new()
+        };
+        let is_told = found.iter().any(|found| !found.holds);
+        let failed = match (ended, result) {
+            (_, Err(End::Named(name, _) | End::Unsendable(name, ..))) => Some(name.clone()),
+            (Ended::Unanswered(fault), _) => Some(match &ongoing.unexpected {
+                Some(what) => format!("{}: {what}", fault.text()),
+                None => fault.text().to_owned(),
+            }),
+            // What was found says more than the word under which it is counted.
+            (Ended::Failed(Failure::Capture | Failure::Check(_)), _)
+                if is_told && ongoing.unexpected.is_none() =>
+            {
+                None
+            }
+            (Ended::Failed(Failure::Status(_)), _) if checks_status(step) => None,
+            (Ended::Failed(failure), _) => Some(match &ongoing.unexpected {
+                Some(what) => format!("{failure}: {what}"),
+                None => failure.to_string(),
+            }),
+            (Ended::Ok, _) => None,
+        };
+        let body = (failed.is_some() || is_told)
+            .then(|| seen.text().map(|text| self.hidden(excerpt(text))))
+            .flatten()
+            .filter(|text| !text.is_empty());
+        let asked = Asked {
+            name: step.spec.name.clone(),
+            method: step.spec.method.clone(),
+            url: self.hidden(url.unwrap_or_else(|| step.spec.url_text.clone())),
+            status: Some(exchange.answer.status).filter(|status| *status > 0),
+            took_ns: moments.done.saturating_sub(moments.started),
+            bytes_in: moments.bytes_in,
+            found,
+            failed: failed.map(|why| self.hidden(why)),
+            body,
+        };
+        let asked = Walked::Request(Box::new(asked));
+        self.worker.emit(Line::Step(asked));
+    }
+
+    /// Tells that a step was left out.
+    pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
+        let what = format!("{} {}", step.spec.method, step.spec.url_text);
+        self.worker.emit(Line::Step(Walked::LeftOut(what, why)));
+    }
+
+    fn findings(&mut self, step: &RequestStep, seen: &mut Inspection<'_>) -> Vec<Found> {
+        let mut all = Vec::new();
+        for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
+            let source = self.source(&spec.from);
+            all.push(self.captured(capture, spec.store.as_deref(), &source, seen));
+        }
+        for (check, spec) in step.checks.iter().zip(&step.spec.checks) {
+            all.push(self.checked(check, spec, seen));
+        }
+        for found in &mut all {
+            found.text = self.hidden(std::mem::take(&mut found.text));
+        }
+        all
+    }
+
+    fn captured(
+        &mut self,
+        capture: &Capturing,
+        name: Option<&str>,
+        source: &str,
+        seen: &mut Inspection<'_>,
+    ) -> Found {
+        let value = self
+            .find(&capture.from, seen)
+            .filter(|value| *value != Value::String(String::new()));
+        let gave_up = seen.take_gave_up();
+        let wanted = capture
+            .equals
+            .as_ref()
+            .map(|wanted| wanted.eval(&self.vars, &mut self.rng));
+        let what = name.map_or_else(|| source.to_owned(), |name| format!("{name}: {source}"));
+        let (holds, text) = match (value, wanted) {
+            _ if gave_up.is_some() => (false, gave_up.unwrap_or_default()),
+            (None, _) => (!capture.strict, format!("{what} finds nothing")),
+            (Some(value), Some(wanted)) if Some(&value) != wanted.as_ref() => {
+                let wanted = wanted.map_or("nothing".to_owned(), |wanted| wanted.to_string());
+                (
+                    !capture.strict,
+                    format!("{what} is {value}, expected {wanted}"),
+                )
+            }
+            (Some(value), _) => {
+                let is_secret = capture
+                    .store
+                    .as_ref()
+                    .is_some_and(|path| self.program.is_secret(path.root()));
+                let shown = if is_secret {
+                    HIDDEN.to_owned()
+                } else {
+                    value.to_string()
+                };
+                if let Some(path) = &capture.store {
+                    self.vars.store(path, value);
+                }
+                let text = name.map_or_else(
+                    || format!("{source} is {shown}"),
+                    |name| format!("{name} = {shown}"),
+                );
+                (true, text)
+            }
+        };
+        Found { holds, text }
+    }
+
+    fn checked(&mut self, check: &Checking, spec: &Check, seen: &mut Inspection<'_>) -> Found {
+        let holds = self.passes(check, seen);
+        let text = match (check, spec) {
+            (Checking::Plain(Check::Status(codes)), _) => {
+                let status = seen.answer().status;
+                let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+                differs(holds, "status", &status.to_string(), &codes.join(" or "))
+            }
+            (Checking::Plain(Check::Header(name, wanted)), _) => {
+                let is = seen.header(name);
+                let is = is.map_or("missing".to_owned(), |is| format!("{is:?}"));
+                let wanted = format!("{:?}", self.text_of(wanted));
+                differs(holds, &format!("header {name}"), &is, &wanted)
+            }
+            (Checking::Plain(Check::BodyContains(wanted)), _) => {
+                let wanted = self.text_of(wanted);
+                let verb = if holds { "holds" } else { "does not hold" };
+                format!("body {verb} {wanted:?}")
+            }
+            (
+                Checking::Json(path, wanted),
+                Check::JsonEquals(source, _) | Check::JsonExists(source),
+            ) => {
+                let source = self.text_of(source);
+                let found = self.path(path).zip(seen.json());
+                let found: Vec<String> = found
+                    .map(|(path, document)| {
+                        let all = path.find(document);
+                        all.iter().map(ToString::to_string).collect()
+                    })
+                    .unwrap_or_default();
+                let is = if found.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    found.join(", ")
+                };
+                match wanted {
+                    None if holds => format!("{source} is {is}"),
+                    None => format!("{source} finds nothing"),
+                    Some(wanted) => {
+                        let wanted = wanted.eval(&self.vars, &mut self.rng);
+                        let wanted = wanted.map_or("nothing".to_owned(), |value| value.to_string());
+                        differs(holds, &source, &is, &wanted)
+                    }
+                }
+            }
+            (_, spec) => format!("check {}", spec.kind()),
+        };
+        Found { holds, text }
+    }
+
+    fn text_of(&mut self, template: &Template) -> String {
+        template.to_text(&self.vars, &mut self.rng)
+    }
+
+    /// Where a capture looks, in the words of a test file.
+    fn source(&mut self, source: &Source) -> String {
+        match source {
+            Source::Json { path, .. } | Source::XPath { path, .. } => self.text_of(path),
+            Source::Header(name) => format!("header {}", self.text_of(name)),
+            Source::Selector { selector, .. } => format!("selector {}", self.text_of(selector)),
+            Source::Regexp { pattern, flags, .. } => format!("/{pattern}/{flags}"),
+        }
+    }
+}
+
+fn checks_status(step: &RequestStep) -> bool {
+    let is_of_status = |check: &Checking| matches!(check, Checking::Plain(Check::Status(_)));
+    step.checks.iter().any(is_of_status)
+}
+
+fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
+    if holds {
+        format!("{what} is {is}")
+    } else {
+        format!("{what} is {is}, expected {wanted}")
+    }
+}
+
+/// The beginning of a body.
+fn excerpt(text: &str) -> String {
+    let mut cut = EXCERPT.min(text.len());
+    while !text.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    let more = text.len() - cut;
+    let begins = text[..cut].trim();
+    if more == 0 {
+        begins.to_owned()
+    } else {
+        format!("{begins} … {more} bytes more")
+    }
+}

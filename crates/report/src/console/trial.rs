@@ -1,0 +1,59 @@
+//! What one iteration came to, behind its steps: whether it went through, what it is judged by, and nothing statistical.
+
+use analysis::summary::Summary;
+use record::units;
+
+use super::{criteria, text::wrap};
+use crate::printable;
+
+/// The text, ending with a line feed.
+#[must_use]
+pub fn trial_text(summary: &Summary) -> String {
+    let summary = &*printable::names(summary);
+    let mut blocks = vec![format!("\n{}", wrap(&outcome(summary), 2))];
+    if !summary.criteria.is_empty() {
+        blocks.push(criteria(&summary.criteria));
+    }
+    let notes = summary
+        .notes
+        .iter()
+        .map(|note| wrap(&format!("Note: {note}"), 6));
+    let notes: Vec<String> = notes.collect();
+    if !notes.is_empty() {
+        blocks.push(notes.join("\n"));
+    }
+    if let Some(measurement) = &summary.measurement {
+        blocks.push(wrap(&measurement.line(), 2));
+    }
+    blocks.join("\n\n") + "\n"
+}
+
+/// Whether the iteration, and every request of it, came to a good end.
+#[must_use]
+pub fn is_through(summary: &Summary) -> bool {
+    let requests = &summary.requests;
+    let iterations = summary.arrivals.as_ref();
+    requests.failed + requests.unanswered == 0
+        && iterations.is_none_or(|arrivals| arrivals.failed + arrivals.abandoned == 0)
+}
+
+fn outcome(summary: &Summary) -> String {
+    let requests = &summary.requests;
+    let took = units::time(summary.run.elapsed_ns);
+    let sent = match requests.issued {
+        1 => "1 request".to_owned(),
+        n => format!("{} requests", units::count(n)),
+    };
+    let bad = requests.failed + requests.unanswered;
+    if is_through(summary) {
+        format!(
+            "One iteration of {} went through: {sent} in {took}.",
+            summary.run.name
+        )
+    } else {
+        format!(
+            "One iteration of {} did not go through: {bad} of {sent} failed, in {took}.",
+            summary.run.name
+        )
+    }
+}
