@@ -24,7 +24,8 @@ help:
 	@echo 'make bench-sampling  what looking at a service costs (needs PostgreSQL, redis-server)'
 	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
 	@echo 'make bench-saturation  how often "what saturated first" is right of live services'
-	@echo 'make test-long  fuzzing, full-length runs, kill -9 at random moments'
+	@echo 'make test-cases fuzzing, counts against the originals, the case studies whole'
+	@echo 'make test-long  that, and the whole battery of the self-test with every sin'
 
 build: $(VENV)/ready web
 	cargo build --release --locked -p loadline
@@ -78,11 +79,15 @@ test: python $(VENV)/tests-ready
 	$(PY) -m pytest tests -q -m 'not long and not alone' -n 3
 	$(PY) -m pytest tests -q -m 'alone and not long'
 
+test-long: test-cases
+	$(PY) -m pytest tests/honesty -q -m 'long and alone'
+
+# What every change must pass beside `make test`: the wheel, counts against the originals, fuzzing, the case studies whole.
 # What counts, builds or fuzzes runs side by side; behind it, alone, what hangs on a clock.
-test-long: python $(VENV)/tests-ready
+test-cases: python $(VENV)/tests-ready
 	$(MAKE) wheel WHEEL_PROFILE=release
 	$(MAKE) -j2 long-counts long-fuzz
-	$(PY) -m pytest tests -q -m 'long and alone'
+	$(PY) -m pytest tests --ignore tests/honesty -q -m 'long and alone'
 
 long-counts:
 	$(PY) -m pytest tests -q -m 'long and not alone' -n 2 --dist loadfile
@@ -161,4 +166,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web demo test test-long long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-stop bench-saturation clean
+.PHONY: help build python wheel dist web demo test test-long test-cases long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-stop bench-saturation clean
