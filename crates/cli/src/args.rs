@@ -24,6 +24,9 @@ pub enum Command {
     /// Run a test: a URL, a native plan, an Artillery script, a locustfile or a script of wrk's
     #[command(display_order = 0)]
     Run(Box<Run>),
+    /// Write a commented plan to go on from: of a URL, command lines of curl, or what a browser recorded (HAR)
+    #[command(display_order = 1)]
+    Init(Init),
     /// Run the stages of a plan one after the other, and tell of all of them in one report
     #[command(display_order = 90)]
     Campaign(Campaign),
@@ -300,6 +303,25 @@ pub struct Lab {
     /// The lab's own options
     #[arg(value_name = "OPTION=VALUE")]
     pub options: Vec<String>,
+}
+
+/// `loadline init`
+#[derive(Debug, ClapArgs)]
+#[command(
+    override_usage = "loadline init [-o FILE] [--force] SOURCE\n       loadline init [-o FILE] [--force] curl -X POST https://…"
+)]
+pub struct Init {
+    /// http(s)://… (or localhost:8080/…), a file (.har, or command lines of curl; - is standard input), or curl with its arguments behind it
+    pub source: String,
+    /// What stands behind curl
+    #[arg(value_name = "ARGUMENT", hide = true)]
+    pub arguments: Vec<String>,
+    /// Where to write the plan; - is standard output [default: named after the source, in the current folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file if there is one
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `loadline mock`

@@ -14,6 +14,7 @@ mod embedded;
 mod frame;
 mod headers;
 mod imported;
+mod init_plan;
 mod labs;
 mod load;
 mod log;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
     };
     let code = match args.command {
         args::Command::Run(run) => native::run(*run),
+        args::Command::Init(init) => init_plan::command(&init),
         args::Command::Campaign(campaign) => campaign::command(&campaign),
         args::Command::Plan(plan) => profile::command(&plan),
         args::Command::Lab(lab) => labs::command(&lab),
@@ -97,7 +99,7 @@ fn main() -> ExitCode {
 /// Our own command line, among the commands of the front doors.
 fn read() -> Result<args::Args, clap::Error> {
     let mut command = doors::listed(args::Args::command());
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = command.try_get_matches_from_mut(init_plan::set_apart(std::env::args_os()))?;
     args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 

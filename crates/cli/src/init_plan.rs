@@ -1,0 +1,181 @@
+//! `loadline init`: where the source comes from, where the plan goes, and what is said of it. What the plan holds is the crate's of that name.
+
+use std::{
+    ffi::OsString,
+    fs::OpenOptions,
+    io::{ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use formats::{LoadErrors, files};
+use init::Draft;
+use session::exit;
+
+use crate::{args, log, stop::Stop, urls};
+
+/// Standard input.
+const STDIN: &str = "-";
+
+/// Runs `loadline init`.
+pub fn command(args: &args::Init) -> u8 {
+    match draft(args).and_then(|draft| written(args, draft)) {
+        Ok(()) => exit::PASS,
+        Err(stop) => {
+            stop.lines.iter().for_each(log::error);
+            stop.code
+        }
+    }
+}
+
+/// What follows `init curl` is curl's, options and all: behind a `--` our own reader of arguments leaves it alone.
+pub fn set_apart(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_none_or(|command| command != "init") {
+        return arguments;
+    }
+    let mut at = 2;
+    while let Some(argument) = arguments.get(at) {
+        if argument == "curl" {
+            arguments.insert(at, "--".into());
+            break;
+        }
+        let takes_value = argument == "-o" || argument == "--output";
+        if !takes_value && !argument.to_string_lossy().starts_with('-') {
+            break;
+        }
+        at += if takes_value { 2 } else { 1 };
+    }
+    arguments
+}
+
+fn draft(args: &args::Init) -> Result<Draft, Stop> {
+    if args.source == "curl" {
+        return Ok(init::curl::from_words(&args.arguments, &files::from_disk)?);
+    }
+    if let Some(more) = args.arguments.first() {
+        return Err(Stop::bad_input(format!(
+            "`{more}`: a plan is made of one source; curl's arguments stand behind `curl`"
+        )));
+    }
+    if args.source == STDIN {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|why| Stop::bad_input(format!("standard input: {why}")))?;
+        return of_bytes(STDIN, bytes);
+    }
+    let source = urls::with_scheme(&args.source);
+    if source.contains("://") {
+        return Ok(init::from_url(&source)?);
+    }
+    let bytes = std::fs::read(&source).map_err(|why| match why.kind() {
+        ErrorKind::NotFound => Stop::bad_input(format!(
+            "{source}: there is no such file; of a URL, write https:// before it"
+        )),
+        _ => Stop::bad_input(format!("{source}: {why}")),
+    })?;
+    of_bytes(&source, bytes)
+}
+
+fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Draft, Stop> {
+    let text = files::text(bytes).map_err(|why| LoadErrors::from(why.problem(name.to_owned())))?;
+    Ok(init::from_text(name, &text, &files::from_disk)?)
+}
+
+fn written(args: &args::Init, draft: Draft) -> Result<(), Stop> {
+    let path = args
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(draft.file_name()));
+    let to_stdout = log::is_stdout(&path);
+    let shown = if to_stdout {
+        draft.file_name()
+    } else {
+        path.display().to_string()
+    };
+    let in_short = draft.in_short();
+    let exports: Vec<String> = draft
+        .unknowns()
+        .iter()
+        .map(|unknown| {
+            format!(
+                "loadline: before a run: export {}=…   # {}",
+                unknown.env, unknown.what
+            )
+        })
+        .collect();
+    let text = draft.text(&word(&shown));
+    if to_stdout {
+        log::document(&text);
+    } else {
+        write(&path, &text, args.force)?;
+    }
+    exports.iter().for_each(log::say);
+    let shown = word(&shown);
+    log::say(format_args!(
+        "loadline: {shown}: {in_short}. Next: loadline run {shown} --once, then loadline run {shown}"
+    ));
+    Ok(())
+}
+
+/// A file's name as one word of a shell, in one line.
+fn word(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
+    if name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    let name = name.replace(char::is_control, "?");
+    format!("'{}'", name.replace('\'', r"'\''"))
+}
+
+fn write(path: &Path, text: &str, force: bool) -> Result<(), Stop> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    // Asked of the file system in one step: whoever makes the file meanwhile keeps it.
+    if force {
+        options.create(true).truncate(true);
+    } else {
+        options.create_new(true);
+    }
+    let shown = path.display();
+    let mut file = options.open(path).map_err(|why| match why.kind() {
+        ErrorKind::AlreadyExists => Stop::bad_input(format!(
+            "{shown} is there already: --force overwrites it, -o FILE writes another"
+        )),
+        _ => Stop::could_not_run(format!("{shown}: {why}")),
+    })?;
+    file.write_all(text.as_bytes())
+        .map_err(|why| Stop::could_not_run(format!("{shown}: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_behind_curl_is_curls() {
+        let apart = |line: &str| {
+            let words = set_apart(line.split(' ').map(OsString::from));
+            words
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for (line, expected) in [
+            ("loadline init curl -o x", "loadline init -- curl -o x"),
+            (
+                "loadline init -o p.yml --force curl -k",
+                "loadline init -o p.yml --force -- curl -k",
+            ),
+            (
+                "loadline init -o curl https://a",
+                "loadline init -o curl https://a",
+            ),
+            ("loadline init a.har -o curl", "loadline init a.har -o curl"),
+            ("loadline run curl", "loadline run curl"),
+            ("loadline init --", "loadline init --"),
+        ] {
+            assert_eq!(apart(line), expected);
+        }
+    }
+}

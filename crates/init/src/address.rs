@@ -1,0 +1,165 @@
+//! URLs in their parts, as somebody wrote them: nothing is rewritten that a plan can say as it is. Variables may stand in them.
+
+use url::{Url, form_urlencoded};
+
+use crate::marks;
+
+/// A URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// The host alone.
+    pub host: String,
+    /// Name and password, decoded; no password where none was said.
+    pub user: Option<(String, Option<String>)>,
+    /// From the first slash on, with the query; never empty.
+    pub path: String,
+}
+
+/// Takes a URL apart; what has no scheme is http.
+///
+/// # Errors
+/// In a few words, why it is none.
+pub fn read(text: &str) -> Result<Address, String> {
+    let text = text.split('#').next().unwrap_or_default().trim();
+    let has_scheme = text.contains("://");
+    if marks::has_variables(text) && !has_scheme {
+        // `$BASE/path`: only the environment knows the rest.
+        let end = text.find(['/', '?']).unwrap_or(text.len());
+        let (origin, path) = text.split_at(end);
+        if !marks::has_variables(origin) {
+            return read(&format!("http://{text}"));
+        }
+        return Ok(Address {
+            origin: origin.to_owned(),
+            host: marks::replaced(origin, "service"),
+            user: None,
+            path: from_slash(path),
+        });
+    }
+    let whole = if has_scheme {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
+    };
+    let no_url = || {
+        format!(
+            "`{}` is no URL that begins with http:// or https://",
+            marks::replaced(&without_user(text), "…")
+        )
+    };
+    let url = Url::parse(&marks::replaced(&whole, "1")).map_err(|_| no_url())?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(no_url());
+    }
+    let (scheme, rest) = whole.split_once("://").ok_or_else(no_url)?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let (user, place) = match authority.rsplit_once('@') {
+        Some((user, place)) => (Some(user), place),
+        None => (None, authority),
+    };
+    // Hosts have no braces, and a plan's target no variables for them.
+    if place.is_empty() || place.contains(['{', '}']) {
+        return Err(no_url());
+    }
+    let user = user.map(|user| match user.split_once(':') {
+        Some((name, password)) => (decoded(name), Some(decoded(password))),
+        None => (decoded(user), None),
+    });
+    Ok(Address {
+        origin: format!("{}://{place}", scheme.to_ascii_lowercase()),
+        host: url.host_str().unwrap_or_default().to_owned(),
+        user,
+        path: from_slash(path),
+    })
+}
+
+/// For messages: a password is nobody's business.
+fn without_user(text: &str) -> String {
+    match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://…@{place}"),
+        (None, Some((_, place))) => format!("…@{place}"),
+        _ => text.to_owned(),
+    }
+}
+
+fn from_slash(path: &str) -> String {
+    if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    }
+}
+
+/// `%40` is `@`.
+pub fn decoded(text: &str) -> String {
+    let text = text.replace('+', "%2B").replace('&', "%26");
+    let mut pairs = form_urlencoded::parse(text.as_bytes());
+    pairs.next().map_or_else(String::new, |(name, value)| {
+        // Without an equals sign all of it is the name.
+        if text.contains('=') {
+            format!("{name}={value}")
+        } else {
+            name.into_owned()
+        }
+    })
+}
+
+/// Everything but letters, digits and `-._~` as `%XX`, variables left alone.
+pub fn encoded(text: &str) -> String {
+    marks::mapped(text, |plain| {
+        let mut out = String::new();
+        for byte in plain.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                out.push(char::from(byte));
+            } else {
+                out.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_stay_as_they_were_written() {
+        let url = read("HTTPS://me:p%40ss@Shop.example:8443/a%20b/../c?d={e}#f").unwrap();
+        assert_eq!(url.origin, "https://Shop.example:8443");
+        assert_eq!(url.host, "shop.example");
+        assert_eq!(url.user, Some(("me".into(), Some("p@ss".into()))));
+        assert_eq!(url.path, "/a%20b/../c?d={e}");
+        let bare = read("localhost:8080?x").unwrap();
+        assert_eq!(
+            (bare.origin.as_str(), bare.path.as_str()),
+            ("http://localhost:8080", "/?x")
+        );
+        let named = read(&format!("{}/api", marks::variable("$env.BASE"))).unwrap();
+        assert_eq!(
+            (named.origin, named.path),
+            (marks::variable("$env.BASE"), "/api".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_none_is_told_without_its_password() {
+        for text in [
+            "ftp://a/",
+            "http://",
+            "http:///x",
+            "a b",
+            "http://me:secret@exa mple/",
+        ] {
+            let told = read(text).unwrap_err();
+            assert!(
+                told.ends_with("is no URL that begins with http:// or https://")
+                    && !told.contains("secret"),
+                "{told}"
+            );
+        }
+    }
+}

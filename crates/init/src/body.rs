@@ -1,0 +1,147 @@
+//! Bodies, paths and passwords of requests, without what is secret in them, in the form that a plan says them best and still sends the same
+//! bytes.
+
+use serde_json::Value;
+
+use crate::{draft::Body, marks, unknowns::Unknowns, yaml};
+
+const JSON: &str = "application/json";
+
+/// A body's text: as JSON where the plan would send the same bytes (or where something in it must be replaced), else as it is. A header that
+/// follows from it is taken away.
+pub fn of(
+    text: &str,
+    headers: &mut Vec<(String, String)>,
+    unknowns: &mut Unknowns,
+    what: &str,
+) -> Body {
+    if text.is_empty() {
+        return Body::None;
+    }
+    let kind = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let kind = kind.map_or_else(String::new, |(_, kind)| kind.to_ascii_lowercase());
+    if let Some(value) = structured(text) {
+        let without = unknowns.json("", &value, what);
+        let is_json = kind.starts_with(JSON) || kind.contains("+json");
+        if without != value || is_json && query::value::json(&value) == text {
+            if kind == JSON {
+                headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+            }
+            return Body::Json(without);
+        }
+        return Body::Text(text.to_owned());
+    }
+    if kind.starts_with("application/x-www-form-urlencoded") {
+        return Body::Text(unknowns.pairs(text, what));
+    }
+    Body::Text(text.to_owned())
+}
+
+/// A list or mapping that a plan can hold.
+pub fn structured(text: &str) -> Option<Value> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    // Two members of one name would become one.
+    let is_whole = query::value::json(&value).len() <= text.len() || text.contains("\\u");
+    let is_whole = is_whole && yaml::holds(&value) && members(&value) == text_members(text);
+    (is_whole && (marks::has_variables(text) || !marks::is_foreign_value(&value))).then_some(value)
+}
+
+fn members(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(members).sum(),
+        Value::Object(map) => map.len() + map.values().map(members).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// Colons outside of texts: as many as there are members.
+fn text_members(text: &str) -> usize {
+    let (mut count, mut inside, mut escaped) = (0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if inside => escaped = true,
+            b'"' => inside = !inside,
+            b':' if !inside => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// A path with its query, without what is secret in the latter.
+pub fn path(path: &str, unknowns: &mut Unknowns) -> String {
+    match path.split_once('?') {
+        Some((path, query)) => format!("{path}?{}", unknowns.pairs(query, "the URL's query")),
+        None => path.to_owned(),
+    }
+}
+
+/// Who signs in: the password, said or not, comes from the environment.
+pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (String, String) {
+    let what = format!(
+        "the password of {}",
+        if marks::has_variables(name) || name.is_empty() {
+            "the user"
+        } else {
+            name
+        }
+    );
+    let password = match password {
+        Some(text) if marks::has_variables(text) && marks::replaced(text, "").is_empty() => {
+            text.to_owned()
+        }
+        Some(text) => unknowns.secret("password", text, &what),
+        None => unknowns.missing("password", &what),
+    };
+    (name.to_owned(), password)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(kind: &str, text: &str) -> (Body, usize) {
+        let mut headers = vec![("content-type".to_owned(), kind.to_owned())];
+        let body = of(text, &mut headers, &mut Unknowns::default(), "the body");
+        (body, headers.len())
+    }
+
+    #[test]
+    fn only_the_same_bytes_become_json() {
+        assert!(matches!(body(JSON, r#"{"a":1}"#), (Body::Json(_), 0)));
+        for text in [
+            r#"{"a": 1}"#,
+            r#"{"a":1.0}"#,
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":"\u00e9"}"#,
+            "{",
+            "12",
+        ] {
+            assert_eq!(body(JSON, text), (Body::Text(text.to_owned()), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn secrets_stay_out_of_every_form() {
+        let (json, _) = body(
+            JSON,
+            r#"{"user": "me", "password": "s3cret", "in": [{"api_key": 1234}]}"#,
+        );
+        assert!(
+            matches!(&json, Body::Json(value) if !value.to_string().contains("s3cret") && !value.to_string().contains("1234"))
+        );
+        let (form, _) = body(
+            "application/x-www-form-urlencoded",
+            "user=me&password=s3cret",
+        );
+        assert!(
+            matches!(&form, Body::Text(text) if text.starts_with("user=me&password=") && !text.contains("s3cret"))
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! What the words of a command say: options with their values, the URL. What follows from them for a request is said elsewhere.
+
+use formats::{
+    document::{Mark, SyntaxError},
+    nearest,
+};
+
+use super::{
+    options::{self, Known, Meaning},
+    shell::Word,
+};
+
+/// A piece of the body, as it was given.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// The long name of its option.
+    pub how: &'static str,
+    pub word: Word,
+}
+
+/// One request's options.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Where it begins.
+    pub mark: Mark,
+    pub url: Option<Word>,
+    pub method: Option<Word>,
+    pub headers: Vec<Word>,
+    pub data: Vec<Data>,
+    pub url_query: Vec<Word>,
+    pub user: Option<Word>,
+    pub cookies: Vec<Word>,
+    pub bearer: Option<Word>,
+    pub get: bool,
+    pub head: bool,
+    pub compressed: bool,
+    pub follow: bool,
+    pub insecure: bool,
+    pub max_redirects: Option<u32>,
+    /// With its unit.
+    pub max_time: Option<String>,
+    /// Options that say nothing of a request.
+    pub passed: Vec<String>,
+}
+
+impl Command {
+    fn at(mark: Mark) -> Command {
+        Command {
+            mark,
+            url: None,
+            method: None,
+            headers: Vec::new(),
+            data: Vec::new(),
+            url_query: Vec::new(),
+            user: None,
+            cookies: Vec::new(),
+            bearer: None,
+            get: false,
+            head: false,
+            compressed: false,
+            follow: false,
+            insecure: false,
+            max_redirects: None,
+            max_time: None,
+            passed: Vec::new(),
+        }
+    }
+}
+
+/// Reads the words behind `curl`; several commands where `--next` or a second URL makes them.
+///
+/// # Errors
+/// The first word that is not known, or says what a plan cannot.
+pub fn read(words: &[Word], end: Mark) -> Result<Vec<Command>, SyntaxError> {
+    let mut reader = Reader {
+        words: words.iter(),
+        commands: Vec::new(),
+        now: Command::at(end),
+        urls: Vec::new(),
+    };
+    let mut only_urls = false;
+    while let Some(word) = reader.words.next() {
+        if only_urls || word.text == "-" || !word.text.starts_with('-') {
+            reader.urls.push(word.clone());
+        } else if word.text == "--" {
+            only_urls = true;
+        } else if let Some(name) = word.text.strip_prefix("--") {
+            reader.long(name, word)?;
+        } else {
+            reader.short(&word.text[1..], word)?;
+        }
+    }
+    reader.finish()?;
+    Ok(reader.commands)
+}
+
+struct Reader<'a> {
+    words: std::slice::Iter<'a, Word>,
+    commands: Vec<Command>,
+    now: Command,
+    urls: Vec<Word>,
+}
+
+impl Reader<'_> {
+    /// A command for each URL: with the same options, as curl has it.
+    fn finish(&mut self) -> Result<(), SyntaxError> {
+        let next = Command::at(self.now.mark);
+        let now = std::mem::replace(&mut self.now, next);
+        if self.urls.is_empty() {
+            return Err(refused(now.mark, "this command line of curl has no URL"));
+        }
+        for url in self.urls.drain(..) {
+            self.commands.push(Command {
+                mark: url.mark,
+                url: Some(url),
+                ..now.clone()
+            });
+        }
+        Ok(())
+    }
+
+    fn long(&mut self, name: &str, word: &Word) -> Result<(), SyntaxError> {
+        // curl takes no `--name=value`, people write it all the same.
+        let (name, joined) = match name.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (name, None),
+        };
+        let positive = name
+            .strip_prefix("no-")
+            .filter(|_| options::long(name).is_none());
+        if let Some(known) = positive
+            .and_then(options::long)
+            .filter(|known| !known.takes)
+        {
+            self.now.passed.push(format!("--no-{}", known.name));
+            return Ok(());
+        }
+        let Some(known) = options::long(name) else {
+            let hint = nearest::hint(name, options::names());
+            return Err(refused(
+                word.mark,
+                &format!("curl's option --{name} is not known here: leave it out{hint}"),
+            ));
+        };
+        let value = match (known.takes, joined) {
+            (true, Some(value)) => Some(Word {
+                text: value.to_owned(),
+                mark: word.mark,
+            }),
+            (true, None) => Some(self.value(&format!("--{name}"), word)?),
+            (false, _) => None,
+        };
+        self.take(known, value, word, &format!("--{name}"))
+    }
+
+    /// Letters in one word; the first that takes a value takes the rest of it.
+    fn short(&mut self, letters: &str, word: &Word) -> Result<(), SyntaxError> {
+        let mut rest = letters;
+        while let Some(letter) = rest.chars().next() {
+            rest = &rest[letter.len_utf8()..];
+            let name = format!("-{letter}");
+            let Some(known) = options::short(letter) else {
+                return Err(refused(
+                    word.mark,
+                    &format!("curl's option {name} is not known here: leave it out"),
+                ));
+            };
+            let value = match known.takes {
+                false => None,
+                true if rest.is_empty() => Some(self.value(&name, word)?),
+                true => Some(Word {
+                    text: std::mem::take(&mut rest).to_owned(),
+                    mark: word.mark,
+                }),
+            };
+            self.take(known, value, word, &name)?;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, name: &str, word: &Word) -> Result<Word, SyntaxError> {
+        let value = self.words.next().cloned();
+        value.ok_or_else(|| refused(word.mark, &format!("{name} needs a value behind it")))
+    }
+
+    fn take(
+        &mut self,
+        known: Known,
+        value: Option<Word>,
+        word: &Word,
+        name: &str,
+    ) -> Result<(), SyntaxError> {
+        match known.meaning {
+            Meaning::Refused(why) => return Err(refused(word.mark, &format!("{name}: {why}"))),
+            Meaning::Nothing => {
+                self.now.passed.push(name.to_owned());
+                return Ok(());
+            }
+            Meaning::Says => {}
+        }
+        let Some(value) = value else {
+            match known.name {
+                "get" => self.now.get = true,
+                "head" => self.now.head = true,
+                "insecure" => self.now.insecure = true,
+                "location" | "location-trusted" => self.now.follow = true,
+                "compressed" => self.now.compressed = true,
+                _ => self.finish()?,
+            }
+            return Ok(());
+        };
+        match known.name {
+            "request" => self.now.method = Some(value),
+            "header" => self.now.headers.push(value),
+            "user" => self.now.user = Some(value),
+            "cookie" => self.now.cookies.push(value),
+            "url" => self.urls.push(value),
+            "url-query" => self.now.url_query.push(value),
+            "oauth2-bearer" => self.now.bearer = Some(value),
+            "user-agent" => self.header("user-agent", value),
+            "referer" => self.header("referer", value),
+            "range" => {
+                let text = format!("bytes={}", value.text);
+                self.header("range", Word { text, ..value });
+            }
+            "max-redirs" => {
+                let most = value.text.parse().map_err(|_| {
+                    refused(
+                        value.mark,
+                        &format!("{name} is a number of redirects, not `{}`", value.text),
+                    )
+                })?;
+                self.now.max_redirects = Some(most);
+            }
+            "max-time" => {
+                let seconds = value
+                    .text
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|s| (0.001..=86_400.0).contains(s));
+                let seconds = seconds.ok_or_else(|| {
+                    refused(
+                        value.mark,
+                        &format!("{name} is a number of seconds, not `{}`", value.text),
+                    )
+                })?;
+                self.now.max_time = Some(format!("{}ms", (seconds * 1000.0).round()));
+            }
+            how => self.now.data.push(Data { how, word: value }),
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, name: &str, value: Word) {
+        let text = format!("{name}: {}", value.text);
+        self.now.headers.push(Word { text, ..value });
+    }
+}
+
+pub fn refused(mark: Mark, message: &str) -> SyntaxError {
+    SyntaxError {
+        mark,
+        message: message.to_owned(),
+    }
+}

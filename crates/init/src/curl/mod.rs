@@ -1,0 +1,230 @@
+//! Command lines of curl: from words (a shell has already read them) or from a pasted text, to a draft. What curl would send is what the plan
+//! sends, but for what belongs to curl alone.
+
+mod command;
+mod options;
+mod request;
+pub(crate) mod shell;
+
+use std::path::Path;
+
+use formats::{LoadErrors, document::Mark, files::ReadFile};
+use plan::{At, Problem};
+
+use crate::{
+    draft::{self, Draft, Step},
+    marks,
+    unknowns::Unknowns,
+};
+use command::Command;
+use shell::{Token, Word};
+
+/// Words that stand before a command and are none: a prompt that was copied with it.
+const PROMPTS: [&str; 3] = ["$", "%", "#"];
+
+/// Where a problem stands.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    File(&'a str),
+    /// Words of our own command line, by their number.
+    Words,
+}
+
+impl Source<'_> {
+    fn problem(self, mark: Mark, message: String) -> LoadErrors {
+        LoadErrors::from(match self {
+            Source::File(name) => Problem {
+                at: Some(At {
+                    file: name.to_owned(),
+                    line: mark.line,
+                    column: mark.column,
+                }),
+                message,
+            },
+            Source::Words => {
+                Problem::anywhere(format!("curl, argument {}: {message}", mark.column))
+            }
+        })
+    }
+}
+
+/// A command line as words, without `curl` itself.
+///
+/// # Errors
+/// The first word that cannot be part of a plan.
+pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
+    let words = words.iter().enumerate().map(|(number, text)| Word {
+        text: text.clone(),
+        mark: Mark {
+            file: 0,
+            line: 1,
+            column: number + 1,
+        },
+    });
+    let words: Vec<Word> = words.collect();
+    if let Some(word) = words.iter().find(|word| marks::is_foreign(&word.text)) {
+        return Err(Source::Words.problem(
+            word.mark,
+            "this holds U+FDD0 or U+FDD1, which no text may".to_owned(),
+        ));
+    }
+    let end = Mark {
+        file: 0,
+        line: 1,
+        column: words.len(),
+    };
+    let commands =
+        command::read(&words, end).map_err(|e| Source::Words.problem(e.mark, e.message))?;
+    draft(&commands, Source::Words, Unknowns::default(), read)
+}
+
+/// A text with command lines, as somebody pasted them.
+///
+/// # Errors
+/// The first place that cannot be part of a plan.
+pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
+    let source = Source::File(name);
+    let mut unknowns = Unknowns::default();
+    let tokens = shell::tokens(0, text, &mut |name| unknowns.environment(name))
+        .map_err(|e| source.problem(e.mark, e.message))?;
+    let mut commands = Vec::new();
+    for line in lines(tokens) {
+        let Some((first, rest)) = line.split_first() else {
+            continue;
+        };
+        if first.text != "curl" && !first.text.ends_with("/curl") {
+            let text = format!(
+                "`{}` is no command line of curl: it begins with `curl`",
+                marks::replaced(&shortened(&first.text), "…")
+            );
+            return Err(source.problem(first.mark, text));
+        }
+        commands.extend(
+            command::read(rest, first.mark).map_err(|e| source.problem(e.mark, e.message))?,
+        );
+    }
+    if commands.is_empty() {
+        return Err(source.problem(
+            Mark::start_of(0),
+            "there is no command line of curl in it".to_owned(),
+        ));
+    }
+    draft(&commands, source, unknowns, read)
+}
+
+/// The commands' words; what sets variables of the shell, and what gets the output, is nobody's request.
+fn lines(tokens: Vec<Token>) -> Vec<Vec<Word>> {
+    let mut lines = vec![Vec::new()];
+    let mut piped = false;
+    for token in tokens {
+        match token {
+            Token::End => {
+                piped = false;
+                lines.push(Vec::new());
+            }
+            Token::Pipe => piped = true,
+            Token::Word(word) if !piped => lines
+                .last_mut()
+                .into_iter()
+                .for_each(|line| line.push(word.clone())),
+            Token::Word(_) => {}
+        }
+    }
+    for line in &mut lines {
+        let is_before =
+            |word: &Word| PROMPTS.contains(&word.text.as_str()) || is_assignment(&word.text);
+        let before = line.iter().take_while(|word| is_before(word)).count();
+        line.drain(..before);
+        if line.first().is_some_and(|word| word.text == "export") {
+            line.clear();
+        }
+    }
+    lines
+}
+
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn draft(
+    commands: &[Command],
+    source: Source<'_>,
+    unknowns: Unknowns,
+    read: ReadFile<'_>,
+) -> Result<Draft, LoadErrors> {
+    let from = match source {
+        Source::File(name) => {
+            let name = if name == "-" { "standard input" } else { name };
+            let s = if commands.len() == 1 { "" } else { "s" };
+            format!("{} command line{s} of curl in {name}", commands.len())
+        }
+        Source::Words => "a command line of curl".to_owned(),
+    };
+    let mut draft = Draft {
+        from,
+        unknowns,
+        ..Draft::default()
+    };
+    for command in commands {
+        let made = request::of(command, &mut draft.unknowns, read);
+        let (address, mut request) = made.map_err(|e| source.problem(e.mark, e.message))?;
+        if draft.target.is_empty() {
+            draft.stem = draft::stem_of_host(&address.host);
+            draft.name = marks::replaced(&address.host, "…");
+            draft.target.clone_from(&address.origin);
+        }
+        if address.origin != draft.target {
+            request.url = format!("{}{}", address.origin, request.url);
+        }
+        draft.steps.push(Step::Request(Box::new(request)));
+    }
+    travel(&mut draft, commands);
+    if let Source::File(name) = source {
+        let path = Path::new(name);
+        if let Some(stem) = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .filter(|_| name != "-")
+        {
+            draft.stem = draft::stem(stem);
+        }
+    }
+    let mut passed: Vec<&str> = commands
+        .iter()
+        .flat_map(|command| command.passed.iter().map(String::as_str))
+        .collect();
+    passed.sort_unstable();
+    passed.dedup();
+    if !passed.is_empty() {
+        draft.remarks.push(format!(
+            "Passed over, because it says nothing of a request: {}",
+            passed.join(" ")
+        ));
+    }
+    Ok(draft)
+}
+
+/// Certificates, redirects and times are said once where all commands agree.
+fn travel(draft: &mut Draft, commands: &[Command]) {
+    draft.http.insecure = commands.iter().any(|command| command.insecure);
+    draft.http.timeout = commands.iter().find_map(|command| command.max_time.clone());
+    draft.http.max_redirects = commands.iter().find_map(|command| command.max_redirects);
+    if commands.iter().all(|command| !command.follow) {
+        draft.http.no_redirects = Some("as curl does without -L");
+        draft.http.max_redirects = None;
+        return;
+    }
+    for (step, command) in draft.steps.iter_mut().zip(commands) {
+        if let Step::Request(request) = step
+            && !command.follow
+        {
+            request.follow = Some(false);
+        }
+    }
+}

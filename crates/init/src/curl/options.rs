@@ -1,0 +1,245 @@
+//! The options of curl: which of them say something of the request, which say only how curl behaves, which take a value.
+
+/// What an option means for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// Says something of the request, by the long name of the option.
+    Says,
+    /// Says nothing of it: what is shown, kept, tried again.
+    Nothing,
+    /// Changes it in a way that a plan cannot say, and what to do instead.
+    Refused(&'static str),
+}
+
+/// An option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Its long name without the dashes.
+    pub name: &'static str,
+    /// Whether a value follows.
+    pub takes: bool,
+    pub meaning: Meaning,
+}
+
+const PROXY: Meaning = Meaning::Refused("load goes straight to the service: leave the proxy out");
+const MULTIPART: Meaning = Meaning::Refused(
+    "plans send no multipart forms: give the body with -d, or test this one with an Artillery script",
+);
+const UPLOAD: Meaning =
+    Meaning::Refused("plans do not upload files: give the body with --data-binary @FILE");
+const SCHEME: Meaning = Meaning::Refused(
+    "this way to sign in is not spoken here: leave it out, and give a header with -H",
+);
+const CONFIG: Meaning = Meaning::Refused("curl's own files are not read: write its options here");
+
+use Meaning::{Nothing, Says};
+
+/// (short, long, takes a value, meaning)
+const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
+    ("X", "request", true, Says),
+    ("H", "header", true, Says),
+    ("d", "data", true, Says),
+    ("", "data-ascii", true, Says),
+    ("", "data-raw", true, Says),
+    ("", "data-binary", true, Says),
+    ("", "data-urlencode", true, Says),
+    ("", "json", true, Says),
+    ("u", "user", true, Says),
+    ("b", "cookie", true, Says),
+    ("A", "user-agent", true, Says),
+    ("e", "referer", true, Says),
+    ("G", "get", false, Says),
+    ("I", "head", false, Says),
+    ("k", "insecure", false, Says),
+    ("L", "location", false, Says),
+    ("", "location-trusted", false, Says),
+    ("", "max-redirs", true, Says),
+    ("m", "max-time", true, Says),
+    ("", "url", true, Says),
+    ("", "url-query", true, Says),
+    ("", "compressed", false, Says),
+    ("r", "range", true, Says),
+    ("", "oauth2-bearer", true, Says),
+    (":", "next", false, Says),
+    // How curl behaves, what it shows, where it puts the answer.
+    ("s", "silent", false, Nothing),
+    ("S", "show-error", false, Nothing),
+    ("v", "verbose", false, Nothing),
+    ("f", "fail", false, Nothing),
+    ("", "fail-with-body", false, Nothing),
+    ("", "fail-early", false, Nothing),
+    ("i", "include", false, Nothing),
+    ("", "show-headers", false, Nothing),
+    ("o", "output", true, Nothing),
+    ("", "output-dir", true, Nothing),
+    ("O", "remote-name", false, Nothing),
+    ("", "remote-name-all", false, Nothing),
+    ("J", "remote-header-name", false, Nothing),
+    ("", "create-dirs", false, Nothing),
+    ("w", "write-out", true, Nothing),
+    ("D", "dump-header", true, Nothing),
+    ("c", "cookie-jar", true, Nothing),
+    ("j", "junk-session-cookies", false, Nothing),
+    ("#", "progress-bar", false, Nothing),
+    ("", "no-progress-meter", false, Nothing),
+    ("", "progress-meter", false, Nothing),
+    ("N", "no-buffer", false, Nothing),
+    ("q", "disable", false, Nothing),
+    ("Z", "parallel", false, Nothing),
+    ("", "retry", true, Nothing),
+    ("", "retry-delay", true, Nothing),
+    ("", "retry-max-time", true, Nothing),
+    ("", "retry-all-errors", false, Nothing),
+    ("", "retry-connrefused", false, Nothing),
+    ("", "connect-timeout", true, Nothing),
+    ("", "keepalive-time", true, Nothing),
+    ("", "no-keepalive", false, Nothing),
+    ("", "tcp-nodelay", false, Nothing),
+    ("", "trace", true, Nothing),
+    ("", "trace-ascii", true, Nothing),
+    ("", "trace-time", false, Nothing),
+    ("", "stderr", true, Nothing),
+    ("", "styled-output", false, Nothing),
+    ("", "no-styled-output", false, Nothing),
+    ("g", "globoff", false, Nothing),
+    ("4", "ipv4", false, Nothing),
+    ("6", "ipv6", false, Nothing),
+    ("", "http1.1", false, Nothing),
+    ("", "http2", false, Nothing),
+    ("", "http2-prior-knowledge", false, Nothing),
+    ("", "http3", false, Nothing),
+    ("", "no-alpn", false, Nothing),
+    ("", "tlsv1.2", false, Nothing),
+    ("", "tlsv1.3", false, Nothing),
+    ("1", "tlsv1", false, Nothing),
+    ("", "ssl-no-revoke", false, Nothing),
+    ("", "limit-rate", true, Nothing),
+    ("", "speed-limit", true, Nothing),
+    ("", "speed-time", true, Nothing),
+    ("", "post301", false, Nothing),
+    ("", "post302", false, Nothing),
+    ("", "post303", false, Nothing),
+    ("", "basic", false, Nothing),
+    ("", "noproxy", true, Nothing),
+    ("", "expect100-timeout", true, Nothing),
+    ("", "path-as-is", false, Nothing),
+    // What a plan cannot say, or says elsewhere.
+    ("F", "form", true, MULTIPART),
+    ("", "form-string", true, MULTIPART),
+    ("T", "upload-file", true, UPLOAD),
+    ("x", "proxy", true, PROXY),
+    ("", "preproxy", true, PROXY),
+    ("", "socks5", true, PROXY),
+    ("", "socks5-hostname", true, PROXY),
+    ("U", "proxy-user", true, PROXY),
+    ("", "digest", false, SCHEME),
+    ("", "ntlm", false, SCHEME),
+    ("", "negotiate", false, SCHEME),
+    ("", "anyauth", false, SCHEME),
+    ("", "aws-sigv4", true, SCHEME),
+    ("n", "netrc", false, CONFIG),
+    ("", "netrc-file", true, CONFIG),
+    ("K", "config", true, CONFIG),
+    (
+        "",
+        "resolve",
+        true,
+        Meaning::Refused(
+            "leave it out, and write `http: { resolve: … }` into the plan (docs/plan.md)",
+        ),
+    ),
+    (
+        "",
+        "connect-to",
+        true,
+        Meaning::Refused(
+            "leave it out, and write `http: { resolve: … }` into the plan (docs/plan.md)",
+        ),
+    ),
+    (
+        "",
+        "unix-socket",
+        true,
+        Meaning::Refused(
+            "leave it out, and write `http: { unix: … }` into the plan (docs/plan.md)",
+        ),
+    ),
+    (
+        "",
+        "cacert",
+        true,
+        Meaning::Refused(
+            "leave it out, and write `http: { tls: { ca: … } }` into the plan (docs/plan.md)",
+        ),
+    ),
+    (
+        "E",
+        "cert",
+        true,
+        Meaning::Refused(
+            "leave it out, and write `http: { tls: { cert: … } }` into the plan (docs/plan.md)",
+        ),
+    ),
+    (
+        "",
+        "key",
+        true,
+        Meaning::Refused(
+            "leave it out, and write `http: { tls: { key: … } }` into the plan (docs/plan.md)",
+        ),
+    ),
+    (
+        "0",
+        "http1.0",
+        false,
+        Meaning::Refused("requests are HTTP/1.1: leave it out"),
+    ),
+    (
+        "C",
+        "continue-at",
+        true,
+        Meaning::Refused("nothing is continued here: leave it out"),
+    ),
+    (
+        "z",
+        "time-cond",
+        true,
+        Meaning::Refused("give the header with -H 'If-Modified-Since: …'"),
+    ),
+    (
+        "",
+        "request-target",
+        true,
+        Meaning::Refused("write the URL with this path"),
+    ),
+    (
+        "",
+        "variable",
+        true,
+        Meaning::Refused("write the value where it is used"),
+    ),
+];
+
+/// An option by its long name.
+pub fn long(name: &str) -> Option<Known> {
+    find(|(_, long, ..)| *long == name)
+}
+
+/// An option by its letter.
+pub fn short(letter: char) -> Option<Known> {
+    find(|(short, ..)| short.starts_with(letter))
+}
+
+/// All long names, for a hint.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().map(|(_, long, ..)| *long)
+}
+
+fn find(is_it: impl Fn(&(&'static str, &'static str, bool, Meaning)) -> bool) -> Option<Known> {
+    let (_, name, takes, meaning) = *OPTIONS.iter().find(|option| is_it(option))?;
+    Some(Known {
+        name,
+        takes,
+        meaning,
+    })
+}

@@ -1,0 +1,282 @@
+//! The request that a command of curl makes: its method, its headers, its body, as curl would send them, without what is secret.
+
+use std::path::Path;
+
+use formats::{
+    document::SyntaxError,
+    files::{self, ReadFile},
+};
+
+use super::{
+    command::{Command, Data, refused},
+    shell::Word,
+};
+use crate::{
+    address::{self, Address},
+    body,
+    draft::{Body, Request},
+    headers::{self, Kept},
+    marks,
+    unknowns::Unknowns,
+};
+
+/// Where the body comes from, in comments.
+const BODY: &str = "the body";
+
+/// Where it goes, and what it is.
+///
+/// # Errors
+/// The word that a plan cannot say.
+pub fn of(
+    command: &Command,
+    unknowns: &mut Unknowns,
+    read: ReadFile<'_>,
+) -> Result<(Address, Request), SyntaxError> {
+    let Some(url) = &command.url else {
+        return Err(refused(
+            command.mark,
+            "this command line of curl has no URL",
+        ));
+    };
+    let mut address = address::read(&url.text).map_err(|why| refused(url.mark, &why))?;
+    let mut data = data(&command.data, read)?;
+    let mut query = Vec::new();
+    for word in &command.url_query {
+        query.push(urlencoded(word, read)?);
+    }
+    if command.get {
+        query.extend(data.take());
+    }
+    for more in query {
+        address
+            .path
+            .push(if address.path.contains('?') { '&' } else { '?' });
+        address.path.push_str(&more);
+    }
+    let mut request = Request {
+        method: method(command, data.is_some())?,
+        url: body::path(&address.path, unknowns),
+        ..Request::default()
+    };
+    let is_json = command.data.iter().any(|data| data.how == "json");
+    headers(command, &mut request, unknowns)?;
+    user(command, &address, &mut request, unknowns);
+    let has = |request: &Request, name: &str| {
+        request
+            .headers
+            .iter()
+            .any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    if data.is_some() && !has(&request, "content-type") && !removes(command, "content-type") {
+        let kind = if is_json {
+            "application/json"
+        } else {
+            "application/x-www-form-urlencoded"
+        };
+        request
+            .headers
+            .push(("content-type".to_owned(), kind.to_owned()));
+    }
+    if is_json && !has(&request, "accept") {
+        request
+            .headers
+            .push(("accept".to_owned(), "application/json".to_owned()));
+    }
+    if command.compressed && !has(&request, "accept-encoding") {
+        request
+            .headers
+            .push(("accept-encoding".to_owned(), "gzip, deflate, br".to_owned()));
+    }
+    if let Some(text) = data {
+        request.body = body::of(&text, &mut request.headers, unknowns, BODY);
+        let is_form = request
+            .headers
+            .iter()
+            .any(|(name, kind)| name == "content-type" && kind.ends_with("urlencoded"));
+        if is_form && text.trim_start().starts_with(['{', '[']) && !has_content_type(command) {
+            let text = "curl sends -d as a form. Where the service wants JSON, write content-type: application/json";
+            request.comments.push(text.to_owned());
+        }
+        if request.body == Body::None {
+            request
+                .headers
+                .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        }
+    }
+    Ok((address, request))
+}
+
+fn has_content_type(command: &Command) -> bool {
+    let mut headers = command.headers.iter();
+    headers.any(|word| word.text.to_ascii_lowercase().starts_with("content-type:"))
+}
+
+/// `-H 'Name:'` takes a header away.
+fn removes(command: &Command, name: &str) -> bool {
+    let mut headers = command.headers.iter();
+    headers.any(|word| {
+        word.text
+            .trim()
+            .strip_suffix(':')
+            .is_some_and(|known| known.eq_ignore_ascii_case(name))
+    })
+}
+
+fn method(command: &Command, has_body: bool) -> Result<String, SyntaxError> {
+    let Some(word) = &command.method else {
+        return Ok(match (command.head, has_body) {
+            (true, _) => "head",
+            (false, true) => "post",
+            (false, false) => "get",
+        }
+        .to_owned());
+    };
+    let method = word.text.to_ascii_lowercase();
+    if formats::methods::METHODS.contains(&method.as_str()) {
+        return Ok(method);
+    }
+    let shown = marks::replaced(&word.text, "…");
+    Err(refused(
+        word.mark,
+        &format!("`{shown}` is no method that plans know: write for example PUT"),
+    ))
+}
+
+fn headers(
+    command: &Command,
+    request: &mut Request,
+    unknowns: &mut Unknowns,
+) -> Result<(), SyntaxError> {
+    for word in &command.headers {
+        if word.text.starts_with('@') {
+            return Err(refused(
+                word.mark,
+                "headers are not read from files: write each with a -H of its own",
+            ));
+        }
+        let (name, value) = match (word.text.split_once(':'), word.text.strip_suffix(';')) {
+            (Some((name, value)), _) => (name.trim_end(), value.trim()),
+            (None, Some(name)) => (name, ""),
+            (None, None) => {
+                return Err(refused(word.mark, "this is no header: write 'Name: value'"));
+            }
+        };
+        if !headers::is_name(name) || value.contains(|c: char| c.is_control()) {
+            return Err(refused(word.mark, "this is no header: write 'Name: value'"));
+        }
+        if value.is_empty() && word.text.contains(':') || headers::of_curl(name, value) == Kept::No
+        {
+            continue;
+        }
+        let value = unknowns.header(name, value, "");
+        headers::join(&mut request.headers, name, value);
+    }
+    for word in &command.cookies {
+        if !word.text.contains('=') && !marks::has_variables(&word.text) {
+            return Err(refused(
+                word.mark,
+                "cookies are not read from files: write -b 'name=value'",
+            ));
+        }
+        let value = unknowns.header("cookie", &word.text, "");
+        headers::join(&mut request.headers, "cookie", value);
+    }
+    if let Some(word) = &command.bearer {
+        let value = unknowns.header("authorization", &format!("Bearer {}", word.text), "");
+        headers::join(&mut request.headers, "authorization", value);
+    }
+    Ok(())
+}
+
+fn user(command: &Command, address: &Address, request: &mut Request, unknowns: &mut Unknowns) {
+    let given = command
+        .user
+        .as_ref()
+        .map(|word| match word.text.split_once(':') {
+            Some((name, password)) => (name.to_owned(), Some(password.to_owned())),
+            None => (word.text.clone(), None),
+        });
+    let is_said = request
+        .headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    if let Some((name, password)) = given.or_else(|| address.user.clone()).filter(|_| !is_said) {
+        request.auth = Some(body::user(&name, password.as_deref(), unknowns));
+    }
+}
+
+/// All pieces of the body as one text; none where there are none.
+fn data(pieces: &[Data], read: ReadFile<'_>) -> Result<Option<String>, SyntaxError> {
+    let mut whole: Option<String> = None;
+    for Data { how, word } in pieces {
+        let text = match *how {
+            "data-urlencode" => urlencoded(word, read)?,
+            "data-raw" => word.text.clone(),
+            how => match word.text.strip_prefix('@') {
+                Some(path) => {
+                    let text = file(path, word, read)?;
+                    // curl takes line breaks out of files, unless they are said to be binary or JSON.
+                    if matches!(how, "data" | "data-ascii") {
+                        text.replace(['\r', '\n', '\0'], "")
+                    } else {
+                        text
+                    }
+                }
+                None => word.text.clone(),
+            },
+        };
+        whole = Some(match whole {
+            None => text,
+            Some(before) if *how == "json" => before + &text,
+            Some(before) => format!("{before}&{text}"),
+        });
+    }
+    Ok(whole)
+}
+
+/// `content`, `=content`, `name=content`, `@file`, `name@file`.
+fn urlencoded(word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
+    let text = &word.text;
+    let Some(at) = text.find(['=', '@']) else {
+        return Ok(address::encoded(text));
+    };
+    let (name, rest) = text.split_at(at);
+    let content = if let Some(path) = rest.strip_prefix('@') {
+        file(path, word, read)?
+    } else {
+        rest[1..].to_owned()
+    };
+    let content = address::encoded(&content);
+    Ok(if name.is_empty() {
+        content
+    } else {
+        format!("{name}={content}")
+    })
+}
+
+fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
+    if path == "-" {
+        return Err(refused(
+            word.mark,
+            "@- is standard input, of which nothing is known here: name a file, or write the data",
+        ));
+    }
+    let bytes =
+        read(Path::new(path)).map_err(|why| refused(word.mark, &format!("{path}: {why}")))?;
+    let text = files::text(bytes).map_err(|why| {
+        refused(
+            word.mark,
+            &format!(
+                "{path}:{}:{}: bodies of plans are text, and {why}",
+                why.line, why.column
+            ),
+        )
+    })?;
+    if marks::is_foreign(&text) {
+        return Err(refused(
+            word.mark,
+            &format!("{path} holds U+FDD0 or U+FDD1, which no text may"),
+        ));
+    }
+    Ok(text)
+}

@@ -1,0 +1,165 @@
+//! A plan as it is put together, before it is text: steps with their comments, in the order in which they are written. Texts may hold
+//! variables ([`crate::marks`]). How it is laid out is said elsewhere.
+
+use serde_json::Value;
+
+use crate::unknowns::{Unknown, Unknowns};
+
+/// A plan that is about to be written.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// What it was made from, for the first line.
+    pub(crate) from: String,
+    /// Its title.
+    pub(crate) name: String,
+    /// A name for its file, without the suffix.
+    pub(crate) stem: String,
+    /// The base URL.
+    pub(crate) target: String,
+    /// What is to be known before it is run, as comments.
+    pub(crate) remarks: Vec<String>,
+    pub(crate) http: Http,
+    pub(crate) unknowns: Unknowns,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// How requests travel.
+#[derive(Debug, Default)]
+pub(crate) struct Http {
+    pub insecure: bool,
+    /// Redirects are not followed, and why.
+    pub no_redirects: Option<&'static str>,
+    pub max_redirects: Option<u32>,
+    /// With its unit.
+    pub timeout: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Step {
+    Request(Box<Request>),
+    /// A pause, with its unit.
+    Think(String),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    /// Lines above it.
+    pub comments: Vec<String>,
+    /// Written as a comment.
+    pub off: bool,
+    /// In small letters.
+    pub method: String,
+    /// From the path on, or whole.
+    pub url: String,
+    pub label: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub query: Vec<(String, Value)>,
+    pub cookies: Vec<(String, String)>,
+    pub body: Body,
+    pub auth: Option<(String, String)>,
+    pub follow: Option<bool>,
+    /// Names and JSONPaths.
+    pub captures: Vec<(String, String)>,
+    pub expect: Option<u16>,
+}
+
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) enum Body {
+    #[default]
+    None,
+    Json(Value),
+    Text(String),
+}
+
+impl Draft {
+    /// What must be exported before the plan runs.
+    #[must_use]
+    pub fn unknowns(&self) -> &[Unknown] {
+        self.unknowns.list()
+    }
+
+    /// A name for its file.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.yml", self.stem)
+    }
+
+    /// What it comes to, in a few words: `3 steps to https://shop.example`.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let (mut on, mut off) = (0, 0);
+        for request in self.requests() {
+            *(if request.off { &mut off } else { &mut on }) += 1;
+        }
+        let s = if on == 1 { "" } else { "s" };
+        let target = crate::marks::replaced(&self.target, "…");
+        let rest = if off > 0 {
+            format!(", {off} commented out")
+        } else {
+            String::new()
+        };
+        format!("{on} request{s} to {target}{rest}")
+    }
+
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Request(request) => Some(&**request),
+            Step::Think(_) => None,
+        })
+    }
+
+    /// Headers that all requests that are sent have in common move to where they are said once.
+    pub(crate) fn shared_headers(&mut self) -> Vec<(String, String)> {
+        let sent = self.requests().filter(|request| !request.off);
+        let mut lists = sent.map(|request| &request.headers);
+        let Some(first) = lists.next() else {
+            return Vec::new();
+        };
+        let others: Vec<_> = lists.collect();
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let is_shared = |header: &&(String, String)| {
+            !header.0.eq_ignore_ascii_case("content-type")
+                && others.iter().all(|headers| headers.contains(header))
+        };
+        let shared: Vec<_> = first.iter().filter(is_shared).cloned().collect();
+        for step in &mut self.steps {
+            if let Step::Request(request) = step {
+                request.headers.retain(|header| !shared.contains(header));
+            }
+        }
+        shared
+    }
+}
+
+/// A file's name of a host: `shop` of `www.shop.example`.
+pub(crate) fn stem_of_host(host: &str) -> String {
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    let is_address = host.parse::<std::net::Ipv4Addr>().is_ok();
+    let label = if is_address {
+        host
+    } else {
+        host.split('.').next().unwrap_or(host)
+    };
+    stem(label)
+}
+
+/// A file's name of any text.
+pub(crate) fn stem(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        if letter.is_ascii_alphanumeric() || letter == '.' && !out.is_empty() {
+            out.push(letter.to_ascii_lowercase());
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    let out: String = out.chars().take(40).collect();
+    let out = out.trim_end_matches(['-', '.']);
+    if out.is_empty() {
+        "plan".to_owned()
+    } else {
+        out.to_owned()
+    }
+}

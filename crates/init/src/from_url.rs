@@ -1,0 +1,41 @@
+//! A URL as a plan: one request.
+
+use formats::LoadErrors;
+
+use crate::{
+    address, body,
+    draft::{self, Draft, Request, Step},
+    marks,
+    unknowns::Unknowns,
+};
+
+/// The plan that requests one URL.
+///
+/// # Errors
+/// One line, where it is none.
+pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
+    if marks::is_foreign(text) {
+        return Err(LoadErrors::refused(
+            "this URL holds U+FDD0 or U+FDD1, which no text may",
+        ));
+    }
+    let address = address::read(text).map_err(LoadErrors::refused)?;
+    let mut unknowns = Unknowns::default();
+    let mut request = Request {
+        method: "get".to_owned(),
+        url: body::path(&address.path, &mut unknowns),
+        ..Request::default()
+    };
+    if let Some((name, password)) = &address.user {
+        request.auth = Some(body::user(name, password.as_deref(), &mut unknowns));
+    }
+    Ok(Draft {
+        from: "a URL".to_owned(),
+        name: address.host.clone(),
+        stem: draft::stem_of_host(&address.host),
+        target: address.origin,
+        unknowns,
+        steps: vec![Step::Request(Box::new(request))],
+        ..Draft::default()
+    })
+}

@@ -1,0 +1,202 @@
+//! The entries of a HAR file: what was asked and answered, and when. What of it becomes a step is decided elsewhere.
+
+use std::str::FromStr;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use formats::document::{Mark, Node};
+use jiff::Timestamp;
+use url::form_urlencoded;
+
+use crate::address::{self, Address};
+
+/// A request and its answer.
+#[derive(Debug)]
+pub struct Entry {
+    pub method: String,
+    /// As it was recorded.
+    pub url: String,
+    pub address: Address,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<String>,
+    /// Whether a body was sent of which the text is not there.
+    pub body_is_missing: bool,
+    /// 0 where nothing was answered.
+    pub status: u16,
+    pub mime: String,
+    /// The answer's text, where it was recorded.
+    pub answer: Option<String>,
+    /// Where a redirect led.
+    pub redirect: Option<String>,
+    /// Names of cookies that were sent, and that the answer set.
+    pub cookies: Vec<String>,
+    pub sets: Vec<String>,
+    /// When it began and ended, in milliseconds.
+    pub time: Option<(f64, f64)>,
+    /// The page that it belongs to.
+    pub page: Option<String>,
+    /// What the browser wanted it for, where it says so.
+    pub kind: String,
+}
+
+/// What is wrong with an entry: where, and what.
+pub type Broken = (Mark, String);
+
+/// Reads an entry; none where it is no HTTP at all (`data:`, `ws:`).
+///
+/// # Errors
+/// What of it is missing.
+pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
+    let request = child(node, "request", "this entry")?;
+    let method = text(child(request, "method", "this request")?)?;
+    let url_node = child(request, "url", "this request")?;
+    let url = text(url_node)?;
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Ok(None);
+    }
+    let address = address::read(&url).map_err(|why| (url_node.mark, why))?;
+    let empty = Node::scalar(node.mark, serde_json::Value::Null);
+    let answer = node.get("response").unwrap_or(&empty);
+    let content = answer.get("content").unwrap_or(&empty);
+    let headers = pairs(request.get("headers"));
+    let answered = pairs(answer.get("headers"));
+    let (body, body_is_missing) = body(request.get("postData"));
+    let cookies = sent_cookies(request, &headers);
+    let of_header = |headers: &[(String, String)], wanted: &str| {
+        let mut found = headers
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.next().map(|(_, value)| value.clone())
+    };
+    let status = answer
+        .get("status")
+        .and_then(|status| status.as_scalar()?.as_u64());
+    let redirect = answer
+        .get("redirectURL")
+        .and_then(Node::as_str)
+        .filter(|url| !url.is_empty());
+    let redirect = redirect
+        .map(ToOwned::to_owned)
+        .or_else(|| of_header(&answered, "location"));
+    let mime = content.get("mimeType").and_then(Node::as_str);
+    let kind = node.get("_resourceType").and_then(Node::as_str);
+    Ok(Some(Entry {
+        method: method.to_ascii_lowercase(),
+        url,
+        address,
+        body,
+        body_is_missing,
+        status: status
+            .and_then(|status| u16::try_from(status).ok())
+            .unwrap_or(0),
+        mime: mime.unwrap_or_default().to_ascii_lowercase(),
+        answer: answer_text(content),
+        redirect,
+        cookies,
+        sets: set_cookies(answer, &answered),
+        headers,
+        time: time(node),
+        page: node
+            .get("pageref")
+            .and_then(Node::as_str)
+            .map(ToOwned::to_owned),
+        kind: kind.unwrap_or_default().to_ascii_lowercase(),
+    }))
+}
+
+fn child<'n>(node: &'n Node, key: &str, what: &str) -> Result<&'n Node, Broken> {
+    node.get(key).ok_or_else(|| {
+        (
+            node.mark,
+            format!("{what} has no `{key}`: record it again, or take the entry out"),
+        )
+    })
+}
+
+fn text(node: &Node) -> Result<String, Broken> {
+    let text = node.as_str().map(ToOwned::to_owned);
+    text.ok_or_else(|| (node.mark, format!("this must be text, not {}", node.kind())))
+}
+
+/// Lists of `name` and `value`.
+fn pairs(node: Option<&Node>) -> Vec<(String, String)> {
+    let items = node.and_then(Node::as_list).unwrap_or_default();
+    let pair = |item: &Node| Some((item.get("name")?.text(), item.get("value")?.text()));
+    items.iter().filter_map(pair).collect()
+}
+
+fn body(data: Option<&Node>) -> (Option<String>, bool) {
+    let Some(data) = data.filter(|data| data.is_map()) else {
+        return (None, false);
+    };
+    if let Some(text) = data
+        .get("text")
+        .and_then(Node::as_str)
+        .filter(|text| !text.is_empty())
+    {
+        return (Some(text.to_owned()), false);
+    }
+    let mime = data
+        .get("mimeType")
+        .and_then(Node::as_str)
+        .unwrap_or_default();
+    let params = pairs(data.get("params"));
+    if params.is_empty() {
+        return (None, !mime.is_empty());
+    }
+    if !mime.starts_with("application/x-www-form-urlencoded") {
+        return (None, true);
+    }
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    (Some(form.extend_pairs(params).finish()), false)
+}
+
+fn sent_cookies(request: &Node, headers: &[(String, String)]) -> Vec<String> {
+    let header = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+    let of_header = header
+        .flat_map(|(_, value)| value.split(';'))
+        .map(|pair| pair.split('=').next().unwrap_or_default());
+    let mut names: Vec<String> = of_header.map(|name| name.trim().to_owned()).collect();
+    names.extend(
+        pairs(request.get("cookies"))
+            .into_iter()
+            .map(|(name, _)| name),
+    );
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+fn set_cookies(answer: &Node, headers: &[(String, String)]) -> Vec<String> {
+    let header = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+    // Some browsers join several with line breaks.
+    let lines = header.flat_map(|(_, value)| value.lines());
+    let names = lines.map(|line| line.split('=').next().unwrap_or_default().trim().to_owned());
+    names
+        .chain(
+            pairs(answer.get("cookies"))
+                .into_iter()
+                .map(|(name, _)| name),
+        )
+        .collect()
+}
+
+fn answer_text(content: &Node) -> Option<String> {
+    let text = content.get("text").and_then(Node::as_str)?;
+    if content.get("encoding").and_then(Node::as_str) != Some("base64") {
+        return Some(text.to_owned());
+    }
+    String::from_utf8(STANDARD.decode(text).ok()?).ok()
+}
+
+fn time(node: &Node) -> Option<(f64, f64)> {
+    let started = node.get("startedDateTime").and_then(Node::as_str)?;
+    let began = Timestamp::from_str(started).ok()?.as_millisecond() as f64;
+    let took = node
+        .get("time")
+        .and_then(|time| time.as_scalar()?.as_f64())
+        .unwrap_or(0.0);
+    Some((began, began + took.max(0.0)))
+}

@@ -1,0 +1,448 @@
+//! A browser's recording (HAR) as a draft: its requests as the steps of one scenario, with what an answer said and a later request said again
+//! captured and used, and pauses where the user paused.
+
+mod chain;
+mod choose;
+mod entry;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::Path,
+};
+
+use formats::{
+    LoadErrors,
+    document::{Mark, Node},
+};
+use serde_json::Value;
+
+use crate::{
+    body,
+    draft::{self, Body, Draft, Request, Step},
+    headers::{self, Kept},
+    kind, marks,
+    unknowns::Unknowns,
+};
+use chain::Chain;
+use choose::LeftOut;
+use entry::Entry;
+
+/// Pauses are the user's from here on, and nobody's behind the other, in milliseconds.
+const SHORTEST_PAUSE: f64 = 500.0;
+const LONGEST_PAUSE: f64 = 60_000.0;
+/// Beginnings of names of cookies that count visitors: no service needs them.
+const COUNTERS: [&str; 16] = [
+    "_ga",
+    "_gid",
+    "_gat",
+    "_gcl",
+    "_fbp",
+    "_fbc",
+    "_hj",
+    "_pk_",
+    "__utm",
+    "ajs_",
+    "mp_",
+    "intercom-",
+    "amplitude",
+    "optanon",
+    "_clck",
+    "_clsk",
+];
+
+/// Keys around an answer that name nothing.
+const HOLDERS: [&str; 8] = [
+    "data",
+    "result",
+    "results",
+    "item",
+    "items",
+    "entry",
+    "attributes",
+    "node",
+];
+
+/// The plan of a recording.
+///
+/// # Errors
+/// The first place that is no recording, or that nothing is left to send.
+pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
+    let told = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
+    let log = root.get("log").unwrap_or(root);
+    let Some(items) = log.get("entries").and_then(Node::as_list) else {
+        return Err(told((
+            log.mark,
+            "`log` of a HAR file has a list of `entries`".to_owned(),
+        )));
+    };
+    let mut entries = Vec::new();
+    for item in items {
+        entries.extend(entry::read(item).map_err(told)?);
+    }
+    let (entries, left) = choose::of(entries);
+    let Some(first) = entries.first() else {
+        return Err(told((
+            log.mark,
+            format!(
+                "no request to a service is in this recording{}",
+                left_out(&left)
+            ),
+        )));
+    };
+    let mut draft = Draft {
+        from: format!("the recording {}", file_of(name)),
+        name: first.address.host.clone(),
+        stem: draft::stem(
+            Path::new(name)
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .unwrap_or_default(),
+        ),
+        target: main_origin(&entries),
+        ..Draft::default()
+    };
+    if name == "-" {
+        draft.stem = draft::stem_of_host(&first.address.host);
+    }
+    draft.remarks = remarks(&entries, &left);
+    let pages = pages(log);
+    draft.steps = steps(&entries, &pages, &draft.target.clone(), &mut draft.unknowns).map_err(
+        |(index, why)| {
+            let mark = items.get(index).map_or(log.mark, |item| item.mark);
+            told((mark, why))
+        },
+    )?;
+    Ok(draft)
+}
+
+fn file_of(name: &str) -> String {
+    if name == "-" {
+        return "on standard input".to_owned();
+    }
+    let file = Path::new(name).file_name().and_then(|file| file.to_str());
+    file.unwrap_or(name).to_owned()
+}
+
+/// The one that most requests go to.
+fn main_origin(entries: &[Entry]) -> String {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for entry in entries {
+        *counts.entry(&entry.address.origin).or_default() += 1;
+    }
+    let most = counts.values().copied().max().unwrap_or(0);
+    let first = entries
+        .iter()
+        .find(|entry| counts.get(entry.address.origin.as_str()) == Some(&most));
+    first
+        .map(|entry| entry.address.origin.clone())
+        .unwrap_or_default()
+}
+
+/// What stands in the recording and not in the plan, as a part of a sentence.
+fn left_out(left: &LeftOut) -> String {
+    let mut parts = Vec::new();
+    let mut part = |count: usize, one: &str, many: &str| {
+        if count > 0 {
+            parts.push(format!("{count} {}", if count == 1 { one } else { many }));
+        }
+    };
+    part(
+        left.files,
+        "file for the eye (image, font, style, script)",
+        "files for the eye (images, fonts, styles, scripts)",
+    );
+    let hosts: Vec<&str> = left.hosts.iter().map(String::as_str).take(5).collect();
+    let more = if left.hosts.len() > hosts.len() {
+        ", …"
+    } else {
+        ""
+    };
+    let hosts = format!("of other hosts ({}{more})", hosts.join(", "));
+    part(left.others, &hosts, &hosts);
+    part(left.preflights, "OPTIONS request", "OPTIONS requests");
+    part(left.unanswered, "without an answer", "without an answer");
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" (left out: {})", parts.join(", "))
+    }
+}
+
+fn remarks(entries: &[Entry], left: &LeftOut) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let left = left_out(left);
+    if let Some(left) = left
+        .strip_prefix(" (")
+        .and_then(|left| left.strip_suffix(')'))
+    {
+        remarks.push(format!("{}{}.", left[..1].to_uppercase(), &left[1..]));
+    }
+    remarks.push("Cookies that the service sets are kept by themselves. Other cookies, authorization and what browsers add are not copied.".to_owned());
+    if entries
+        .iter()
+        .any(|entry| entry.address.origin != entries[0].address.origin)
+    {
+        remarks.push("Some steps go to other hosts than the target: look at them before you load somebody else.".to_owned());
+    }
+    remarks
+}
+
+/// The titles of pages by their ids, without queries, which may hold anything.
+fn pages(log: &Node) -> HashMap<String, String> {
+    let items = log.get("pages").and_then(Node::as_list).unwrap_or_default();
+    let pair = |page: &Node| {
+        let title = page.get("title")?.as_str()?;
+        let title = title.split(['?', '#']).next().unwrap_or_default();
+        Some((
+            page.get("id")?.as_str()?.to_owned(),
+            title.chars().take(80).collect(),
+        ))
+    };
+    items.iter().filter_map(pair).collect()
+}
+
+fn steps(
+    entries: &[Entry],
+    pages: &HashMap<String, String>,
+    target: &str,
+    unknowns: &mut Unknowns,
+) -> Result<Vec<Step>, (usize, String)> {
+    let mut chain = Chain::default();
+    for (number, entry) in entries.iter().enumerate() {
+        sends(entry, &mut chain);
+        let is_json = entry.mime.contains("json") || entry.mime.is_empty();
+        let answer = entry.answer.as_deref().filter(|_| is_json);
+        if let Some(answer) = answer.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+            chain.says(number, &answer);
+        }
+    }
+    let mut requests = Vec::new();
+    let mut jar = BTreeSet::new();
+    for (number, entry) in entries.iter().enumerate() {
+        let mut maker = Maker {
+            entries,
+            number,
+            chain: &mut chain,
+            unknowns: &mut *unknowns,
+        };
+        let mut request = maker.request(target).map_err(|why| (number, why))?;
+        for cookie in &entry.cookies {
+            let is_counter = COUNTERS
+                .iter()
+                .any(|counter| cookie.to_ascii_lowercase().starts_with(counter));
+            if !is_counter && jar.insert(cookie.clone()) {
+                let value = unknowns.missing(cookie, &format!("the cookie {cookie}"));
+                request.cookies.push((cookie.clone(), value));
+            }
+        }
+        jar.extend(entry.sets.iter().cloned());
+        requests.push(request);
+    }
+    for captured in chain.captured() {
+        requests[captured.step]
+            .captures
+            .push((captured.name, captured.path));
+    }
+    Ok(with_pauses(entries, requests, pages))
+}
+
+/// Everything that a request says is told to the chain.
+fn sends(entry: &Entry, chain: &mut Chain) {
+    chain.sends(&entry.url);
+    chain.sends(&entry.address.path);
+    for (_, value) in &entry.headers {
+        chain.sends(value);
+        value.split(' ').for_each(|word| chain.sends(word));
+    }
+    if let Some(text) = &entry.body {
+        chain.sends(text);
+        if let Some(value) = body::structured(text) {
+            each_text(&value, &mut |text| chain.sends(text));
+        }
+    }
+}
+
+fn each_text(value: &Value, tell: &mut dyn FnMut(&str)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, tell)),
+        Value::Object(map) => map.values().for_each(|item| each_text(item, tell)),
+        Value::String(_) | Value::Number(_) => tell(&query::value::text(Some(value))),
+        _ => {}
+    }
+}
+
+/// Makes one step of one entry.
+struct Maker<'a> {
+    entries: &'a [Entry],
+    number: usize,
+    chain: &'a mut Chain,
+    unknowns: &'a mut Unknowns,
+}
+
+impl Maker<'_> {
+    fn request(&mut self, target: &str) -> Result<Request, String> {
+        let entry = &self.entries[self.number];
+        if !formats::methods::METHODS.contains(&entry.method.as_str()) {
+            return Err(format!(
+                "`{}` is no method that plans know: take the entry out",
+                entry.method
+            ));
+        }
+        let mut request = Request {
+            method: entry.method.clone(),
+            url: self.url(target),
+            ..Request::default()
+        };
+        for (name, value) in &entry.headers {
+            let has_breaks = value.contains(|c: char| c.is_control());
+            if !headers::is_name(name) || has_breaks || headers::of_browser(name, value) == Kept::No
+            {
+                continue;
+            }
+            let value = self.header(name, value);
+            headers::join(&mut request.headers, name, value);
+        }
+        if let Some(text) = &entry.body {
+            request.body = match body::of(text, &mut request.headers, self.unknowns, "the body") {
+                Body::Json(value) => Body::Json(self.value(&value)),
+                // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
+                Body::Text(text) => {
+                    match body::structured(&text).map(|value| (self.value(&value), value)) {
+                        Some((linked, value)) if linked != value => Body::Json(linked),
+                        _ => Body::Text(self.link(&text)),
+                    }
+                }
+                body => body,
+            };
+        }
+        if entry.body_is_missing {
+            request
+                .comments
+                .push("TO FILL IN: the body, which the recording does not hold".to_owned());
+        }
+        if entry.status >= 400 {
+            request
+                .comments
+                .push(format!("Answered {} when it was recorded.", entry.status));
+            request.expect = Some(entry.status).filter(|status| *status < 600);
+        }
+        Ok(request)
+    }
+
+    fn url(&mut self, target: &str) -> String {
+        let entry = &self.entries[self.number];
+        let whole = self.link(&entry.url);
+        if marks::has_variables(&whole) && marks::replaced(&whole, "").is_empty() {
+            return whole;
+        }
+        let path = self.link(&entry.address.path);
+        let path = body::path(&path, self.unknowns);
+        if entry.address.origin == target {
+            path
+        } else {
+            format!("{}{path}", entry.address.origin)
+        }
+    }
+
+    /// A token that an answer gave out is used; another one is the environment's.
+    fn header(&mut self, name: &str, value: &str) -> String {
+        let linked = match value.split_once(' ') {
+            Some((scheme, rest)) if crate::unknowns::is_secret(name) => {
+                format!("{scheme} {}", self.link(rest))
+            }
+            _ => self.link(value),
+        };
+        let is_used = marks::has_variables(&linked);
+        if is_used {
+            linked
+        } else {
+            self.unknowns.header(name, value, "")
+        }
+    }
+
+    fn value(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => Value::Object(
+                map.iter()
+                    .map(|(key, item)| (key.clone(), self.value(item)))
+                    .collect(),
+            ),
+            Value::String(text) => Value::String(self.link(text)),
+            // A number keeps its type: the variable holds what the answer said.
+            Value::Number(_) => {
+                let text = query::value::text(Some(value));
+                let linked = self.link(&text);
+                if linked == text {
+                    value.clone()
+                } else {
+                    Value::String(linked)
+                }
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn link(&mut self, text: &str) -> String {
+        let entries = self.entries;
+        let name = |step: usize, key: &str, path: &str| variable_of(&entries[step], key, path);
+        self.chain.linked(self.number, text, &name, self.unknowns)
+    }
+}
+
+/// `id` in the answer of `POST /carts` is `cart_id`, `$.user.id` is `user_id`.
+fn variable_of(entry: &Entry, key: &str, path: &str) -> String {
+    if !matches!(key, "id" | "uuid" | "") {
+        return key.to_owned();
+    }
+    let is_word = |part: &&str| {
+        part.len() > 1
+            && part.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
+            && !HOLDERS.contains(part)
+    };
+    let above = path.strip_suffix(key).unwrap_or(path);
+    let mut parts = above.split(['.', '[', ']', '\'', '$']);
+    let url = entry.address.path.split('?').next().unwrap_or_default();
+    let noun = parts
+        .rfind(is_word)
+        .or_else(|| url.rsplit('/').find(is_word));
+    match noun {
+        Some(noun) => format!(
+            "{}_id",
+            noun.strip_suffix('s').unwrap_or(noun).to_ascii_lowercase()
+        ),
+        None => "id".to_owned(),
+    }
+}
+
+fn with_pauses(
+    entries: &[Entry],
+    requests: Vec<Request>,
+    pages: &HashMap<String, String>,
+) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut ended: Option<f64> = None;
+    let mut page: Option<&String> = None;
+    for (entry, mut request) in entries.iter().zip(requests) {
+        if let Some(((began, _), ended)) = entry.time.zip(ended) {
+            let pause = (began - ended).min(LONGEST_PAUSE);
+            if pause >= SHORTEST_PAUSE {
+                steps.push(Step::Think(format!("{}s", (pause / 100.0).round() / 10.0)));
+            }
+        }
+        if let Some((_, end)) = entry.time {
+            ended = Some(ended.map_or(end, |before| before.max(end)));
+        }
+        if entry.page.is_some() && entry.page.as_ref() != page {
+            page = entry.page.as_ref();
+            let title = page
+                .and_then(|page| pages.get(page))
+                .filter(|title| !title.is_empty());
+            if let Some(title) = title {
+                request.comments.insert(0, format!("Page: {title}"));
+            }
+        }
+        steps.push(Step::Request(Box::new(request)));
+    }
+    steps
+}

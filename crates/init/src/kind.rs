@@ -1,0 +1,136 @@
+//! Which kind of source a text is, by what stands in it: its name decides nothing but who complains when it is broken.
+
+use formats::{
+    LoadErrors,
+    document::{self, Data, Dialect, Mark, Node},
+    files::ReadFile,
+};
+use plan::{At, Problem};
+
+use crate::{curl, draft::Draft, har, marks};
+
+/// What `loadline init` reads, for those who brought something else.
+const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, and HAR files (`log` with `entries`)";
+
+const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
+
+/// The plan of a file's text.
+///
+/// # Errors
+/// Where it is broken, or which kinds are known.
+pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(at) = text.find(marks::is_mark) {
+        let before = &text[..at];
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        return Err(problem(
+            name,
+            Mark {
+                file: 0,
+                line,
+                column,
+            },
+            NO_TEXT.to_owned(),
+        ));
+    }
+    if looks_like_curl(text) {
+        return curl::from_text(name, text, read);
+    }
+    let root = tree(name, text)?;
+    if root
+        .get("log")
+        .is_some_and(|log| log.get("entries").is_some())
+    {
+        return har::from_document(name, &root);
+    }
+    if root.get("loadline").is_some() {
+        return Err(LoadErrors::refused(format!(
+            "{name} is a plan already: loadline run {name}"
+        )));
+    }
+    Err(LoadErrors::refused(format!("{name}: {KNOWN}")))
+}
+
+/// A JSON or YAML text as a tree; what is neither is told by what it looks like.
+fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
+    let looks_like_json = text.trim_start().starts_with(['{', '[']);
+    let is_named = |ends: &[&str]| {
+        ends.iter()
+            .any(|end| name.to_ascii_lowercase().ends_with(end))
+    };
+    if looks_like_json || is_named(&[".har", ".json"]) {
+        // Its own reader says better what is wrong with JSON than the one of YAML does.
+        if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
+            let mark = Mark {
+                file: 0,
+                line: error.line().max(1),
+                column: error.column().max(1),
+            };
+            let what = error.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default();
+            return Err(problem(name, mark, format!("this is not JSON: {what}")));
+        }
+    }
+    let read = document::parse(0, text, Dialect::Core);
+    let root = match read {
+        Ok(document) => document.root,
+        Err(error) if looks_like_json || is_named(&[".yml", ".yaml"]) => {
+            return Err(problem(name, error.mark, error.message));
+        }
+        Err(_) => None,
+    };
+    let root = root
+        .filter(Node::is_map)
+        .ok_or_else(|| LoadErrors::refused(format!("{name}: {KNOWN}")))?;
+    match foreign(&root) {
+        Some(mark) => Err(problem(name, mark, NO_TEXT.to_owned())),
+        None => Ok(root),
+    }
+}
+
+/// The first text that, once its escapes are read, holds a character of ours.
+fn foreign(node: &Node) -> Option<Mark> {
+    match &node.data {
+        Data::Scalar(value) => value
+            .as_str()
+            .filter(|text| marks::is_foreign(text))
+            .map(|_| node.mark),
+        Data::List(items) => items.iter().find_map(foreign),
+        Data::Map(entries) => entries.iter().find_map(|entry| {
+            if marks::is_foreign(&entry.key) {
+                Some(entry.key_mark)
+            } else {
+                foreign(&entry.value)
+            }
+        }),
+    }
+}
+
+/// The first word of the first line that is no comment.
+fn looks_like_curl(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut words = line.unwrap_or_default().split_whitespace();
+    words.any(|word| word == "curl" || word.ends_with("/curl"))
+        && !line.is_some_and(|line| line.starts_with(['{', '[']))
+}
+
+/// A problem at a place of the file.
+pub(crate) fn problem(name: &str, mark: Mark, message: String) -> LoadErrors {
+    let at = At {
+        file: name.to_owned(),
+        line: mark.line,
+        column: mark.column,
+    };
+    LoadErrors::from(Problem {
+        at: Some(at),
+        message,
+    })
+}

@@ -1,0 +1,24 @@
+//! BEGIN with it: a URL, a command line of curl or a browser's recording becomes a commented plan that
+//! people go on from. What the source does not say is marked, never guessed; what is secret in it never reaches the plan.
+//!
+//! This crate runs nothing and asks nobody: it makes text of text.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod body;
+pub mod curl;
+mod draft;
+mod from_url;
+mod har;
+mod headers;
+mod kind;
+mod marks;
+mod unknowns;
+mod write;
+mod yaml;
+
+pub use draft::Draft;
+pub use from_url::from_url;
+pub use kind::from_text;
+pub use unknowns::Unknown;

@@ -1,0 +1,223 @@
+//! What a source does not say, or says and must not be written down: each becomes a variable of the plan that is taken from the
+//! environment, and a line of what to export. Values are kept only to know one from another; nothing here prints them.
+
+use plan::is_secret_name;
+use serde_json::Value;
+
+use crate::marks;
+
+/// Variables that mean something on most machines: taken from there, they would be sent without anybody having said so.
+const TAKEN: [&str; 22] = [
+    "PATH", "HOME", "USER", "USERNAME", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "PWD", "OLDPWD",
+    "HOST", "HOSTNAME", "TERM", "NAME", "TMPDIR", "EDITOR", "DISPLAY", "MAIL", "TZ", "UID", "ID",
+    "OS",
+];
+/// Words that say how, not who: what stands behind them is the secret.
+const SCHEMES: [(&str, &str); 5] = [
+    ("bearer ", "token"),
+    ("basic ", "credentials"),
+    ("token ", "token"),
+    ("apikey ", "api_key"),
+    ("digest ", "credentials"),
+];
+/// Names that look secret and are none.
+const OPEN: [&str; 7] = [
+    "idempotency-key",
+    "sec-websocket-key",
+    "key",
+    "keys",
+    "keyword",
+    "keywords",
+    "cookieconsent",
+];
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The plan's variable; none where the plan names the environment itself.
+    pub variable: Option<String>,
+    /// The environment's.
+    pub env: String,
+    /// What it is, for a comment.
+    pub what: String,
+    /// Whether the source said it, and it was left out on purpose.
+    pub secret: bool,
+    hint: String,
+    value: String,
+}
+
+/// All of a plan.
+#[derive(Debug, Default)]
+pub struct Unknowns {
+    list: Vec<Unknown>,
+    /// Variables that steps set.
+    captured: Vec<String>,
+}
+
+impl Unknowns {
+    /// In the order in which they came up.
+    pub fn list(&self) -> &[Unknown] {
+        &self.list
+    }
+
+    /// The variable in the place of a secret.
+    pub fn secret(&mut self, hint: &str, value: &str, what: &str) -> String {
+        self.variable(hint, value, what, true)
+    }
+
+    /// The variable in the place of something that nobody said.
+    pub fn missing(&mut self, hint: &str, what: &str) -> String {
+        self.variable(hint, "", what, false)
+    }
+
+    fn variable(&mut self, hint: &str, value: &str, what: &str, secret: bool) -> String {
+        let known = self
+            .list
+            .iter()
+            .find(|known| known.hint == hint && known.value == value);
+        if let Some(name) = known.and_then(|known| known.variable.as_ref()) {
+            return marks::variable(name);
+        }
+        let name = self.free_name(hint);
+        let mut env = name.to_ascii_uppercase();
+        if TAKEN.contains(&env.as_str()) {
+            env = format!("TEST_{env}");
+        }
+        self.list.push(Unknown {
+            variable: Some(name.clone()),
+            env,
+            what: what.to_owned(),
+            secret,
+            hint: hint.to_owned(),
+            value: value.to_owned(),
+        });
+        marks::variable(&name)
+    }
+
+    /// A name that nobody has yet, for a variable that a step sets.
+    pub fn capture(&mut self, hint: &str) -> String {
+        let name = self.free_name(hint);
+        self.captured.push(name.clone());
+        name
+    }
+
+    /// A variable of the environment that the source names itself.
+    pub fn environment(&mut self, name: &str) -> String {
+        if self.list.iter().all(|known| known.env != name) {
+            self.list.push(Unknown {
+                variable: None,
+                env: name.to_owned(),
+                what: "as the line has it".to_owned(),
+                secret: false,
+                hint: format!("${name}"),
+                value: String::new(),
+            });
+        }
+        marks::variable(&format!("$env.{name}"))
+    }
+
+    fn free_name(&self, hint: &str) -> String {
+        let name = name_of(hint);
+        let is_free = |name: &str| {
+            let env = name.to_ascii_uppercase();
+            !marks::is_reserved(name)
+                && self
+                    .captured
+                    .iter()
+                    .all(|known| !known.eq_ignore_ascii_case(name))
+                && self
+                    .list
+                    .iter()
+                    .all(|known| known.env != env && known.env != format!("TEST_{env}"))
+        };
+        if is_free(&name) {
+            return name;
+        }
+        let mut names = (2_u64..).map(|n| format!("{name}_{n}"));
+        names.find(|name| is_free(name)).unwrap_or(name)
+    }
+
+    /// A header's value without what is secret in it.
+    pub fn header(&mut self, name: &str, value: &str, from: &str) -> String {
+        if !is_secret(name) || value.trim().is_empty() {
+            return value.to_owned();
+        }
+        let what = format!("header {name}{from}");
+        for (scheme, hint) in SCHEMES {
+            let Some(word) = value.get(..scheme.len()) else {
+                continue;
+            };
+            if word.eq_ignore_ascii_case(scheme) {
+                let rest = value[scheme.len()..].trim();
+                return format!("{word}{}", self.unless_named(hint, rest, &what));
+            }
+        }
+        self.unless_named(name, value, &what)
+    }
+
+    /// What is nothing but variables already stays as it is.
+    fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
+        if marks::has_variables(value) && marks::replaced(value, "").trim().is_empty() {
+            return value.to_owned();
+        }
+        self.secret(hint, value, what)
+    }
+
+    /// `a=1&token=x` without what is secret in it.
+    pub fn pairs(&mut self, text: &str, what: &str) -> String {
+        let pairs = text.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, value)) if is_secret(name) && !value.is_empty() => {
+                let what = format!("`{name}` of {what}, percent-encoded");
+                format!("{name}={}", self.unless_named(name, value, &what))
+            }
+            _ => pair.to_owned(),
+        });
+        pairs.collect::<Vec<_>>().join("&")
+    }
+
+    /// A JSON value without what is secret in it.
+    pub fn json(&mut self, name: &str, value: &Value, what: &str) -> Value {
+        match value {
+            Value::Array(items) => items
+                .iter()
+                .map(|item| self.json(name, item, what))
+                .collect(),
+            Value::Object(map) => Value::Object(
+                map.iter()
+                    .map(|(key, item)| (key.clone(), self.json(key, item, what)))
+                    .collect(),
+            ),
+            Value::String(text) if is_secret(name) && !text.is_empty() => {
+                Value::String(self.unless_named(name, text, &format!("`{name}` of {what}")))
+            }
+            Value::Number(_) if is_secret(name) => {
+                let text = query::value::text(Some(value));
+                Value::String(self.secret(name, &text, &format!("`{name}` of {what}")))
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// Whether what stands under this name stays out of the file.
+pub fn is_secret(name: &str) -> bool {
+    is_secret_name(name) && !OPEN.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// A name that templates and shells both take: `x-api-key` is `x_api_key`.
+fn name_of(hint: &str) -> String {
+    let mut name = String::new();
+    for letter in hint.chars() {
+        if letter.is_ascii_alphanumeric() {
+            name.push(letter);
+        } else if !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+    }
+    let name = name.trim_end_matches('_');
+    match name.chars().next() {
+        None => "value".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("value_{name}"),
+        Some(_) => name.chars().take(40).collect(),
+    }
+}

@@ -1,0 +1,265 @@
+//! The text of a plan: what is said first, what is only commented, which words teach. Values are written by [`crate::yaml`].
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    draft::{Body, Draft, Request, Step},
+    marks::Templates,
+    unknowns::Unknown,
+    yaml,
+};
+
+/// Comments are broken before they are longer.
+const WIDTH: usize = 100;
+
+impl Draft {
+    /// The plan's text; `file` is what the commands in its first lines call it.
+    #[must_use]
+    pub fn text(mut self, file: &str) -> String {
+        let shared = self.shared_headers();
+        let mut templates = Templates::default();
+        // Before the variables, because braces in them need some.
+        let steps = self.steps_text(&mut templates);
+        let http = self.http_text(&shared, &mut templates);
+        let variables = variables_text(self.unknowns(), &templates);
+        let mut out = String::new();
+        comment(
+            &format!("Made by `loadline init` from {}.", self.from),
+            0,
+            &mut out,
+        );
+        let _ = writeln!(
+            out,
+            "#   loadline run {file} --once     one pass, to see that it works"
+        );
+        let _ = writeln!(out, "#   loadline run {file}            the load below");
+        for remark in &self.remarks {
+            comment(remark, 0, &mut out);
+        }
+        let named: Vec<_> = self
+            .unknowns()
+            .iter()
+            .filter(|unknown| unknown.variable.is_none())
+            .collect();
+        if !named.is_empty() {
+            let text = format!(
+                "TO FILL IN: {}, as the shell had them that the lines were written for",
+                export(&named)
+            );
+            comment(&text, 0, &mut out);
+        }
+        out.push_str("loadline: 1\n");
+        yaml::entry("name", &text(&self.name), 0, &mut out);
+        let target = templates.text(&self.target);
+        yaml::entry("target", &text(&target), 0, &mut out);
+        out.push_str(LOAD);
+        out.push_str(&http);
+        out.push_str(&variables);
+        out.push_str("\nsteps:\n");
+        out.push_str(&steps);
+        out
+    }
+
+    fn http_text(&self, shared: &[(String, String)], templates: &mut Templates) -> String {
+        let mut out = String::new();
+        if self.http.insecure {
+            out.push_str("  verify: false      # any certificate is accepted\n");
+        }
+        if let Some(why) = self.http.no_redirects {
+            let _ = writeln!(out, "  redirects: false   # {why}");
+        }
+        if let Some(most) = self.http.max_redirects {
+            let _ = writeln!(out, "  redirects: {most}");
+        }
+        if let Some(timeout) = &self.http.timeout {
+            let _ = writeln!(out, "  timeout: {timeout}");
+        }
+        if !shared.is_empty() {
+            out.push_str("  headers:           # sent with every request\n");
+            for (name, value) in shared {
+                yaml::entry(name, &text(&templates.text(value)), 4, &mut out);
+            }
+        }
+        if out.is_empty() {
+            out
+        } else {
+            format!("\nhttp:\n{out}")
+        }
+    }
+
+    fn steps_text(&self, templates: &mut Templates) -> String {
+        let mut out = String::new();
+        for step in &self.steps {
+            match step {
+                Step::Think(time) => {
+                    let _ = writeln!(out, "  - think: {time}");
+                }
+                Step::Request(request) => request_text(request, templates, &mut out),
+            }
+        }
+        out
+    }
+}
+
+const LOAD: &str = "
+# How much: one pass through the steps begins each second. Raise it once a single pass works.
+load: { rate: 1/s, duration: 30s }
+
+# What must hold at the end, and decides the exit code: remove the # and set your own limits.
+# criteria:
+#   - errors < 1%
+#   - p95 < 500ms
+";
+
+fn text(text: &str) -> Value {
+    Value::from(text)
+}
+
+/// The command that sets them.
+fn export(list: &[&Unknown]) -> String {
+    let names = list.iter().map(|unknown| format!("{}=…", unknown.env));
+    format!("export {}", names.collect::<Vec<_>>().join(" "))
+}
+
+fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
+    let mut out = String::new();
+    let (secret, missing): (Vec<_>, Vec<_>) = unknowns
+        .iter()
+        .filter(|unknown| unknown.variable.is_some())
+        .partition(|unknown| unknown.secret);
+    let kinds = [
+        (
+            secret,
+            "TO FILL IN: secrets stay out of this file. Export them before a run:",
+        ),
+        (
+            missing,
+            "TO FILL IN: what the source does not say. Export it before a run, or write values here:",
+        ),
+    ];
+    for (list, why) in kinds {
+        if list.is_empty() {
+            continue;
+        }
+        comment(&format!("{why} {}", export(&list)), 2, &mut out);
+        for unknown in list {
+            let name = unknown.variable.as_deref().unwrap_or_default();
+            let value = format!("{{{{ $env.{} }}}}", unknown.env);
+            let what = one_line(&unknown.what);
+            let _ = writeln!(out, "  {name}: {}   # {what}", yaml::scalar(&value));
+        }
+    }
+    let braces: Vec<_> = templates.braces().collect();
+    if !braces.is_empty() {
+        comment(
+            "Braces that are meant as such: two together would begin a variable.",
+            2,
+            &mut out,
+        );
+        for (name, brace) in braces {
+            let _ = writeln!(out, "  {name}: '{brace}'");
+        }
+    }
+    if out.is_empty() {
+        out
+    } else {
+        format!("\nvariables:\n{out}")
+    }
+}
+
+fn request_text(request: &Request, templates: &mut Templates, out: &mut String) {
+    for line in &request.comments {
+        comment(line, 2, out);
+    }
+    let mut step = String::new();
+    let url = text(&templates.text(&request.url));
+    let keys = keys(request, templates);
+    if keys.is_empty() {
+        yaml::entry(&request.method, &url, 4, &mut step);
+    } else {
+        let _ = writeln!(step, "    {}:", request.method);
+        yaml::entry("url", &url, 6, &mut step);
+        for (key, value) in keys {
+            yaml::entry(key, &value, 6, &mut step);
+        }
+    }
+    // The dash takes the place of two blanks; what is commented out keeps its columns behind the `# `.
+    let step = format!("  - {}", &step[4..]);
+    if request.off {
+        for line in step.lines() {
+            let line = line.strip_prefix("  ").unwrap_or(line);
+            let _ = writeln!(out, "{}", format!("  # {line}").trim_end());
+        }
+    } else {
+        out.push_str(&step);
+    }
+}
+
+fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Value)> {
+    let mut keys = Vec::new();
+    if let Some(label) = &request.label {
+        keys.push(("name", text(label)));
+    }
+    if !request.query.is_empty() {
+        let pairs = request.query.iter();
+        let pairs = pairs.map(|(name, value)| (templates.text(name), templates.value(value)));
+        keys.push(("query", Value::Object(pairs.collect::<Map<_, _>>())));
+    }
+    if !request.headers.is_empty() {
+        let pairs = request.headers.iter();
+        let pairs = pairs.map(|(name, value)| (name.clone(), text(&templates.text(value))));
+        keys.push(("headers", Value::Object(pairs.collect::<Map<_, _>>())));
+    }
+    if !request.cookies.is_empty() {
+        let pairs = request.cookies.iter();
+        let pairs = pairs.map(|(name, value)| (name.clone(), text(&templates.text(value))));
+        keys.push(("cookies", Value::Object(pairs.collect::<Map<_, _>>())));
+    }
+    if let Some((user, password)) = &request.auth {
+        let auth = json!({"user": templates.text(user), "password": templates.text(password)});
+        keys.push(("auth", auth));
+    }
+    match &request.body {
+        Body::None => {}
+        Body::Json(value) => keys.push(("json", templates.value(value))),
+        Body::Text(body) => keys.push(("body", text(&templates.text(body)))),
+    }
+    if let Some(follow) = request.follow {
+        keys.push(("redirects", Value::from(follow)));
+    }
+    if !request.captures.is_empty() {
+        let pairs = request.captures.iter();
+        let pairs = pairs.map(|(name, path)| (name.clone(), text(path)));
+        keys.push(("capture", Value::Object(pairs.collect::<Map<_, _>>())));
+    }
+    if let Some(status) = request.expect {
+        keys.push(("expect", Value::from(status)));
+    }
+    keys
+}
+
+/// A comment on as many lines as it takes. Whatever the source says in it cannot end it.
+fn comment(text: &str, indent: usize, out: &mut String) {
+    let text = one_line(text);
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && indent + 3 + line.len() + word.len() > WIDTH {
+            let _ = writeln!(out, "{:indent$}# {line}", "");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(out, "{:indent$}# {line}", "");
+}
+
+fn one_line(text: &str) -> String {
+    let is_break =
+        |c: char| c.is_control() || "\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}".contains(c);
+    let text = text.replace(is_break, " ");
+    crate::marks::replaced(&text, "…")
+}

@@ -1,0 +1,99 @@
+//! What the tests share: reading what was written, and golden plans.
+
+use std::path::Path;
+
+use formats::{Inputs, LoadErrors, native};
+use init::Draft;
+use plan::{Plan, Request, Step};
+use query::value;
+
+/// No file but those that a test names.
+pub fn no_file(path: &Path) -> Result<Vec<u8>, String> {
+    match path.to_str() {
+        Some("body.json") => Ok(b"{\n  \"n\": 2\n}\n".to_vec()),
+        _ => Err("no such file".to_owned()),
+    }
+}
+
+/// The plan's text, which the reader of plans has taken, with everything exported that the draft asks for.
+pub fn text(draft: Draft) -> String {
+    read(draft).0
+}
+
+/// The same, with the plan.
+pub fn read(draft: Draft) -> (String, Plan) {
+    let folder = std::env::temp_dir().join(format!("loadline-init-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    // Tests run side by side.
+    let name = format!("{:?}.yml", std::thread::current().id());
+    let exported = draft.unknowns().iter().map(|unknown| {
+        // What a shell's variable stands for may be the target itself.
+        let value = if unknown.variable.is_none() {
+            "http://127.0.0.1:9"
+        } else {
+            "filled in"
+        };
+        (unknown.env.clone(), value.to_owned())
+    });
+    let process_env: Vec<_> = exported.collect();
+    let text = draft.text("plan.yml");
+    let path = folder.join(name);
+    std::fs::write(&path, &text).unwrap();
+    let inputs = Inputs {
+        files: vec![path.clone()],
+        process_env,
+        ..Inputs::default()
+    };
+    let plan = native::load(&inputs);
+    std::fs::remove_file(&path).unwrap();
+    let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    (text, plan)
+}
+
+/// All requests of a plan.
+pub fn requests(plan: &Plan) -> Vec<&Request> {
+    let steps = plan.scenarios().iter().flat_map(|scenario| &scenario.steps);
+    steps
+        .filter_map(|step| match step {
+            Step::Request(request) => Some(&**request),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What a template of the plan comes to with these variables beside the plan's own.
+pub fn evaluated(plan: &Plan, template: &plan::Template, more: &[(&str, &str)]) -> String {
+    let mut scope = serde_json::Map::new();
+    for (name, variable) in &plan.variables {
+        if let plan::Variable::Constant(value) = variable {
+            scope.insert(name.clone(), value.clone());
+        }
+    }
+    scope.extend(
+        more.iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).into())),
+    );
+    let mut rng = plan::rng::Rng::keyed(0, plan::rng::Purpose::User, 0, 0);
+    value::text(template.eval(&scope, &mut rng).as_ref())
+}
+
+/// Compares with a file of `golden/`; `UPDATE_DOCS=1` writes it instead.
+pub fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/init/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{name}");
+}
+
+/// The one line of a refusal.
+pub fn refusal(draft: Result<Draft, LoadErrors>) -> String {
+    let line = draft
+        .map(|draft| draft.text("plan.yml"))
+        .unwrap_err()
+        .to_string();
+    assert!(!line.contains('\n'), "{line}");
+    line
+}

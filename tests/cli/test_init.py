@@ -1,0 +1,195 @@
+"""`loadline init`: from what somebody has to a plan, and from the plan to exactly that request."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import LOADLINE
+from peers import Recorder
+
+
+@pytest.fixture
+def echo():
+    with Recorder() as server:
+        yield server
+
+
+def init(loadline, *words, env=None):
+    made = loadline("init", *words, env=env)
+    assert made.returncode == 0, made.stderr
+    return made
+
+
+def test_a_url_becomes_a_plan_that_runs(loadline, echo):
+    made = init(loadline, f"127.0.0.1:{echo.port}/cart?page=2")
+    assert "loadline: 127.0.0.1.yml: 1 request to http://127.0.0.1" in made.stderr
+    assert "Next: loadline run 127.0.0.1.yml --once, then loadline run 127.0.0.1.yml" in made.stderr
+    ran = loadline("run", "127.0.0.1.yml", "--once")
+    assert ran.returncode == 0, ran.stderr
+    assert echo.lines == ["GET /cart?page=2"]
+
+
+def test_a_command_line_of_curl_is_sent_as_it_was(loadline, echo):
+    body = '{"sku": "B\'7", "note": "{{gift}}", "n": 1.50}'
+    words = ["curl", "-sS", "-X", "PATCH", f"{echo.url}/items/7?a=b%20c", "-H", "Content-Type: application/merge-patch+json"]
+    words += ["-H", "X-Trace: {{x}}", "-u", "me:s3cr3t-of-mine", "--data-raw", body]
+    made = init(loadline, "-o", "patch.yml", *words)
+    plan = (loadline.folder / "patch.yml").read_text()
+    assert "s3cr3t-of-mine" not in plan + made.stderr + made.stdout
+    assert "export PASSWORD=" in made.stderr
+    refused = loadline("run", "patch.yml", "--once", env={"PASSWORD": ""} | {"HOME": str(loadline.folder)})
+    assert "s3cr3t" not in refused.stderr
+    echo.requests.clear()
+    ran = loadline("run", "patch.yml", "--once", env={"PASSWORD": "s3cr3t-of-mine"})
+    assert ran.returncode == 0, ran.stderr
+    (sent,) = echo.requests
+    assert (sent.method, sent.path, sent.body.decode()) == ("PATCH", "/items/7?a=b%20c", body)
+    assert sent.headers["content-type"] == "application/merge-patch+json"
+    assert sent.headers["x-trace"] == "{{x}}"
+    assert sent.headers["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
+
+
+def test_pasted_lines_are_read_as_a_shell_reads_them(loadline, echo):
+    lines = f"""# from the browser
+curl '{echo.url}/login' \\
+  -H 'content-type: application/json' \\
+  --data-raw $'{{"name":"it\\'s"}}' --compressed --insecure
+curl "{echo.url}/orders" -b 'session=abc; theme=dark' -G --data-urlencode 'q=a b' | jq .
+"""
+    (loadline.folder / "requests.txt").write_text(lines)
+    made = init(loadline, "requests.txt")
+    assert "requests.yml: 2 requests to" in made.stderr
+    assert "abc" not in (loadline.folder / "requests.yml").read_text()
+    unset = loadline("run", "requests.yml", "--once")
+    assert unset.returncode == 2
+    assert "the environment variable COOKIE is not set" in unset.stderr
+    ran = loadline("run", "requests.yml", "--once", env={"COOKIE": "session=abc; theme=dark"})
+    assert ran.returncode == 0, ran.stderr
+    login, orders = echo.requests
+    assert (login.method, login.path, login.body) == ("POST", "/login", b'{"name":"it\'s"}')
+    assert login.headers["accept-encoding"] == "gzip, deflate, br"
+    assert (orders.method, orders.path, orders.headers["cookie"]) == ("GET", "/orders?q=a%20b", "session=abc; theme=dark")
+
+
+def test_the_plan_on_standard_output_is_alone_there(loadline, echo):
+    ran = subprocess.run(
+        [LOADLINE, "init", "-", "-o", "-"],
+        input=f"curl {echo.url}/a -d x=1",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=loadline.folder,
+        env=os.environ,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("# Made by `loadline init` from 1 command line of curl in standard input.\n")
+    loadline.write("a.yml", ran.stdout)
+    assert loadline("run", "a.yml", "--once").returncode == 0
+    assert [(sent.method, sent.body) for sent in echo.requests] == [("POST", b"x=1")]
+    profile = loadline("plan", "a.yml", "--json", "-")
+    assert json.loads(profile.stdout)["profile"]
+
+
+def test_a_file_that_is_there_stays(loadline):
+    loadline.write("shop.yml", "mine")
+    refused = loadline("init", "https://shop.example/")
+    assert refused.returncode == 2
+    assert refused.stderr == "loadline: shop.yml is there already: --force overwrites it, -o FILE writes another\n"
+    assert (loadline.folder / "shop.yml").read_text() == "mine"
+    init(loadline, "https://shop.example/", "--force")
+    assert "target: https://shop.example\n" in (loadline.folder / "shop.yml").read_text()
+
+
+def test_what_cannot_be_read_is_told_in_one_line(loadline):
+    loadline.write("a.txt", "curl -s \\\n  --frobnicate http://localhost/\n")
+    loadline.write("b.txt", "hello\n")
+    for words, line in [
+        (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not known here: leave it out"),
+        (["curl", "http://localhost/", "-F", "a=b"], "curl, argument 2: -F: plans send no multipart forms"),
+        (["b.txt"], "b.txt: `loadline init` reads URLs"),
+        (["none.har"], "none.har: there is no such file; of a URL, write https:// before it"),
+        (["https://"], "`https://` is no URL"),
+    ]:
+        refused = loadline("init", *words)
+        assert refused.returncode == 2, words
+        assert refused.stderr.startswith(f"loadline: {line}"), refused.stderr
+        assert refused.stderr.count("\n") == 1
+    assert not list(loadline.folder.glob("*.yml"))
+
+
+def recorded(at: int, method: str, url: str, status: int, answer: object, sent: object = None, headers: dict | None = None) -> dict:
+    """An entry of a HAR file that began so many milliseconds after the recording."""
+    request = {"method": method, "url": url, "headers": [{"name": name, "value": value} for name, value in (headers or {}).items()]}
+    if sent is not None:
+        request["postData"] = {"mimeType": "application/json", "text": json.dumps(sent, separators=(",", ":"))}
+        request["headers"].append({"name": "Content-Type", "value": "application/json"})
+    content = {"mimeType": "application/json", "text": json.dumps(answer)}
+    return {
+        "startedDateTime": f"2026-05-04T10:00:{at // 1000:02}.{at % 1000:03}Z",
+        "time": 5,
+        "request": request,
+        "response": {"status": status, "headers": [], "content": content, "redirectURL": ""},
+    }
+
+
+def har(*entries: dict) -> str:
+    return json.dumps({"log": {"version": "1.2", "entries": entries}})
+
+
+def test_an_id_of_a_recording_is_captured_anew(loadline, start_lab):
+    """Behind the recorded id there is nobody: the plan passes only if it uses the id that the server gives it."""
+    lab = start_lab("fhir")
+    patient = {"resourceType": "Patient", "name": [{"family": "Chalmers"}]}
+    bearer = {"Authorization": "Bearer demo"}
+    at = f"{lab.url}/fhir/R4/Patient"
+    gone = "0f4d4b1c-77aa-4ad0-9c1e-5b8f2ad9a001"
+    text = har(
+        recorded(0, "POST", at, 201, {"resourceType": "Patient", "id": gone}, patient, bearer),
+        recorded(20, "GET", f"{at}/{gone}", 200, patient, None, bearer),
+        recorded(40, "PUT", f"{at}/{gone}", 200, patient, {**patient, "id": gone}, bearer),
+    )
+    loadline.write("clinic.har", text)
+    made = init(loadline, "clinic.har")
+    assert "export TOKEN=…" in made.stderr
+    plan = (loadline.folder / "clinic.yml").read_text()
+    assert "demo" not in plan
+    assert gone not in plan
+    ran = loadline("run", "clinic.yml", "--once", env={"TOKEN": "demo"})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert lab.stats()["answered"]["by_code"] == {"201": 1, "200": 2}
+    summary = loadline.summary()
+    assert {label["text"] for label in summary["labels"]} >= {"GET /fhir/R4/Patient/{{ patient_id }}"}
+
+
+def test_a_link_of_a_recording_is_followed_anew(loadline, start_lab):
+    lab = start_lab("shortener")
+    token = subprocess.run([LOADLINE, "lab", "shortener", "--print-token"], capture_output=True, text=True, timeout=30).stdout.strip()
+    bearer = {"Authorization": f"Bearer {token}"}
+    asked = {"expires": "2030-01-01T00:00:00-07:00", "url": f"{lab.url}/__lab/stats"}
+    text = har(
+        recorded(
+            0,
+            "POST",
+            f"{lab.url}/actions/short-urls",
+            201,
+            {"shortUrl": f"{lab.url}/short-urls/Zz0"},
+            asked,
+            bearer,
+        ),
+        recorded(900, "GET", f"{lab.url}/short-urls/Zz0", 302, {}),
+    )
+    loadline.write("short.har", text)
+    init(loadline, "short.har")
+    plan = (loadline.folder / "short.yml").read_text()
+    for line in ["capture: { shortUrl: $.shortUrl }", "- get: '{{ shortUrl }}'", "- think: 0.9s"]:
+        assert line in plan
+    ran = loadline("run", "short.yml", "--once", env={"TOKEN": token})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert lab.stats()["shortener"]["stored"] == 1
+
+
+def test_a_broken_recording_is_told_where(loadline):
+    loadline.write("a.har", '{"log": {\n  "entries": [}')
+    refused = loadline("init", "a.har")
+    assert (refused.returncode, refused.stderr) == (2, "loadline: a.har:2:15: this is not JSON: expected value\n")
