@@ -433,6 +433,10 @@ impl Door for Native {
         }
     }
 
+    fn after_failed(&self) -> u8 {
+        if self.tries { exit::FAIL } else { exit::PASS }
+    }
+
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
         let trouble = self.script.as_ref().and_then(|script| script.trouble());
         if let Some(trouble) = trouble {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The templates of one file.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Templates {
     /// Variables that templates name, and where.
     pub uses: Vec<(Path, Mark)>,

@@ -7,6 +7,7 @@ use record::redact::{Redactor, Salt};
 use serde_json::{Map, Value};
 
 use crate::{
+    Observer,
     ended::{NotRun, Rest},
     exit::After,
     prepare::Ready,
@@ -23,7 +24,10 @@ const LEAD_NS: u64 = 5_000_000;
 ///
 /// # Errors
 /// What ended them early.
-pub(crate) fn before(ready: &Ready) -> Result<Map<String, Value>, NotRun> {
+pub(crate) fn before(
+    ready: &Ready,
+    observer: Option<&mut dyn Observer>,
+) -> Result<Map<String, Value>, NotRun> {
     let Some(scenario) = ready.job.plan.before.clone() else {
         return Ok(Map::new());
     };
@@ -34,11 +38,12 @@ pub(crate) fn before(ready: &Ready) -> Result<Map<String, Value>, NotRun> {
         voice: &ready.voice,
         stop: StopHandle::default(),
     };
-    let outcome = own.carry_out(scenario);
+    let name = scenario.name.clone().unwrap_or_default();
+    let outcome = own.carry_out(scenario, observer);
     if let Some(signal) = own.stop.signal() {
         // Whoever wants an end before the load wants no load.
         return Err(NotRun::Before {
-            why: "ended during `before`: there was no load yet".into(),
+            why: format!("ended during `{name}`: there was no load yet"),
             signal: Some(signal),
         });
     }
@@ -46,7 +51,7 @@ pub(crate) fn before(ready: &Ready) -> Result<Map<String, Value>, NotRun> {
 }
 
 /// Carries out the steps behind a load; what they die of is told.
-pub(crate) fn after(rest: &Rest) -> After {
+pub(crate) fn after(rest: &Rest, observer: Option<&mut dyn Observer>) -> After {
     let Some(scenario) = rest.plan.after.clone() else {
         return After::Done;
     };
@@ -57,7 +62,7 @@ pub(crate) fn after(rest: &Rest) -> After {
         voice: &rest.voice,
         stop: StopHandle::default(),
     };
-    let outcome = own.carry_out(scenario);
+    let outcome = own.carry_out(scenario, observer);
     if let Err(why) = &outcome {
         rest.voice.error(why);
     }
@@ -78,7 +83,7 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
-    fn carry_out(&self, scenario: Scenario) -> SetupOutcome {
+    fn carry_out(&self, scenario: Scenario, observer: Option<&mut dyn Observer>) -> SetupOutcome {
         let name = scenario.name.clone().unwrap_or_default();
         let mut alone = self.plan.clone();
         alone.work = vec![scenario].into();
@@ -98,11 +103,13 @@ impl Own<'_> {
             // Nobody is shown these answers; but one that cannot be read is as broken here as under load.
             hooks: self.options.hooks.clone(),
             memory: self.options.memory,
+            walks: self.options.walks,
             ..Options::default()
         };
         let mut lines = Lines {
             redactor: Redactor::new(self.plan, self.secrets, Salt::new(random_salt())),
             voice: self.voice,
+            observer,
         };
         let prepared = Prepared::new(&alone, options).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -115,23 +122,36 @@ impl Own<'_> {
         let outcome = result
             .take()
             .unwrap_or_else(|| Err("it never ended".into()));
-        outcome.map_err(|why| format!("`{name}` failed: {why}"))
+        let is_native = self.plan.format == plan::Format::NATIVE;
+        let more = if is_native && !self.options.walks {
+            " (--once shows its steps)"
+        } else {
+            ""
+        };
+        outcome.map_err(|why| format!("`{name}` failed: {why}{more}"))
     }
 }
 
 /// Prints lines without their secrets, and forgets figures.
-struct Lines<'a> {
+struct Lines<'a, 'o> {
     redactor: Redactor,
     voice: &'a SharedVoice,
+    /// Who hears what is done, step by step, where that is told.
+    observer: Option<&'a mut (dyn Observer + 'o)>,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for Lines<'_, '_> {
     fn interval(&mut self, _: Interval) {}
 
     fn line(&mut self, line: Line) {
         match without_secrets(&mut self.redactor, line) {
             Some(Line::Log { text, .. }) => self.voice.out(&format!("{text}\n")),
             Some(Line::Remark(text)) => self.voice.warning(&text),
+            Some(step @ Line::Step(_)) => {
+                if let Some(observer) = &mut self.observer {
+                    observer.line(&step);
+                }
+            }
             _ => {}
         }
     }

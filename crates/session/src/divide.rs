@@ -59,7 +59,7 @@ impl Divided {
     /// Why there is no run: without a folder nobody could add up its parts.
     pub fn begin(mut self, lead_ns: u64) -> Result<Parent, NotRun> {
         if self.ready.job.plan.before.is_some() {
-            self.ready.job.plan.inherited = before_after::before(&self.ready)?;
+            self.ready.job.plan.inherited = before_after::before(&self.ready, None)?;
         }
         let (job, voice) = (self.ready.job, self.ready.voice);
         let zero = Zero::in_ns(lead_ns);

@@ -27,7 +27,7 @@ impl Ended {
             error: self.error.as_ref(),
             files_written: json && exported,
         });
-        let after = before_after::after(rest);
+        let after = before_after::after(rest, Some(door.observer()));
         exit::with_after(code, after, door.after_failed())
     }
 }

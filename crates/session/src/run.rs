@@ -56,7 +56,7 @@ impl Ready {
     ) -> Result<Ended, NotRun> {
         // Of several processes, the one that divides the run does that once for all.
         if self.job.plan.before.is_some() && self.job.part.is_none() {
-            let left = before_after::before(&self)?;
+            let left = before_after::before(&self, Some(&mut *observer))?;
             self.job.plan.inherited = left;
             // What they leave is every virtual user's from the first.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());

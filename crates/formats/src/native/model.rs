@@ -12,6 +12,8 @@ pub const PLAN: &[&str] = &[
     "csv",
     "steps",
     "scenarios",
+    "setup",
+    "teardown",
     "criteria",
     "stop",
     "mqtt",

@@ -174,6 +174,11 @@ fn plan(key: &str) -> Value {
         "scenarios" => {
             json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "What virtual users do" })
         }
+        "setup" => named(
+            "Carried out once before the load, not measured; what it captures is every virtual user's",
+            "steps",
+        ),
+        "teardown" => named("Carried out once behind the load, not measured", "steps"),
         "criteria" => named(
             "What must hold at the end: p99 of \"GET /x\" < 250ms",
             "texts",

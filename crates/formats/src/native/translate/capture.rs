@@ -35,6 +35,7 @@ impl Translator<'_> {
                 );
             }
             self.templates.sets(&entry.key);
+            self.later.remove(Path::parse(&entry.key).root());
             captures.extend(self.capture(entry));
         }
         captures

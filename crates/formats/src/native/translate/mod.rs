@@ -52,6 +52,12 @@ struct Translator<'a> {
     volumes: Volumes,
     /// Where mocks listen, by name.
     mocks: Map<String, Value>,
+    /// What the steps beside the load name and set, by their key.
+    asides: Vec<(&'static str, Templates)>,
+    /// Variables that are there before any step.
+    given: BTreeSet<String>,
+    /// Variables that only steps behind the one that is read capture.
+    later: BTreeSet<String>,
 }
 
 /// Translates; what is wrong is in the findings afterwards.
@@ -79,6 +85,9 @@ pub(super) fn translate(
         follow_redirects: true,
         volumes: Volumes::default(),
         mocks: Map::new(),
+        asides: Vec::new(),
+        given: BTreeSet::new(),
+        later: BTreeSet::new(),
     };
     t.plan(root)
 }
@@ -170,7 +179,15 @@ impl Translator<'_> {
         let beside = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
         let constants = self.constants(root.get("variables"));
+        self.given = constants.iter().map(|(name, _)| name.clone()).collect();
+        let fields = payloads
+            .iter()
+            .flat_map(|table| table.fields.iter().chain(&table.all_as));
+        self.given.extend(fields.cloned());
+        let before = self.aside(root, "setup");
+        self.given.extend(self.templates.sets.iter().cloned());
         let scenarios = self.scenarios(root);
+        let after = self.aside(root, "teardown");
         let variables = self.all_variables(constants, &payloads);
         let mut plan = Plan::new(
             name.unwrap_or(file_name),
@@ -182,6 +199,8 @@ impl Translator<'_> {
         plan.variables = variables;
         plan.payloads = payloads;
         plan.http = http;
+        plan.before = before;
+        plan.after = after;
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
@@ -237,7 +256,7 @@ impl Translator<'_> {
                 name: None,
                 weight: 1,
                 volume: None,
-                steps: self.steps(&steps.value),
+                steps: self.flow(&steps.value),
             }],
             (Some(scenarios), None) => {
                 let items = list(&scenarios.value, "scenarios", self.findings);
@@ -265,6 +284,30 @@ impl Translator<'_> {
         }
     }
 
+    /// What is carried out once beside the load, under its key's name.
+    fn aside(&mut self, root: &Node, key: &'static str) -> Option<Scenario> {
+        let node = root.get(key)?;
+        let knows = self.asides.iter().flat_map(|(_, aside)| aside.sets.clone());
+        let own = Templates {
+            strict: true,
+            sets: knows.collect(),
+            ..Templates::default()
+        };
+        let outer = std::mem::replace(&mut self.templates, own);
+        let steps = self.flow(node);
+        let own = std::mem::replace(&mut self.templates, outer);
+        if key == "setup" {
+            self.templates.sets.extend(own.sets.iter().cloned());
+        }
+        self.asides.push((key, own));
+        Some(Scenario {
+            name: Some(key.to_owned()),
+            weight: 1,
+            volume: None,
+            steps,
+        })
+    }
+
     fn scenario(&mut self, node: &Node) -> Scenario {
         entries(node, "scenario", model::SCENARIO, self.findings);
         let name = node
@@ -274,7 +317,7 @@ impl Translator<'_> {
             .get("weight")
             .and_then(|weight| read::whole_u32(weight, "weight", 0, self.findings));
         let steps = match node.get("steps") {
-            Some(steps) => self.steps(steps),
+            Some(steps) => self.flow(steps),
             None => {
                 read::missing(
                     node,

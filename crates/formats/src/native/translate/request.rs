@@ -177,7 +177,14 @@ impl Translator<'_> {
     }
 
     fn request_headers(&mut self, node: Option<&Node>, body: &Body) -> Vec<(String, Template)> {
-        let mut headers = self.headers.clone();
+        // A login is sent before anybody has the token that all others are sent with.
+        let is_known = |value: &Template| {
+            value
+                .variables()
+                .all(|path| !self.later.contains(path.root()))
+        };
+        let of_all = self.headers.iter().filter(|(_, value)| is_known(value));
+        let mut headers: Vec<_> = of_all.cloned().collect();
         let content_type = match body {
             Body::Json(_) => Some("application/json"),
             Body::Form(_) => Some("application/x-www-form-urlencoded"),

@@ -1,5 +1,7 @@
 //! Steps of a native plan: each is a mapping with one key, the method or `think`, `loop`, `log`, `leave`.
 
+use std::collections::BTreeSet;
+
 use plan::{
     Step, Template,
     scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Think, ThinkTime},
@@ -16,6 +18,14 @@ use crate::{
 };
 
 impl Translator<'_> {
+    /// All steps of a virtual user, or of what is done once. What it captures is not there before.
+    pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
+        self.later = captured(node).difference(&self.given).cloned().collect();
+        let steps = self.steps(node);
+        self.later.clear();
+        steps
+    }
+
     pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
         let items = list(node, "steps", self.findings);
         if node.as_list().is_some_and(<[Node]>::is_empty) {
@@ -213,4 +223,17 @@ impl Translator<'_> {
 
 fn one(step: Option<Step>) -> Vec<Step> {
     step.into_iter().collect()
+}
+
+/// The variables that steps capture outside of loops: in a loop, what comes later has been there in the round before.
+fn captured(steps: &Node) -> BTreeSet<String> {
+    let items = steps.as_list().unwrap_or_default().iter();
+    let requests = items
+        .flat_map(Node::entries)
+        .filter(|entry| entry.key != "loop");
+    let captures = requests.filter_map(|entry| entry.value.get("capture"));
+    let names = captures.flat_map(Node::entries);
+    names
+        .map(|entry| Path::parse(&entry.key).root().to_owned())
+        .collect()
 }

@@ -72,6 +72,10 @@ impl Translator<'_> {
         tables: &[Payload],
     ) -> Vec<(String, Variable)> {
         let mut variables = Vec::new();
+        let of_steps = self.templates.clone();
+        let asides = std::mem::take(&mut self.asides);
+        let uses = asides.iter().flat_map(|(_, aside)| aside.uses.clone());
+        self.templates.uses.extend(uses);
         if self.templates.uses_root("$env") {
             variables.push(("$env".to_owned(), Variable::Constant(self.used_env())));
         }
@@ -103,13 +107,27 @@ impl Translator<'_> {
                 .cloned(),
         );
         known.extend(BUILT_IN.iter().map(|name| (*name).to_owned()));
-        for (name, mark, hint) in self.templates.unset(&known) {
+        for (name, mark, hint) in of_steps.unset(&known) {
             self.findings.problem(
                 mark,
                 format!(
                     "nothing ever sets `{name}`: add it to `variables`, or capture it first{hint}"
                 ),
             );
+        }
+        for (key, aside) in &asides {
+            for (name, mark, hint) in aside.unset(&known) {
+                let text = if of_steps.sets.contains(&name) {
+                    format!(
+                        "`{key}` does not know `{name}`: what steps capture is their virtual user's alone"
+                    )
+                } else {
+                    format!(
+                        "nothing ever sets `{name}`: add it to `variables`, or capture it first{hint}"
+                    )
+                };
+                self.findings.problem(mark, text);
+            }
         }
         variables
     }
