@@ -46,18 +46,38 @@ def moment(ns: int) -> str:
 
 def figure(value: dict) -> str:
     if value.get("too_few"):
-        return "–"
+        return " ".join(text for text in few(value["thin"]) if text)
     return moment(value["ns"]) if "ns" in value else f"≥ {moment(value['at_least_ns'])}"
+
+
+def few(thin: dict) -> tuple[str, str]:
+    """A percentile of few samples, and its interval: a bound in the unit of the value goes without."""
+    at = thin.get("ns", thin.get("at_least_ns"))
+    unit = moment(at).split(" ")[1]
+
+    def bound(ns: int | None) -> str:
+        return "?" if ns is None else moment(ns).removesuffix(f" {unit}")
+
+    if "ns" not in thin:
+        return f"≥ {moment(at)}?", f"(from {bound(thin['low_ns'])})" if "low_ns" in thin else ""
+    high = bound(thin["high_ns"]) if "high_ns" in thin else f"≥ {bound(thin['largest_ns'])}"
+    return f"{moment(at)}?", f"({bound(thin.get('low_ns'))}–{high})"
+
+
+def in_few_words(figures: dict[str, str]) -> dict[str, str]:
+    """As the table of a terminal has them, where intervals stand below it."""
+    short = {name: text.split(" (")[0] for name, text in figures.items()}
+    return {name: "≥ max?" if text == f"≥ {short['max']}?" else text for name, text in short.items()}
 
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def from_markdown(text: str) -> dict[str, str]:
+def from_markdown(text: str, of: str) -> dict[str, str]:
     found = {}
     for line in text.splitlines():
-        if line.startswith("| all requests "):
+        if line.startswith(f"| {of} "):
             row = cells(line)
             found |= dict(zip(("requests", "rate", "errors", "p50", "p90", "p95", "p99"), (row[1:4] + row[4:8]), strict=True))
             found["max"] = row[9]
@@ -83,12 +103,15 @@ def equations(found: dict[str, str], text: str) -> None:
 def from_console(text: str) -> dict[str, str]:
     found = {}
     lines = text.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("all requests "))
-    tokens = re.findall(r"≥ [\d.]+ \S+|[\d.,]+ (?:ns|µs|ms|s)\b|–|[\d.,]+", lines[at].removeprefix("all requests"))
+    head = next(i for i, line in enumerate(lines) if line.startswith("service ") and "requests" in line)
+    # The first row is that of all requests, whatever it is called.
+    at, behind = head + 1, lines[head].index("requests")
+    time = r"≥ max\?|≥ [\d.]+ \w+\??|[\d.,]+ (?:ns|µs|ms|s)\b\??|–"
+    tokens = re.findall(rf"{time}|[\d.,]+", lines[at][behind:])
     found |= dict(zip(("requests", "errors", "rate"), tokens[:3], strict=True))
     times = tokens[3:]
     if lines[at + 1].startswith("  response"):
-        times = re.findall(r"≥ [\d.]+ \S+|[\d.,]+ (?:ns|µs|ms|s)\b|–", lines[at + 1].removeprefix("  response"))
+        times = re.findall(time, lines[at + 1][behind:])
     found |= dict(zip(("p50", "p90", "p95", "p99"), times[:4], strict=True))
     found["max"] = times[5]
     equations(found, text)
@@ -101,7 +124,8 @@ def from_page(page) -> dict[str, str]:
     def cell(name: str) -> str:
         heads = page.locator("table.endpoints thead th").all_inner_texts()
         column = next(i for i, head in enumerate(heads) if head.strip().rstrip("↑↓").strip() == name)
-        return page.locator("table.endpoints tr.total > *").nth(column).inner_text().strip()
+        value, *interval = page.locator("table.endpoints tr.total > *").nth(column).inner_text().strip().split("\n")
+        return f"{value} ({interval[0]})" if interval else value
 
     heads = {"requests": "requests", "errors": "errors", "rate": "req/s", "max": "max"}
     found = {name: cell(head) for name, head in heads.items()}
@@ -150,8 +174,11 @@ def test_every_rendering_has_the_same_figures(loadline, start_lab, browser, run,
     page.wait_for_selector("table.endpoints")
     shown = from_page(page)
     page.close()
-    figures = from_json(json.loads((record / "summary.json").read_text()))
+    summary = json.loads((record / "summary.json").read_text())
+    figures = from_json(summary)
     assert len(figures) >= least, "forty in sum"
-    assert from_markdown((record / "report.md").read_text()) == figures
-    assert from_console(console) == figures
+    labels = summary["labels"]
+    of = labels[0]["text"].replace("&", "&amp;") if len(labels) == 1 else "all requests"
+    assert from_markdown((record / "report.md").read_text(), of) == figures
+    assert from_console(console) == in_few_words(figures)
     assert shown == figures

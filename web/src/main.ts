@@ -3,6 +3,7 @@
 import "./charts/crisp";
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
+import "./style/head.css";
 import "./style/tables.css";
 import "./style/charts.css";
 import "./style/print.css";

@@ -8,6 +8,16 @@ export interface Page {
   manifest: Manifest;
 }
 
+/** What is known of a percentile that few samples lie beyond; neither `ns` nor `at_least_ns`: its rank falls among missing answers. */
+export interface Thin {
+  ns?: number;
+  at_least_ns?: number;
+  low_ns?: number;
+  high_ns?: number;
+  /** The largest of the sample, where there is no upper bound. */
+  largest_ns?: number;
+}
+
 /** A figure of a distribution: exactly one of the first three is set, or `too_few`. */
 export interface Figure {
   ns?: number;
@@ -17,8 +27,9 @@ export interface Figure {
   no_answer?: boolean;
   /** So many samples rank higher. */
   beyond: number;
-  /** Fewer than ten samples lie beyond it: not given. */
+  /** Fewer than ten samples lie beyond it: it may be chance. */
   too_few?: boolean;
+  thin?: Thin;
   /** The tool that measured did not give it; only of imported runs. */
   not_given?: boolean;
 }
@@ -256,6 +267,13 @@ export interface ErrorRow {
   last_ns: number | null;
 }
 
+/** A figure with its name, in words. */
+export interface Deciding {
+  name: string;
+  value: string;
+  note: string | null;
+}
+
 /** A sentence that a rule wrote, with the figures that it stands on. */
 export interface Conclusion {
   /** `finding` (what was seen), `cause`, `limit`, `advice`. */
@@ -296,8 +314,12 @@ export interface Summary {
     criteria: "PASS" | "FAIL" | "INCONCLUSIVE" | null;
     /** One sentence. */
     sentence: string;
-    /** The three figures that decided it. */
-    figures: { name: string; value: string; note: string | null }[];
+    /** The figures that decided it: of criteria, and of the generator where the measurement is invalid. */
+    figures: Deciding[];
+    /** What everybody looks for first. */
+    glance?: Deciding[];
+    /** Which conclusions tell most: places in `conclusions`. */
+    telling?: number[];
   };
   criteria: Judged[];
   measurement: Measurement | null;

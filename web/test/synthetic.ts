@@ -33,7 +33,10 @@ export function quantile(median: number, p: keyof typeof Z): number {
 export function stats(median: number, count: number, unanswered = 0): Stats {
   const figure = (p: keyof typeof Z, share: number): Figure => {
     const beyond = Math.floor(count * (1 - share));
-    if (p !== "max" && beyond < 10) return { beyond, too_few: true };
+    if (p !== "max" && beyond < 10) {
+      const ns = quantile(median, p);
+      return { beyond, too_few: true, thin: { ns, low_ns: Math.round(ns * 0.9), largest_ns: quantile(median, "max") } };
+    }
     if (count - beyond > count - unanswered) return { beyond, at_least_ns: 10_000_000_000 };
     return { beyond, ns: quantile(median, p) };
   };

@@ -2,7 +2,9 @@
 
 import { expect, test } from "vitest";
 import { figure, headline, margin, rank, rowTime } from "../src/text/figures";
-import { chip } from "../src/text/paths";
+import type { Figure } from "../src/types";
+import { chip, says } from "../src/text/paths";
+import { rate } from "../src/text/units";
 import { spans } from "../src/text/spans";
 import { fixtures } from "./fixtures";
 
@@ -18,6 +20,19 @@ test("a figure is a time, a bound, a missing answer or a dash", () => {
   expect(figure({ no_answer: true, beyond: 12 })).toBe("no answer");
   expect(figure({ too_few: true, beyond: 3 })).toBe("–");
   expect(figure(null)).toBe("–");
+});
+
+test("a percentile of few samples stands with its interval", () => {
+  const few = (thin: Figure["thin"]) => figure({ beyond: 3, too_few: true, thin });
+  const ms = 1_000_000;
+  expect(few({ ns: 312 * ms, low_ns: 280 * ms, high_ns: 401 * ms })).toBe("312 ms? (280–401)");
+  expect(few({ ns: 312 * ms, low_ns: 280 * ms, largest_ns: 401 * ms })).toBe("312 ms? (280–≥ 401)");
+  expect(few({ ns: 788 * ms, low_ns: 900_000, high_ns: 1_080 * ms })).toBe("788 ms? (900 µs–1.08 s)");
+  expect(few({ ns: ms, largest_ns: ms })).toBe("1.00 ms? (?–≥ 1.00)");
+  expect(few({ at_least_ns: 300 * ms, low_ns: 200 * ms })).toBe("≥ 300 ms? (from 200)");
+  expect(few({ low_ns: 200 * ms })).toBe("no answer? (from 200 ms)");
+  expect(few({})).toBe("no answer?");
+  expect(rank({ beyond: 3, too_few: true, thin: { ns: 5 } })).toBe(5);
 });
 
 test("figures sort: not given, times, missing answers", () => {
@@ -54,6 +69,7 @@ test("a figure's place becomes its name and its value", () => {
   expect(chip(s, "labels.4.count")?.value).toBe(String(s.labels[4]?.count));
   expect(chip(s, "measurement.cpu")).toEqual({ name: "generator CPU", value: "22.0 %" });
   expect(chip(s, "measurement.lateness_p99_ns")?.name).toBe("lateness p99");
+  expect(chip(s, "in_flight.mean")?.value).toBe(rate(s.in_flight.mean));
   expect(chip(s, "all.nothing.p99")).toBeNull();
   expect(chip(s, "all.service")).toBeNull();
   expect(chip(s, "")).toBeNull();
@@ -65,4 +81,11 @@ test("what stands between two backticks is code, as in report.md", () => {
   expect(told("`a` b `c`")).toEqual(["<a>", " b ", "<c>"]);
   for (const text of ["one ` alone", "``", "`a|b`", "``x``", "` a`", ""])
     expect(told(text)).toEqual(text === "" ? [] : [text]);
+});
+
+test("a value is in a sentence as a whole", () => {
+  expect(says("3 of 34 failed, p99 1.30 s.", "3")).toBe(true);
+  expect(says("3 of 34 failed, p99 1.30 s.", "1.30 s")).toBe(true);
+  expect(says("34 of 1,334 failed, p99 1.3 s.", "3")).toBe(false);
+  expect(says("134 failed", "34")).toBe(false);
 });

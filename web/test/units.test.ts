@@ -1,7 +1,7 @@
 // The same cases as in the `report` crate's units.rs, and the roundings in which the two languages differ.
 
 import { expect, test } from "vitest";
-import { bytes, count, decimal, duration, rate, share, time } from "../src/text/units";
+import { bytes, count, decimal, duration, rate, share, time, times } from "../src/text/units";
 
 const SECOND = 1e9;
 
@@ -29,8 +29,9 @@ test("durations, counts, rates, shares, bytes, decimals", () => {
   expect(durations).toEqual(["10 s", "2 min 30 s", "1 h", "1.5 s", "200 ms", "0 s"]);
   expect([0, 999, 1000, 1_234_567].map(count)).toEqual(["0", "999", "1,000", "1,234,567"]);
   expect([0, 0.5, 9.999, 123.4, 999.6, 54_321].map(rate)).toEqual(["0", "0.50", "10.0", "123", "1,000", "54,321"]);
-  const shares = [0, 0.000_000_1, 0.000_12, 0.0123, 0.5, 0.999_999_9, 1, 142.95].map(share);
-  expect(shares).toEqual(["0 %", "<0.001 %", "0.012 %", "1.23 %", "50.0 %", "99.999 %", "100 %", "14,295 %"]);
+  const shares = [0, 0.000_000_1, 0.000_12, 0.0123, 0.5, 0.999_999_9, 1, 1.413_82, 142.95].map(share);
+  expect(shares).toEqual(["0 %", "<0.001 %", "0.012 %", "1.23 %", "50.0 %", "99.999 %", "100 %", "141 %", "14,295 %"]);
+  expect([0, 1, 2, 1_234].map(times)).toEqual(["0 times", "once", "twice", "1,234 times"]);
   expect([0, 999, 1_234, 5_600_000_000].map(bytes)).toEqual(["0 B", "999 B", "1.23 kB", "5.60 GB"]);
   expect([200, 0.5, 5 / 3].map(decimal)).toEqual(["200", "0.5", "1.667"]);
 });

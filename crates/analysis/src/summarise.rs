@@ -25,5 +25,6 @@ pub(crate) fn with(run: &Run, timeline: &Timeline<'_>) -> Summary {
 fn conclude(summary: &mut Summary) {
     summary.verdict = conclusions::headline(summary);
     summary.conclusions = conclusions::of(summary);
+    summary.verdict.telling = conclusions::telling(summary);
     summary.assumptions = conclusions::assumptions(summary);
 }

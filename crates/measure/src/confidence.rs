@@ -222,8 +222,10 @@ fn widening(windows: usize) -> f64 {
 /// A 95 % interval of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound, in nanoseconds.
+    /// Lower bound, in nanoseconds; the least sample when the sample is too small to have one.
     pub low_ns: u64,
+    /// Whether the sample is large enough to have a lower bound.
+    pub has_low: bool,
     /// Upper bound; none when the sample is too small to have one.
     pub high_ns: Option<u64>,
     /// So many independent samples would tell as much.
@@ -231,6 +233,9 @@ pub struct Interval {
     /// Whether there were too few windows for more than a rough guess.
     pub rough: bool,
 }
+
+/// What a 95 % interval leaves out on each side.
+const TAIL: f64 = 0.025;
 
 /// The 95 % interval of the quantile `q` of `unanswered` more samples than are in the histogram, which all rank above it.
 #[must_use]
@@ -243,13 +248,14 @@ pub fn interval(
     let n = answered.count() + unanswered;
     let x = answered.at_rank(rank_of(q, n)?)?;
     let effective = n as f64 / windows.inflation(x, None);
-    let (least, most) = ranks(effective, 1.0 - q, 0.025);
+    let (least, most) = ranks(effective, 1.0 - q, TAIL);
     // The k-th largest of the effective sample is the k × n / effective-th largest of the real one.
     let at = |k: f64| {
         answered.at_rank((n as f64 - k * n as f64 / effective + 1.0).clamp(1.0, n as f64) as u64)
     };
     Some(Interval {
         low_ns: at(most).unwrap_or(x).min(x),
+        has_low: 1.0 - at_most(effective, 1.0 - q, most - 1.0) <= TAIL,
         high_ns: if least > 0.0 {
             at(least).map(|high| high.max(x))
         } else {

@@ -69,6 +69,16 @@ pub fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// How often something came: `once`, `twice`, `12 times`.
+#[must_use]
+pub fn times(n: u64) -> String {
+    match n {
+        1 => "once".into(),
+        2 => "twice".into(),
+        n => format!("{} times", count(n)),
+    }
+}
+
 /// A rate: three significant digits below a thousand, whole numbers with separators above.
 #[must_use]
 pub fn rate(per_second: f64) -> String {
@@ -81,7 +91,8 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A share in per cent: `0 %`, `0.012 %`, `12.3 %`, `100 %`. Shares that are neither none nor all never look so.
+/// A share in per cent, with three significant digits: `0 %`, `0.012 %`, `12.3 %`, `100 %`, `141 %`. Shares that are neither none nor
+/// all never look so.
 #[must_use]
 pub fn share(share: f64) -> String {
     let percent = share * 100.0;
@@ -91,7 +102,7 @@ pub fn share(share: f64) -> String {
     if percent > 999.5 {
         return format!("{} %", count(percent.round() as u64));
     }
-    if percent > 99.9 {
+    if percent > 99.9 && percent < 100.0 {
         return format!("{} %", decimal((percent * 1000.0).floor() / 1000.0));
     }
     if percent < 0.001 {
@@ -229,6 +240,10 @@ mod tests {
             ["0", "999", "1,000", "1,234,567"]
         );
         assert_eq!(
+            [0, 1, 2, 1_234].map(times),
+            ["0 times", "once", "twice", "1,234 times"]
+        );
+        assert_eq!(
             [0.0, 0.5, 9.999, 123.4, 999.6, 54_321.0].map(rate),
             ["0", "0.50", "10.0", "123", "1,000", "54,321"]
         );
@@ -240,13 +255,15 @@ mod tests {
             0.5,
             0.999_999_9,
             1.0,
+            1.413_82,
             142.95,
         ]
         .map(share);
         assert_eq!(
             shares,
             [
-                "0 %", "<0.001 %", "0.012 %", "1.23 %", "50.0 %", "99.999 %", "100 %", "14,295 %"
+                "0 %", "<0.001 %", "0.012 %", "1.23 %", "50.0 %", "99.999 %", "100 %", "141 %",
+                "14,295 %"
             ]
         );
         assert_eq!(

@@ -5,11 +5,12 @@ import { type Child, h } from "../dom/el";
 import type { IconName } from "../dom/icons";
 import { prose } from "../dom/prose";
 import { badge, type Tone } from "../dom/status";
-import { chip } from "../text/paths";
+import { chip, says } from "../text/paths";
 import type { Conclusion, Page } from "../types";
 import { type Section, section } from "./section";
 
-const TONES: Record<Conclusion["tone"], [Tone, IconName]> = {
+/** How good news, bad news and others look. */
+export const TONES: Record<Conclusion["tone"], [Tone, IconName]> = {
   good: ["good", "good"],
   neutral: ["neutral", "none"],
   bad: ["bad", "bad"],
@@ -30,7 +31,9 @@ function sentences(page: Page): Child {
 function item(page: Page, conclusion: Conclusion): HTMLElement {
   const chips = conclusion.figures
     .map((path) => chip(page.summary, path))
+    // What the sentence says itself is no news beside it.
     .filter((found) => found !== null)
+    .filter((found) => !says(conclusion.text, found.value))
     .map(({ name, value }) => h("span", { class: "chip" }, `${name} `, h("b", {}, value)));
   const [tone, icon] = TONES[conclusion.tone] ?? TONES.neutral;
   return h(

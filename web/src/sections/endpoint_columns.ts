@@ -2,9 +2,9 @@
 
 import { type Child, h } from "../dom/el";
 import type { Direction } from "../state/sort";
-import { figure, NONE, rank, rowTime, timeOr } from "../text/figures";
+import { bounds, figure, NONE, rank, rowTime, thin, timeOr } from "../text/figures";
 import { bytes, count, rate, share } from "../text/units";
-import type { Row, Stats } from "../types";
+import type { Figure, Row, Stats } from "../types";
 
 export interface EndpointColumn {
   key: string;
@@ -46,7 +46,7 @@ export function columns(service: boolean): EndpointColumn[] {
       name,
       first: "descending",
       order: (row) => rank(rowTime(row)?.stats[key]),
-      cell: (row) => figure(rowTime(row)?.stats[key]),
+      cell: (row) => cell(rowTime(row)?.stats[key]),
     })),
     number(
       "mean",
@@ -68,10 +68,22 @@ export function columns(service: boolean): EndpointColumn[] {
       title: "p99 of service time: first byte written to last byte read",
       first: "descending",
       order: (row) => rank(beside(row)?.p99),
-      cell: (row) => figure(beside(row)?.p99),
+      cell: (row) => cell(beside(row)?.p99),
     });
   }
   return all;
+}
+
+/** A percentile; one that few samples lie beyond is grey, its interval below it. */
+function cell(value: Figure | null | undefined): Child {
+  if (!value?.thin) return figure(value);
+  const interval = bounds(value.thin);
+  return h(
+    "span",
+    { class: "thin", title: "fewer than ten samples lie beyond: it may be chance; with its 95 % interval" },
+    thin(value.thin),
+    interval ? h("span", { class: "sub" }, interval) : null,
+  );
 }
 
 /** Service time, where it is not what the row shows anyway. */

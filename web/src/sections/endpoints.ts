@@ -89,8 +89,12 @@ export class Endpoints implements Section {
       ),
       group(`Iterations · ${tool ?? MEANING.iteration}`, summary.iterations, null, false),
       ...GROUPS.map(([kind, name]) => {
-        const members = summary.labels.filter((row) => row.group === kind);
-        const total = kind === "request" && told ? summary.all : null;
+        // Where all requests are of one label, its row says what the sum would.
+        const [one] = summary.labels;
+        const single = one && summary.labels.length === 1 && one.count === summary.all.count && !tool ? one : null;
+        const all = single?.group === kind || (!single && kind === "request" && told);
+        const total = all ? (single ?? summary.all) : null;
+        const members = single ? [] : summary.labels.filter((row) => row.group === kind);
         const first = members[0] ?? total;
         const time = first ? rowTime(first)?.kind : undefined;
         const meaning = tool

@@ -26,14 +26,16 @@ export function header(tools: HTMLElement[], live: () => boolean): Header {
       const { run } = page.summary;
       document.title = `${run.name} – load test report`;
       const when = run.started_utc.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
-      const facts = [when, run.elapsed_ns > 0 ? duration(Math.round(run.elapsed_ns / 1e8) * 1e8) : "", run.load].filter(
-        (fact) => fact !== "",
-      );
+      const facts = [
+        when,
+        run.elapsed_ns > 0 ? duration(Math.round(run.elapsed_ns / 1e8) * 1e8) : "",
+        page.summary.verdict.glance ? "" : run.load,
+      ].filter((fact) => fact !== "");
       fill(
         text,
         h("h1", {}, run.name),
         run.target ? h("p", { class: "target" }, run.target) : null,
-        h("p", { class: "muted" }, facts.join(" · ")),
+        facts.length > 0 ? h("p", { class: "muted" }, facts.join(" · ")) : null,
         ending(page, live()),
       );
     },

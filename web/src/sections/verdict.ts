@@ -1,10 +1,13 @@
-// The first thing to read: do the criteria hold, can the measurement be trusted, one sentence, and the figures that decided it.
+// The first screen: do the criteria hold, can the measurement be trusted, one sentence, the figures that everybody looks for, and the
+// conclusions that tell most.
 
 import { h } from "../dom/el";
 import { prose } from "../dom/prose";
 import { badge, state } from "../dom/status";
 import { NONE, shareOr, timeOr } from "../text/figures";
-import type { Measurement, Page } from "../types";
+import { times } from "../text/units";
+import type { Deciding, Measurement, Page } from "../types";
+import { TONES } from "./conclusions";
 import { type Section, section } from "./section";
 
 export function verdict(): Section {
@@ -15,9 +18,6 @@ function headline(page: Page): HTMLElement {
   const { verdict, measurement, run } = page.summary;
   const none = () => (page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured");
   const unknown = run.imported_from ? `not told by ${run.imported_from}` : none();
-  const figures = verdict.figures.map(({ name, value, note }) =>
-    h("div", {}, h("dt", {}, name), h("dd", {}, value), note ? h("dd", { class: "muted" }, note) : null),
-  );
   return h(
     "div",
     { class: "headline" },
@@ -38,13 +38,41 @@ function headline(page: Page): HTMLElement {
       ),
     ),
     h("p", { class: "sentence" }, ...prose(verdict.sentence)),
-    figures.length > 0 ? h("dl", { class: "deciding" }, ...figures) : null,
-    measurement ? trust(measurement, run.model === "closed") : null,
+    strip("glance", verdict.glance ?? []),
+    strip("deciding", verdict.figures),
+    telling(page),
+    measurement ? trust(measurement, verdict.sentence, run.model === "closed") : null,
   );
 }
 
+function strip(kind: string, figures: Deciding[]): HTMLElement | null {
+  if (figures.length === 0) return null;
+  const shown = figures.map(({ name, value, note }) =>
+    h(
+      "div",
+      { class: value.endsWith("?") ? "thin" : null, "data-figure": name },
+      h("dt", {}, name),
+      h("dd", {}, value),
+      note ? h("dd", { class: "muted" }, note) : null,
+    ),
+  );
+  return h("dl", { class: kind }, ...shown);
+}
+
+/** The conclusions that tell most; all of them, with their figures, have a section of their own. */
+function telling(page: Page): HTMLElement | null {
+  const { conclusions, verdict } = page.summary;
+  const shown = (verdict.telling ?? []).flatMap((at) => conclusions[at] ?? []);
+  if (shown.length === 0) return null;
+  const item = (conclusion: (typeof shown)[number]) => {
+    const [tone, icon] = TONES[conclusion.tone] ?? TONES.neutral;
+    return h("li", {}, badge(conclusion.kind, tone, icon), h("span", {}, ...prose(conclusion.text)));
+  };
+  return h("ul", { class: "telling" }, ...shown.map(item));
+}
+
 /** What the measurement's verdict stands on. */
-function trust(m: Measurement, closed: boolean): HTMLElement {
+function trust(m: Measurement, said: string, closed: boolean): HTMLElement {
   const effect = closed ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
   const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
   if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent${late(m)}`);
@@ -52,10 +80,13 @@ function trust(m: Measurement, closed: boolean): HTMLElement {
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
   // The reasons of a valid one are these figures.
   if (m.verdict === "VALID") return h("p", { class: "muted trust" }, parts.join(" · "));
+  const reasons = m.reasons.filter((reason) => !said.includes(reason));
   return h(
     "div",
     { class: "trust" },
-    h("ul", { class: "reasons" }, ...m.reasons.map((reason) => h("li", {}, ...prose(reason)))),
+    reasons.length > 0
+      ? h("ul", { class: "reasons" }, ...reasons.map((reason) => h("li", {}, ...prose(reason))))
+      : null,
     h("p", { class: "muted" }, parts.join(" · ")),
   );
 }
@@ -65,6 +96,6 @@ function late(m: Measurement): string {
   const [first, ...more] = m.late_ns;
   if (!first) return "";
   const seconds = (ns: number) => (ns / 1e9).toFixed(1);
-  const rest = more.length > 0 ? ` and ${more.length} times more` : "";
+  const rest = more.length > 0 ? ` and ${times(more.length)} more` : "";
   return `, late at ${seconds(first[0])}-${seconds(first[1])} s${rest}`;
 }

@@ -1,22 +1,54 @@
 // What a table cell says for the record's figures: percentiles that may be bounds, missing or too chancy to give. Nothing is
 // computed here but words and an order for sorting.
 
-import type { Figure, Row, Stats, Summary } from "../types";
+import type { Figure, Row, Stats, Summary, Thin } from "../types";
 import { count, share, time } from "./units";
 
 /** Shown where there is nothing to show. */
 export const NONE = "–";
 
-/** `1.23 ms`, `≥ 10.0 s`, `no answer`, or a dash where too few samples lie beyond. */
+/** `1.23 ms`, `≥ 10.0 s`, `no answer`; `312 ms? (280–≥ 401)` where few samples lie beyond. */
 export function figure(value: Figure | null | undefined): string {
+  if (value?.thin) {
+    const interval = bounds(value.thin);
+    return interval ? `${thin(value.thin)} (${interval})` : thin(value.thin);
+  }
   if (!value || value.too_few) return NONE;
   if (value.no_answer) return "no answer";
   if (value.at_least_ns !== undefined) return `≥ ${time(value.at_least_ns)}`;
   return value.ns === undefined ? NONE : time(value.ns);
 }
 
+/** A percentile of few samples without its interval: `312 ms?`, `≥ 401 ms?`, `no answer?`. */
+export function thin(value: Thin): string {
+  if (value.ns !== undefined) return `${time(value.ns)}?`;
+  return value.at_least_ns === undefined ? "no answer?" : `≥ ${time(value.at_least_ns)}?`;
+}
+
+/** Its 95 % interval: `280–401`, `280–≥ 401`, `from 280`; a bound in the unit of the value goes without. Null where nothing is known. */
+export function bounds(value: Thin): string | null {
+  const at = value.ns ?? value.at_least_ns;
+  const same = at === undefined ? "" : unitOf(time(at));
+  const bound = (ns: number) => {
+    const text = time(ns);
+    return unitOf(text) === same ? text.slice(0, -same.length) : text;
+  };
+  if (value.ns === undefined) return value.low_ns === undefined ? null : `from ${bound(value.low_ns)}`;
+  const low = value.low_ns === undefined ? null : bound(value.low_ns);
+  const largest = value.largest_ns === undefined ? null : `≥ ${bound(value.largest_ns)}`;
+  const high = value.high_ns === undefined ? largest : bound(value.high_ns);
+  return low === null && high === null ? null : `${low ?? "?"}–${high ?? "?"}`;
+}
+
+/** The unit of a time with the space before it. */
+function unitOf(text: string): string {
+  const at = text.indexOf(" ");
+  return at < 0 ? "" : text.slice(at);
+}
+
 /** A figure's place in an order: a missing answer is above every time, a figure that is not given below. */
 export function rank(value: Figure | null | undefined): number {
+  if (value?.thin) return value.thin.ns ?? value.thin.at_least_ns ?? Number.POSITIVE_INFINITY;
   if (!value || value.too_few) return -1;
   if (value.no_answer) return Number.POSITIVE_INFINITY;
   return value.at_least_ns ?? value.ns ?? -1;

@@ -3,7 +3,7 @@
 
 import type { Figure, Summary } from "../types";
 import { figure } from "./figures";
-import { count, decimal, rate, share, time } from "./units";
+import { count, rate, share, time } from "./units";
 
 export interface Chip {
   name: string;
@@ -22,6 +22,12 @@ const WORDS: Record<string, string> = {
   cpu: "generator CPU",
   sent: "of plan sent",
   run: "",
+  trend: "",
+  first: "first quarter",
+  last: "last quarter",
+  best: "best quarter",
+  recovery: "",
+  saturation: "",
   measurement: "",
   all: "all requests",
 };
@@ -44,12 +50,12 @@ export function chip(summary: Summary, path: string): Chip | null {
 /** A row goes by its text, and its list by nothing: `GET /cart service p99`. */
 function nameOf(key: string, value: unknown): string {
   if (/^\d+$/.test(key)) {
-    const row = value as { text?: unknown; name?: unknown; reason?: unknown; of?: unknown } | null | undefined;
-    const text = row?.text ?? row?.name ?? row?.reason ?? row?.of;
+    const row = value as Record<string, unknown> | null | undefined;
+    const text = row?.text ?? row?.name ?? row?.resource ?? row?.reason ?? row?.of;
     return typeof text === "string" ? text : `#${Number(key) + 1}`;
   }
   if (
-    ["labels", "iterations", "phases", "scenarios", "errors", "criteria", "confidence"].includes(key) &&
+    ["labels", "iterations", "phases", "scenarios", "errors", "criteria", "confidence", "reached"].includes(key) &&
     Array.isArray(value)
   )
     return "";
@@ -62,9 +68,19 @@ function say(key: string, value: unknown): string | null {
   if (typeof value === "number") {
     if (key.endsWith("_ns")) return time(value);
     if (SHARES.has(key)) return value < 0 ? `−${share(-value)}` : share(value);
-    if (key === "per_second") return rate(value);
-    return Number.isInteger(value) ? count(value) : decimal(value);
+    if (key.endsWith("per_second")) return rate(value);
+    return Number.isInteger(value) ? count(value) : rate(value);
   }
   if (typeof value === "object" && value !== null && "beyond" in value) return figure(value as Figure);
   return null;
+}
+
+/** Whether a sentence has a value in it, as a whole: 3 is not in `34` and not in `1.3 s`. */
+export function says(text: string, value: string): boolean {
+  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
+    const before = text.slice(0, at);
+    const behind = text.slice(at + value.length);
+    if (!/[\w.,]$/.test(before) && !/^(\w|[.,]\d)/.test(behind)) return true;
+  }
+  return false;
 }

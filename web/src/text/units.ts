@@ -57,14 +57,19 @@ export function rate(perSecond: number): string {
   return perSecond < 999.5 ? threeDigits(perSecond) : count(Math.round(perSecond));
 }
 
-/** A share in per cent: `0 %`, `0.012 %`, `12.3 %`, `100 %`. Shares that are neither none nor all never look so. */
+/** A share in per cent, with three significant digits: `0 %`, `0.012 %`, `12.3 %`, `100 %`, `141 %`. Shares that are neither none nor all never look so. */
 export function share(value: number): string {
   const percent = value * 100;
   if (percent === 0 || percent === 100) return `${fixed(percent, 0)} %`;
   if (percent > 999.5) return `${count(Math.round(percent))} %`;
-  if (percent > 99.9) return `${decimal(Math.floor(percent * 1000) / 1000)} %`;
+  if (percent > 99.9 && percent < 100) return `${decimal(Math.floor(percent * 1000) / 1000)} %`;
   if (percent < 0.001) return "<0.001 %";
   return percent < 1 ? `${decimal(percent)} %` : `${threeDigits(percent)} %`;
+}
+
+/** How often something came: `once`, `twice`, `12 times`. */
+export function times(n: number): string {
+  return n === 1 ? "once" : n === 2 ? "twice" : `${count(n)} times`;
 }
 
 /** Bytes: `812 B`, `1.20 MB`. */

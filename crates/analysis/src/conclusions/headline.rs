@@ -1,8 +1,8 @@
-//! What to read first: one word for the criteria, one sentence, and the three figures that decided it.
+//! What to read first: one word for the criteria, one sentence, and the figures that decided it, at most three.
 
 use std::collections::BTreeSet;
 
-use super::rules;
+use super::{decided, glance::glance, rules};
 use crate::{
     summary::{Deciding, Headline, Summary},
     verdict::{Judged, Judgement, Measurement},
@@ -20,6 +20,8 @@ pub fn headline(summary: &Summary) -> Headline {
         criteria,
         sentence: stopped(summary) + &of_what_is_there(summary, sentence(summary, criteria)),
         figures: figures(summary, criteria),
+        glance: glance(summary),
+        telling: Vec::new(),
     }
 }
 
@@ -36,19 +38,12 @@ fn together(criteria: &[Judged]) -> Option<Judgement> {
     }
 }
 
-/// A sentence about a part of a run says so.
 /// That a stop rule ended the run, before anything else.
 fn stopped(summary: &Summary) -> String {
-    match &summary.run.stopped {
-        None => String::new(),
-        Some(by) => format!(
-            "Stopped after {} by the rule {}. ",
-            units::duration(by.at_ns),
-            by.text
-        ),
-    }
+    decided::stop_sentence(summary).map_or_else(String::new, |text| text + " ")
 }
 
+/// A sentence about a part of a run says so.
 fn of_what_is_there(summary: &Summary, sentence: String) -> String {
     match summary.run.record_ends_ns {
         None => sentence,
@@ -92,13 +87,10 @@ fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
         (1, 1) => "The criterion".to_owned(),
         _ => format!("{n} of {all} criteria"),
     };
+    if let Some(failed) = decided::failed_sentence(&summary.criteria) {
+        return failed;
+    }
     match (criteria, criteria.and_then(of)) {
-        (Some(Judgement::Fail), Some(judged)) => format!(
-            "{} failed: {}, measured {}.",
-            of_all(number(Judgement::Fail)),
-            judged.text,
-            judged.measured.as_deref().unwrap_or("nothing"),
-        ),
         (Some(Judgement::Inconclusive), Some(judged)) => format!(
             "{} cannot be decided: {} ({}).",
             of_all(number(Judgement::Inconclusive)),
@@ -213,7 +205,6 @@ fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
         criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
     });
     figures.extend(decided.filter_map(of_criterion));
-    figures.extend(usual(summary));
     // The same figure may have several bounds.
     let mut names = BTreeSet::new();
     figures.retain(|figure| names.insert(figure.name.clone()));
@@ -249,37 +240,4 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
         value: judged.measured.clone()?,
         note: Some(format!("must be {operator}{bound}")),
     })
-}
-
-/// What everybody asks for: the headline's percentile, errors, and the rate.
-fn usual(summary: &Summary) -> Vec<Deciding> {
-    let name = summary.headline_name();
-    let mut figures = Vec::new();
-    if let Some((row, (percentile, figure))) = summary
-        .headline_stats()
-        .and_then(|(row, stats)| Some((row, rules::highest(stats)?)))
-    {
-        figures.push(Deciding {
-            name: format!("{percentile} {name}"),
-            value: figure.to_string(),
-            note: Some(format!("of {}", row.text)),
-        });
-    }
-    figures.extend(summary.all.error_share.map(|share| Deciding {
-        name: "errors".into(),
-        value: units::share(share),
-        note: Some(format!(
-            "{} of {}",
-            units::count(summary.all.errors),
-            units::count(summary.all.count)
-        )),
-    }));
-    if summary.all.tells("per_second") {
-        figures.push(Deciding {
-            name: "requests/s".into(),
-            value: units::rate(summary.all.per_second),
-            note: Some("over the whole run".into()),
-        });
-    }
-    figures
 }

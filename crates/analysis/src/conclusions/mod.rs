@@ -2,17 +2,21 @@
 //! that does not apply says nothing; nothing here is measured or judged anew.
 
 mod assumptions;
+mod decided;
+mod glance;
 mod headline;
+mod order;
 mod rules;
 mod slowest;
 
 pub use assumptions::assumptions;
 pub use headline::headline;
+pub use order::telling;
 
 use crate::summary::{Conclusion, Summary};
 
-/// The conclusions of a summary, most important first.
+/// The conclusions of a summary, in the order in which they are read.
 #[must_use]
 pub fn of(summary: &Summary) -> Vec<Conclusion> {
-    rules::ALL.iter().filter_map(|rule| rule(summary)).collect()
+    order::ordered(rules::ALL.iter().filter_map(|rule| rule(summary)).collect())
 }

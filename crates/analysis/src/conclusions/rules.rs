@@ -2,16 +2,27 @@
 
 use measure::Kind;
 
-use super::slowest::slowest;
+use super::{decided, slowest::slowest};
 use crate::summary::{Conclusion, Figure, Peak, Stats, Summary, Tone, Trend};
 use record::{Model, units};
 
 /// A rule.
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
-/// All rules, in the order in which their sentences are read.
-pub(super) const ALL: [Rule; 10] = [
-    nothing, generator, overload, saturated, errors, healthy, course, recovery, slowest, not_sent,
+/// All rules.
+pub(super) const ALL: [Rule; 12] = [
+    decided::stopped,
+    decided::failed,
+    nothing,
+    generator,
+    overload,
+    saturated,
+    errors,
+    healthy,
+    course,
+    recovery,
+    slowest,
+    not_sent,
 ];
 
 /// Errors below this share do not keep a server from being called healthy.
@@ -253,12 +264,12 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
         "errors",
         Tone::Bad,
         format!(
-            "{} of {} requests failed ({}): most often {}, {} times{under}.",
+            "{} of {} requests failed ({}): most often {}, {}{under}.",
             units::count(summary.all.errors),
             units::count(summary.all.count),
             units::share(share),
             first.reason,
-            units::count(first.count),
+            units::times(first.count),
         ),
         &[
             "all.errors",
@@ -344,7 +355,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
 }
 
-/// How the headline went from the first quarter of the load to the last.
+/// How the headline went from the first quarter of the load to the last. That it rose in a peak that the plan asked for, and that the
+/// target recovered from, is the plan's doing: what came of the peak is told by itself.
 fn course(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
@@ -353,7 +365,13 @@ fn course(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let factor = after as f64 / before as f64;
+    // The last quarter of the load has some of the peak, or of what came of it, in it.
+    let recovered = peak(summary).is_some_and(|peak| {
+        let settled = peak.settled_ns.map(|ns| peak.end_ns + ns);
+        settled.is_some_and(|at_ns| trend.last.from_ns < at_ns)
+    });
     let (verb, tone) = match factor {
+        f if f > 1.5 && recovered => return None,
         f if f > 1.5 => ("rose", Tone::Bad),
         f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
         // No news beside bad news.
@@ -409,11 +427,11 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
             )
         }
     };
-    let figures = [
-        "recovery.peak.settled_ns",
-        "recovery.peak.bound_ns",
-        "recovery.peak.before",
-    ];
+    let within = match peak.settled_ns {
+        Some(_) => "recovery.peak.settled_ns",
+        None => "recovery.peak.looked_ns",
+    };
+    let figures = [within, "recovery.peak.bound_ns", "recovery.peak.before"];
     Some(Conclusion::new("recovery", tone, text, &figures))
 }
 

@@ -12,12 +12,13 @@ use plan::mutant::{self, Mutant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Thin;
 use record::{Part, units};
 
-/// Percentiles with fewer samples beyond them are not given.
+/// Percentiles with fewer samples beyond them may be chance: nothing is judged or concluded by them, and renderings mark them.
 pub const ENOUGH_BEYOND: u64 = 10;
 
-/// One figure of a distribution in which some values are unknown: exactly one of the first three is set.
+/// One figure of a distribution in which some values are unknown: exactly one of the first three is set, or `too_few`, or `not_given`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// Nanoseconds.
@@ -31,9 +32,12 @@ pub struct Figure {
     pub no_answer: bool,
     /// So many samples rank above this one.
     pub beyond: u64,
-    /// Fewer than ten samples lie beyond it: it may be chance, and is not given.
+    /// Fewer than ten samples lie beyond it: it may be chance, and is no figure to go by.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
+    /// What is known of one with too few samples beyond it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thin: Option<Thin>,
     /// The tool that measured did not give it; only of imported runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_given: bool,
@@ -58,21 +62,21 @@ impl Figure {
         }
     }
 
-    /// The same, if enough samples lie beyond it to give it; else that there are too few.
-    fn given(self) -> Figure {
-        if self.beyond < ENOUGH_BEYOND {
-            return Figure {
-                beyond: self.beyond,
-                too_few: true,
-                ..Figure::default()
-            };
+    /// The figure without its interval: `412 ms`, `≥ 10.0 s`, `312 ms?` where it may be chance.
+    #[must_use]
+    pub fn value(&self) -> String {
+        match self.thin {
+            Some(thin) => thin.value(),
+            None => self.to_string(),
         }
-        self
     }
 }
 
 impl std::fmt::Display for Figure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(thin) = self.thin {
+            return thin.fmt(f);
+        }
         match (self.ns, self.at_least_ns) {
             _ if self.too_few || self.not_given => f.write_str("–"),
             (Some(ns), _) => f.write_str(&units::time(ns)),
@@ -194,10 +198,23 @@ impl Sampled {
         })
     }
 
-    /// The same, if enough samples lie beyond it to give it; the largest always.
+    /// The same, if enough samples lie beyond it to give it, else what is known of it; the largest always. Samples are taken to be
+    /// independent of each other.
     pub fn given_quantile(&self, q: f64) -> Option<Figure> {
+        self.given(q, &Windows::default())
+    }
+
+    fn given(&self, q: f64, windows: &Windows) -> Option<Figure> {
         let figure = self.quantile(q)?;
-        Some(if q < 1.0 { figure.given() } else { figure })
+        if figure.beyond >= ENOUGH_BEYOND || q >= 1.0 {
+            return Some(figure);
+        }
+        Some(Figure {
+            beyond: figure.beyond,
+            too_few: true,
+            thin: Some(Thin::of(self, figure, q, windows)),
+            ..Figure::default()
+        })
     }
 
     /// Samples above a bound; the unanswered are.
@@ -213,25 +230,30 @@ impl Sampled {
     /// All statistics, those with few samples beyond them as well: for figures that say something of the generator, not of
     /// the server. None of nothing.
     pub fn raw_stats(&self) -> Option<Stats> {
-        self.figures(|figure| figure)
+        self.figures(|q| self.quantile(q))
     }
 
-    /// All statistics; none of nothing.
+    /// All statistics; none of nothing. Samples are taken to be independent of each other.
     pub fn stats(&self) -> Option<Stats> {
-        self.figures(Figure::given)
+        self.stats_in(&Windows::default())
     }
 
-    fn figures(&self, given: fn(Figure) -> Figure) -> Option<Stats> {
+    /// The same, of samples that hang together as these windows show.
+    pub fn stats_in(&self, windows: &Windows) -> Option<Stats> {
+        self.figures(|q| self.given(q, windows))
+    }
+
+    fn figures(&self, given: impl Fn(f64) -> Option<Figure>) -> Option<Stats> {
         Some(Stats {
             count: self.count(),
             unanswered: self.unanswered(),
             mean_ns: self.mean_ns(),
             min_ns: self.times.answered.min(),
-            p50: given(self.quantile(0.5)?),
-            p90: given(self.quantile(0.9)?),
-            p95: given(self.quantile(0.95)?),
-            p99: given(self.quantile(0.99)?),
-            p999: given(self.quantile(0.999)?),
+            p50: given(0.5)?,
+            p90: given(0.9)?,
+            p95: given(0.95)?,
+            p99: given(0.99)?,
+            p999: given(0.999)?,
             max: self.quantile(1.0)?,
         })
     }

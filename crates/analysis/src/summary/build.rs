@@ -17,7 +17,7 @@ use record::{Cut, EventKind, Model, Part, Run, State, units};
 pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
-    let row = |label: &Label| row_of(label, &run.totals.label(label.id), elapsed_ns);
+    let row = |label: &Label| row_of(run, label, &run.totals.label(label.id), elapsed_ns);
     let rows = |groups: &[Group]| -> Vec<Row> {
         let wanted = run
             .labels
@@ -164,12 +164,12 @@ fn stopped(run: &Run) -> Option<Stopped> {
 fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
-    let mut row = row_of(label, all, elapsed_ns);
+    let mut row = row_of(run, label, all, elapsed_ns);
     row.service = row.service.filter(|_| !is_mixed);
     row
 }
 
-fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
+fn row_of(run: &Run, label: &Label, part: &Part, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
     let (count, errors) = (
         counters.ended(),
@@ -177,9 +177,12 @@ fn row_of(label: &Label, part: &Part, elapsed_ns: u64) -> Row {
     );
     let is_iteration = label.group == Group::Iteration;
     let stats = |kind: Kind| {
-        Sampled::of(part, kind)
-            .stats()
-            .filter(|_| has_times(part, kind))
+        let sampled = Sampled::of(part, kind);
+        let stats = match run.totals.windows.get(&(label.id, kind)) {
+            Some(windows) => sampled.stats_in(windows),
+            None => sampled.stats(),
+        };
+        stats.filter(|_| has_times(part, kind))
     };
     Row {
         id: label.id,
@@ -246,9 +249,9 @@ fn all_failed(summary: &Summary) -> Option<String> {
             "warning: not one of {} requests was answered as it should be{}",
             units::count(ended),
             most.map_or_else(String::new, |row| format!(
-                " (most often: {}, {} times)",
+                " (most often: {}, {})",
                 row.reason,
-                units::count(row.count)
+                units::times(row.count)
             ))
         )
     })

@@ -30,7 +30,7 @@ pub use trend::{Stretch, Trend};
 
 pub use crate::saturation::{Reached, Saturation};
 
-pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats};
+pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats, Thin};
 use crate::verdict::{Judged, Measurement};
 
 use record::{Model, State};
@@ -155,6 +155,15 @@ impl Summary {
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());
         verdict.is_some_and(|verdict| verdict != "VALID")
+    }
+
+    /// The rows of all requests and of each label, as tables show them: where all requests are of one label, that one alone.
+    #[must_use]
+    pub fn request_rows(&self) -> Vec<&Row> {
+        match self.labels.as_slice() {
+            [one] if one.count == self.all.count && self.run.imported_from.is_none() => vec![one],
+            labels => [&self.all].into_iter().chain(labels).collect(),
+        }
     }
 
     /// The statistics of the headline time: of all requests, or of the scenario with most iterations, with what they are of.

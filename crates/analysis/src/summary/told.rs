@@ -12,8 +12,14 @@ pub struct Headline {
     pub criteria: Option<Judgement>,
     /// One sentence.
     pub sentence: String,
-    /// The figures that decided it.
+    /// The figures that decided it: of criteria, and of the generator where the measurement is invalid.
     pub figures: Vec<Deciding>,
+    /// What everybody looks for first: load, answers, errors, percentiles, the largest.
+    #[serde(default)]
+    pub glance: Vec<Deciding>,
+    /// Which conclusions tell most beside the sentence: places in `conclusions`.
+    #[serde(default)]
+    pub telling: Vec<usize>,
 }
 
 /// A figure with its name.
@@ -30,7 +36,7 @@ pub struct Deciding {
 /// A sentence and the figures that it stands on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
-    /// The rule that wrote it: `generator`, `errors`, `overload`, `saturation`, `healthy`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
+    /// The rule that wrote it: `stopped`, `criteria`, `generator`, `errors`, `overload`, `saturation`, `healthy`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
     pub kind: String,
     /// Whether that is good news.
     pub tone: Tone,

@@ -334,7 +334,11 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     let shown: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
     match stretches.len() {
         0 => String::new(),
-        n if n > SHOWN => format!(" {} s and {} times more", shown.join(", "), n - SHOWN),
+        n if n > SHOWN => format!(
+            " {} s and {} more",
+            shown.join(", "),
+            units::times((n - SHOWN) as u64)
+        ),
         _ => format!(" {} s", shown.join(", ")),
     }
 }

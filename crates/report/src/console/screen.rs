@@ -166,7 +166,7 @@ fn times(model: &ScreenModel) -> [Line; 2] {
         let shown = figures.map_or_else(Default::default, |f| f.map(Some));
         let pieces = ["p50", "p95", "p99", "max"].iter().zip(shown);
         let pieces = pieces.map(|(name, figure)| {
-            let figure = figure.map_or_else(|| "–".to_owned(), |figure| figure.to_string());
+            let figure = figure.map_or_else(|| "–".to_owned(), |figure| figure.value());
             format!("{name} {figure:<11}")
         });
         let pieces: Vec<String> = pieces.collect();
@@ -201,9 +201,7 @@ fn labels(model: &ScreenModel, room: usize) -> Vec<Line> {
     let width = room.saturating_sub(heads.chars().count() + 1);
     let mut lines = vec![vec![(Style::Key, format!("{:<width$}{heads}", "Label"))]];
     let line = |busy: &Busy| {
-        let p95 = busy
-            .p95
-            .map_or_else(|| "–".to_owned(), |p95| p95.to_string());
+        let p95 = busy.p95.map_or_else(|| "–".to_owned(), |p95| p95.value());
         let cells = [
             count(busy.count),
             rate(busy.per_second),

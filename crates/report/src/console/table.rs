@@ -1,15 +1,17 @@
 //! The table of labels: requests, errors, rate and percentiles. Columns are as wide as what stands in them; the labels get
 //! what is left of the line.
 
-use analysis::summary::{Row, Stats, Summary};
+use analysis::summary::{Figure, Row, Stats, Summary};
 
 use record::units;
 
-use super::text::{WIDTH, cut};
+use super::text::{WIDTH, cut, wrap};
 
 const HEADS: [&str; 9] = [
     "requests", "errors", "rps", "p50", "p90", "p95", "p99", "p99.9", "max",
 ];
+/// So many rows tell their intervals.
+const MOST_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
 const RESPONSE: &str = "  response";
 
@@ -22,7 +24,7 @@ pub(super) fn of(summary: &Summary) -> String {
         },
         cells: HEADS.map(str::to_owned),
     }];
-    for row in [&summary.all].into_iter().chain(&summary.labels) {
+    for row in summary.request_rows() {
         lines.push(Line::of(&row.text, row, row.service.as_ref()));
         if row.response.is_some() {
             lines.push(Line::times(RESPONSE, row.response.as_ref()));
@@ -50,11 +52,55 @@ pub(super) fn of(summary: &Summary) -> String {
     if !summary.iterations.is_empty() && summary.run.imported_from.is_none() {
         text.push_str("\niteration: from the intended arrival to the last answer");
     }
-    let thin = |line: &Line| line.cells.iter().any(|cell| cell == "–");
-    if lines.iter().any(thin) && summary.run.imported_from.is_none() {
-        text.push_str("\n– fewer than 10 samples lie beyond this percentile: it would be chance");
+    text + &thin(summary)
+}
+
+/// What is known of percentiles that few samples lie beyond, row by row.
+fn thin(summary: &Summary) -> String {
+    let rows = summary.request_rows().into_iter();
+    let rows = rows.chain(&summary.iterations);
+    let times = rows.flat_map(|row| {
+        let of = |name: &str, stats: Option<&Stats>| {
+            let told = stats.map(intervals).unwrap_or_default();
+            (!told.is_empty()).then(|| format!("{} {name}: {}", row.text, told.join(", ")))
+        };
+        [
+            of("service", row.service.as_ref()),
+            of("response", row.response.as_ref()),
+            of("iteration", row.iteration.as_ref()),
+        ]
+    });
+    let told: Vec<String> = times.flatten().collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        "\n? fewer than 10 samples lie beyond this percentile: it may be chance; 95 % intervals:"
+            .to_owned();
+    for line in told.iter().take(MOST_THIN) {
+        text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4)));
+    }
+    let more = told.len().saturating_sub(MOST_THIN);
+    if more > 0 {
+        text.push_str(&format!("\n  and {more} more, see the report"));
     }
     text
+}
+
+/// The percentiles of few samples that have an interval.
+fn intervals(stats: &Stats) -> Vec<String> {
+    let figures = [
+        ("p50", stats.p50),
+        ("p90", stats.p90),
+        ("p95", stats.p95),
+        ("p99", stats.p99),
+        ("p99.9", stats.p999),
+    ];
+    let told = figures.into_iter().filter_map(|(name, figure)| {
+        let interval = figure.thin?.interval()?;
+        Some(format!("{name} {interval}"))
+    });
+    told.collect()
 }
 
 struct Line {
@@ -81,14 +127,25 @@ impl Line {
         if let Some(stats) = stats {
             let figures = [stats.p50, stats.p90, stats.p95, stats.p99, stats.p999];
             for (cell, figure) in cells[3..8].iter_mut().zip(figures) {
-                *cell = figure.to_string();
+                *cell = percentile(figure, stats.max);
             }
-            cells[8] = stats.max.to_string();
+            cells[8] = stats.max.value();
         }
         Line {
             label: label.to_owned(),
             cells,
         }
+    }
+}
+
+/// A percentile. That it is no less than the largest is said in fewer words: that one ends the line.
+fn percentile(figure: Figure, max: Figure) -> String {
+    let largest = max.ns.or(max.at_least_ns);
+    match figure.thin {
+        Some(thin) if thin.ns.is_none() && largest.is_some() && thin.at_least_ns == largest => {
+            "≥ max?".to_owned()
+        }
+        _ => figure.value(),
     }
 }
 

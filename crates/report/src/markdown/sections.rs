@@ -2,7 +2,7 @@
 
 use super::table::{Table, escaped};
 use analysis::{
-    summary::{Confidence, Figure, Row, Stats, Summary, Tone},
+    summary::{Conclusion, Confidence, Figure, Row, Stats, Summary, Tone},
     verdict::{Judged, Judgement},
 };
 use record::{
@@ -63,7 +63,8 @@ pub fn head(summary: &Summary) -> String {
             .map(|ns| format!("**the record ends at {}**", units::duration(ns))),
     );
     let mut table = Table::new(&["", "", "<"]);
-    for figure in &summary.verdict.figures {
+    let glance = summary.verdict.glance.iter();
+    for figure in glance.chain(&summary.verdict.figures) {
         table.row([
             figure.name.clone(),
             figure.value.clone(),
@@ -75,7 +76,6 @@ pub fn head(summary: &Summary) -> String {
     // Not every file of another tool says where it went or when it was written.
     let what = [
         (!run.target.is_empty()).then(|| escaped(&run.target)),
-        Some(escaped(&run.load)),
         (run.started_wall_ns > 0).then(|| format!("{when} UTC")),
         (run.elapsed_ns > 0).then(|| units::time(run.elapsed_ns)),
     ];
@@ -88,15 +88,26 @@ pub fn head(summary: &Summary) -> String {
     let figures = if table.is_empty() {
         String::new()
     } else {
-        format!("\n\n{table}")
+        table.to_string()
     };
-    format!(
-        "# Load test: {}\n\n{verdict}{}\n\n{}{}",
-        escaped(&run.name),
-        escaped(&summary.verdict.sentence),
+    let telling = summary.verdict.telling.iter();
+    let telling = telling.filter_map(|at| summary.conclusions.get(*at));
+    let blocks = [
+        format!("# Load test: {}", escaped(&run.name)),
+        format!("{verdict}{}", escaped(&summary.verdict.sentence)),
         what.join(" · "),
-        figures.trim_end(),
-    )
+        figures.trim_end().to_owned(),
+        telling
+            .map(concluded)
+            .collect::<String>()
+            .trim_end()
+            .to_owned(),
+    ];
+    let blocks: Vec<String> = blocks
+        .into_iter()
+        .filter(|block| !block.is_empty())
+        .collect();
+    blocks.join("\n\n")
 }
 
 pub fn criteria(summary: &Summary) -> String {
@@ -173,7 +184,7 @@ pub fn endpoints(summary: &Summary) -> String {
     }
     let some = summary.labels.iter().any(|row| row.response.is_some());
     let mixed = some && summary.all.response.is_none();
-    for row in [&summary.all].into_iter().chain(&summary.labels) {
+    for row in summary.request_rows() {
         let mark = if mixed && row.response.is_some() {
             " (response time)"
         } else {
@@ -199,7 +210,7 @@ pub fn endpoints(summary: &Summary) -> String {
     section(
         "Endpoints",
         &format!(
-            "{table}\n{which} A request without an answer ranks above all others; – stands where fewer than ten samples lie beyond. {}",
+            "{table}\n{which} A request without an answer ranks above all others; ? marks a percentile that fewer than ten samples lie beyond: it may be chance, and stands with its 95 % interval. {}",
             rates_are(summary)
         ),
     )
@@ -360,18 +371,18 @@ pub fn generator(summary: &Summary) -> String {
 }
 
 pub fn conclusions(summary: &Summary) -> String {
-    let line = |conclusion: &analysis::summary::Conclusion| {
-        let sign = match conclusion.tone {
-            Tone::Good => "✓",
-            Tone::Neutral => "·",
-            Tone::Bad => "✗",
-        };
-        format!("- {sign} {}\n", escaped(&conclusion.text))
+    let lines = summary.conclusions.iter().map(concluded);
+    section("Conclusions", &lines.collect::<String>())
+}
+
+/// A conclusion, on a line.
+fn concluded(conclusion: &Conclusion) -> String {
+    let sign = match conclusion.tone {
+        Tone::Good => "✓",
+        Tone::Neutral => "·",
+        Tone::Bad => "✗",
     };
-    section(
-        "Conclusions",
-        &summary.conclusions.iter().map(line).collect::<String>(),
-    )
+    format!("- {sign} {}\n", escaped(&conclusion.text))
 }
 
 pub fn assumptions(summary: &Summary) -> String {

@@ -2,7 +2,7 @@
 
 use analysis::{
     conclusions,
-    summary::{AfterLoad, Figure, Recovery, Row, Stretch, Summary, Trend},
+    summary::{AfterLoad, Figure, Peak, Recovery, Row, Stretch, Summary, Trend},
 };
 
 use super::worlds::{World, run};
@@ -169,6 +169,43 @@ fn what_did_not_grow_is_not_said_to_have_grown() {
         text.contains("went from 200 in the first quarter") && !text.contains("grew"),
         "{text}"
     );
+}
+
+#[test]
+fn a_rise_that_is_a_peak_which_was_recovered_from_is_no_news() {
+    const SECOND: u64 = 1_000_000_000;
+    let p95 = |ms: u64| Some(Figure::of(ms * 1_000_000));
+    let (mut first, mut last) = (stretch(100.0, 1.0), stretch(150.0, 5.0));
+    (first.p95, last.p95) = (p95(10), p95(300));
+    (last.from_ns, last.to_ns) = (30 * SECOND, 40 * SECOND);
+    let mut summary = course(first, last);
+    assert!(said(&summary, "course").unwrap().contains("rose"));
+    let peak = |end_s: u64, settled_s: Option<u64>| Peak {
+        phase: 0,
+        end_ns: end_s * SECOND,
+        issued_per_second: 300.0,
+        answered_per_second: 300.0,
+        under_way: 5,
+        before: Figure::of(10_000_000),
+        bound_ns: 15_000_000,
+        error_bound: 0.01,
+        settled_ns: settled_s.map(|s| s * SECOND),
+        drained_ns: Some(0),
+        looked_ns: 10 * SECOND,
+        slow_to_the_end: settled_s.is_none(),
+        is_metastable: false,
+    };
+    let mut rose = |peak: Peak| {
+        summary.recovery = Some(Recovery {
+            after_load: None,
+            peak: Some(peak),
+        });
+        said(&summary, "course").is_some()
+    };
+    assert!(!rose(peak(31, Some(2))), "the last quarter began in it");
+    assert!(!rose(peak(28, Some(4))), "and here before it was over");
+    assert!(rose(peak(31, None)), "it was not recovered from");
+    assert!(rose(peak(20, Some(3))), "it was over long before");
 }
 
 #[test]

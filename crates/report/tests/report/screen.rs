@@ -58,11 +58,11 @@ shop.yml → http://shop.example.test:8080 · open, 10/s even fo… 20/s even fo
 Arrivals   40 planned · 34 due · 34 started · 0 users under way
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
 Iteration  now  p50 3.36 ms     p95 ≥ 101 ms    p99 ≥ 101 ms    max ≥ 101 ms
-           run  p50 3.27 ms     p95 –           p99 –           max ≥ 101 ms
+           run  p50 3.27 ms     p95 ≥ 101 ms?   p99 ≥ 101 ms?   max ≥ 101 ms
 Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
 Label                                  requests    now /s    errors service p95
-GET /cart                                    34      20.0         0           –
-POST /order                                  34      20.0         4           –
+GET /cart                                    34      20.0         0    1.32 ms?
+POST /order                                  34      20.0         4   ≥ 100 ms?
 Generator  too early to tell
 Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 ";
@@ -78,11 +78,11 @@ shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s
 Arrivals   40 planned · 34 due · 34 started · 0 users under way
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
 Iteration  now  p50 3.36 ms     p95 ≥ 101 ms    p99 ≥ 101 ms    max ≥ 101 ms
-           run  p50 3.27 ms     p95 –           p99 –           max ≥ 101 ms
+           run  p50 3.27 ms     p95 ≥ 101 ms?   p99 ≥ 101 ms?   max ≥ 101 ms
 Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
 Label                                                                          requests    now /s    errors service p95
-GET /cart                                                                            34      20.0         0           –
-POST /order                                                                          34      20.0         4           –
+GET /cart                                                                            34      20.0         0    1.32 ms?
+POST /order                                                                          34      20.0         4   ≥ 100 ms?
 Generator  too early to tell
 ";
     assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 120), text);

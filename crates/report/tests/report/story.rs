@@ -82,7 +82,7 @@ fn the_strip_says_what_decided() {
         "1 of 2 criteria failed: errors < 1%, measured 20.0 % (800 of 4,000)."
     );
     let failed = headline(World::Erring, &["p99 < 100ms", "errors < 1%"]);
-    assert_eq!(failed.figures.len(), 3);
+    assert_eq!(failed.figures.len(), 1);
     assert_eq!(
         (
             failed.figures[0].name.as_str(),
@@ -115,14 +115,72 @@ fn no_figure_stands_twice_in_the_strip() {
             .map(|f| f.name)
             .collect::<Vec<_>>()
     };
+    assert_eq!(names(&[]), [""; 0]);
+    assert_eq!(names(&["errors < 1%"]), ["errors"]);
+    assert_eq!(names(&["errors < 1%", "errors < 5%"]), ["errors"]);
+}
+
+#[test]
+fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
+    for world in FOUR {
+        let summary = analysis::summarise(&run(world, &["p99 < 1ms"]));
+        let glance = &summary.verdict.glance;
+        let names: Vec<&str> = glance.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "load",
+                "answered/s",
+                "errors",
+                "p50",
+                "p95",
+                "p99",
+                "largest"
+            ],
+            "{world:?}"
+        );
+        let p95 = summary.all.response.as_ref().unwrap().p95.value();
+        assert_eq!(glance[4].value, p95);
+        let text = markdown::of(&page::of(&run(world, &["p99 < 1ms"]))).text;
+        let head = text.split("\n## ").next().unwrap();
+        for figure in glance {
+            assert!(head.contains(&figure.value), "{world:?}: {}", figure.name);
+        }
+    }
+}
+
+#[test]
+fn the_head_has_the_conclusions_that_tell_most_and_repeats_nothing() {
+    let head = |world, criteria: &[&str]| {
+        let summary = analysis::summarise(&run(world, criteria));
+        let telling = summary.verdict.telling.iter();
+        let telling: Vec<_> = telling.map(|at| &summary.conclusions[*at]).collect();
+        assert!(telling.len() <= 3);
+        for conclusion in &telling {
+            assert!(!summary.verdict.sentence.contains(&conclusion.text));
+        }
+        let kinds: Vec<String> = telling.iter().map(|c| c.kind.clone()).collect();
+        (kinds, summary)
+    };
+    // What failed is in the sentence already, and stands with the conclusions.
+    let (kinds, summary) = head(World::Erring, &["errors < 1%", "errors < 2%"]);
+    assert_eq!(kinds[0], "errors");
+    assert_eq!(summary.conclusions[0].kind, "criteria");
     assert_eq!(
-        names(&["errors < 1%"]),
-        ["errors", "p99 response time", "requests/s"]
+        summary.conclusions[0].text,
+        "2 of 2 criteria failed: errors < 1%, measured 20.0 % (800 of 4,000); errors < 2%, measured 20.0 % (800 of 4,000)."
     );
-    assert_eq!(
-        names(&["errors < 1%", "errors < 5%"]),
-        ["errors", "p99 response time", "requests/s"]
+    // Where the measurement is invalid the sentence says that, and criteria are told beside it.
+    let (kinds, summary) = head(World::Starved, &["rate > 1000/s"]);
+    assert!(
+        summary
+            .verdict
+            .sentence
+            .starts_with("The measurement is invalid")
     );
+    assert_eq!(kinds[0], "generator");
+    let (kinds, _) = head(World::Healthy, &["p99 < 100ms"]);
+    assert_eq!(kinds[0], "healthy");
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! What decided the run by somebody's own word: the stop rule that ended it, and the criteria that failed. The head of a report says
+//! the same, in the same words.
+
+use crate::{
+    summary::{Conclusion, Summary, Tone},
+    verdict::{Judged, Judgement},
+};
+use record::units;
+
+/// So many criteria that failed are told of, the others are counted.
+const TOLD: usize = 3;
+
+/// The rule that ended the run.
+pub(super) fn stopped(summary: &Summary) -> Option<Conclusion> {
+    let text = stop_sentence(summary)?;
+    Some(Conclusion::new(
+        "stopped",
+        Tone::Bad,
+        text,
+        &["run.stopped.at_ns"],
+    ))
+}
+
+/// The same in words.
+pub(super) fn stop_sentence(summary: &Summary) -> Option<String> {
+    let by = summary.run.stopped.as_ref()?;
+    Some(format!(
+        "Stopped after {} by the rule {}.",
+        units::duration(by.at_ns),
+        by.text
+    ))
+}
+
+/// The criteria that failed.
+pub(super) fn failed(summary: &Summary) -> Option<Conclusion> {
+    let text = failed_sentence(&summary.criteria)?;
+    let all = summary.criteria.iter().enumerate();
+    let failed = all.filter(|(_, judged)| judged.judgement == Judgement::Fail);
+    let figures: Vec<String> = failed
+        .take(TOLD)
+        .map(|(at, judged)| {
+            let key = judged.measured.as_ref().map_or("text", |_| "measured");
+            format!("criteria.{at}.{key}")
+        })
+        .collect();
+    let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+    Some(Conclusion::new("criteria", Tone::Bad, text, &figures))
+}
+
+/// The same in words; none where none failed.
+pub(super) fn failed_sentence(criteria: &[Judged]) -> Option<String> {
+    let failed: Vec<&Judged> = criteria
+        .iter()
+        .filter(|judged| judged.judgement == Judgement::Fail)
+        .collect();
+    let who = match (failed.len(), criteria.len()) {
+        (0, _) => return None,
+        (1, 1) => "The criterion".to_owned(),
+        (n, all) => format!("{n} of {all} criteria"),
+    };
+    let told = failed.iter().take(TOLD).map(|judged| {
+        let measured = judged.measured.as_deref().unwrap_or("nothing");
+        format!("{}, measured {measured}", judged.text)
+    });
+    let mut told: Vec<String> = told.collect();
+    let more = failed.len() - told.len();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    Some(format!("{who} failed: {}.", told.join("; ")))
+}

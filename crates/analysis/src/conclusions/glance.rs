@@ -1,0 +1,84 @@
+//! What everybody looks for first, whatever came of the criteria and of the measurement: load, answers, errors, percentiles, the
+//! largest. It judges nothing.
+
+use crate::{
+    figures::per_second,
+    summary::{Deciding, Figure, Stats, Summary},
+};
+use measure::Kind;
+use record::units;
+
+/// The figures at a glance, in the order in which they are read.
+pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
+    let mut figures = Vec::new();
+    if !summary.run.load.is_empty() {
+        figures.push(figure("load", summary.run.load.clone(), None));
+    }
+    figures.extend(answered(summary));
+    figures.extend(summary.all.error_share.map(|share| {
+        let note = format!(
+            "{} of {}",
+            units::count(summary.all.errors),
+            units::count(summary.all.count)
+        );
+        figure("errors", units::share(share), Some(note))
+    }));
+    let Some((row, stats)) = summary.headline_stats() else {
+        return figures;
+    };
+    figures.extend(times(stats));
+    // What the times are of stands with the first of them.
+    let named = figures.iter_mut().find(|figure| figure.name == "p50");
+    if let Some(first) = named {
+        let mut of = summary.headline_name().to_owned();
+        if summary.headline() == Kind::Iteration {
+            of = format!("{of} of {}", row.text);
+        }
+        first.note = Some(match first.note.take() {
+            Some(note) => format!("{of}; {note}"),
+            None => of,
+        });
+    }
+    figures
+}
+
+/// Complete answers, right or wrong, per second; of an imported run what its tool told.
+fn answered(summary: &Summary) -> Option<Deciding> {
+    if summary.run.imported_from.is_some() {
+        let told = summary.all.tells("per_second");
+        return told.then(|| figure("requests/s", units::rate(summary.all.per_second), None));
+    }
+    let answered = summary.requests.ok + summary.requests.failed;
+    let rate = per_second(answered, summary.run.elapsed_ns);
+    let best = summary.trend.as_ref().map(|trend| {
+        let best = units::rate(trend.best.ok_per_second);
+        format!("at best {best}/s well, for a quarter of the load")
+    });
+    (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
+}
+
+fn times(stats: &Stats) -> Vec<Deciding> {
+    let times = [
+        ("p50", stats.p50),
+        ("p95", stats.p95),
+        ("p99", stats.p99),
+        ("largest", stats.max),
+    ];
+    let told = times.into_iter().filter(|(_, time)| !time.not_given);
+    told.map(|(name, time)| figure(name, time.value(), interval(time)))
+        .collect()
+}
+
+/// The bounds of a percentile of few samples.
+fn interval(time: Figure) -> Option<String> {
+    let interval = time.thin?.interval()?;
+    Some(format!("few samples: {interval}"))
+}
+
+fn figure(name: &str, value: String, note: Option<String>) -> Deciding {
+    Deciding {
+        name: name.to_owned(),
+        value,
+        note,
+    }
+}

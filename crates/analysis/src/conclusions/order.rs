@@ -1,0 +1,86 @@
+//! The order in which conclusions are read, and which of them stand in the head of a report: those that tell most, and that its
+//! sentence has not told already.
+
+use crate::summary::{Conclusion, Summary, Tone};
+
+/// So many conclusions stand in the head.
+const TOLD_FIRST: usize = 3;
+
+/// Where a conclusion stands: what stopped or invalidated the run, criteria that failed, what did not keep up or saturated, errors,
+/// growth and drift, and then the rest.
+fn place(conclusion: &Conclusion) -> u8 {
+    match (conclusion.kind.as_str(), conclusion.tone) {
+        ("stopped" | "nothing" | "generator", _) => 0,
+        ("criteria", _) => 1,
+        ("overload" | "saturation", _) => 2,
+        ("errors", _) => 3,
+        ("course" | "recovery", Tone::Bad) => 4,
+        ("skipped", _) => 5,
+        ("healthy", _) => 6,
+        _ => 7,
+    }
+}
+
+/// Conclusions in the order in which they are read. Those of one place keep theirs.
+pub(super) fn ordered(mut conclusions: Vec<Conclusion>) -> Vec<Conclusion> {
+    conclusions.sort_by_key(place);
+    conclusions
+}
+
+/// The places of the conclusions that stand in the head.
+#[must_use]
+pub fn telling(summary: &Summary) -> Vec<usize> {
+    let said = &summary.verdict.sentence;
+    let all = summary.conclusions.iter().enumerate();
+    all.filter(|(_, conclusion)| !said.contains(&conclusion.text))
+        .map(|(at, _)| at)
+        .take(TOLD_FIRST)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conclusion(kind: &str, tone: Tone) -> Conclusion {
+        Conclusion::new(kind, tone, String::new(), &[])
+    }
+
+    #[test]
+    fn what_tells_most_is_read_first() {
+        let given = [
+            ("slowest", Tone::Neutral),
+            ("course", Tone::Good),
+            ("healthy", Tone::Good),
+            ("skipped", Tone::Bad),
+            ("recovery", Tone::Bad),
+            ("course", Tone::Bad),
+            ("errors", Tone::Bad),
+            ("saturation", Tone::Bad),
+            ("criteria", Tone::Bad),
+            ("generator", Tone::Bad),
+        ];
+        let read = ordered(given.map(|(kind, tone)| conclusion(kind, tone)).to_vec());
+        let kinds: Vec<&str> = read.iter().map(|c| c.kind.as_str()).collect();
+        assert_eq!(
+            kinds,
+            [
+                "generator",
+                "criteria",
+                "saturation",
+                "errors",
+                "recovery",
+                "course",
+                "skipped",
+                "healthy",
+                "slowest",
+                "course"
+            ]
+        );
+        let stopped = ordered(vec![
+            conclusion("errors", Tone::Bad),
+            conclusion("stopped", Tone::Bad),
+        ]);
+        assert_eq!(stopped[0].kind, "stopped");
+    }
+}

@@ -1,0 +1,189 @@
+//! What is known of a percentile that fewer than ten samples lie beyond: where it lies in the sample, and within which bounds. It is
+//! never a sure figure; nothing here is judged by it.
+
+use measure::confidence::{Interval, Windows};
+use record::units;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Sampled};
+
+/// A sample that more likely than not has nothing at or above a percentile cannot hold it.
+const CANNOT_HOLD: f64 = 0.5;
+
+/// A percentile of few samples with its 95 % interval. Where neither `ns` nor `at_least_ns` is set its rank falls among requests
+/// without an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Thin {
+    /// Its place in the sample, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<u64>,
+    /// At least so much: the sample is too small to hold it, and this is its largest value; or the rank falls among requests that
+    /// were given up for taking too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least_ns: Option<u64>,
+    /// The lower bound; none when the samples are too few to have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_ns: Option<u64>,
+    /// The upper bound; none when the samples are too few to have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_ns: Option<u64>,
+    /// The largest value of the sample, where there is no upper bound and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_ns: Option<u64>,
+}
+
+impl Thin {
+    /// What a sample tells of a quantile that few of its values lie beyond.
+    pub(super) fn of(sampled: &Sampled, figure: Figure, q: f64, windows: &Windows) -> Thin {
+        let interval = sampled.interval(windows, q);
+        let low_ns = interval.filter(|i| i.has_low).map(|i| i.low_ns);
+        let largest = sampled.quantile(1.0);
+        let holds = figure.beyond > 0 || q.powf(sampled.count() as f64) <= CANNOT_HOLD;
+        let Some(ns) = figure.ns.filter(|_| holds) else {
+            return Thin {
+                at_least_ns: figure.at_least_ns.or(figure.ns),
+                low_ns,
+                ..Thin::default()
+            };
+        };
+        let high_ns = interval.and_then(|Interval { high_ns, .. }| high_ns);
+        let largest_ns = largest.and_then(|largest| largest.ns.or(largest.at_least_ns));
+        Thin {
+            ns: Some(ns),
+            at_least_ns: None,
+            low_ns,
+            high_ns,
+            largest_ns: largest_ns.filter(|_| high_ns.is_none()),
+        }
+    }
+
+    /// `312 ms?`, `≥ 401 ms?`, `no answer?`.
+    #[must_use]
+    pub fn value(&self) -> String {
+        match (self.ns, self.at_least_ns) {
+            (Some(ns), _) => format!("{}?", units::time(ns)),
+            (None, Some(ns)) => format!("≥ {}?", units::time(ns)),
+            (None, None) => "no answer?".to_owned(),
+        }
+    }
+
+    /// `280–401`, `280–≥ 401`, `from 280`: a bound in the unit of the value goes without. None where nothing is known.
+    #[must_use]
+    pub fn interval(&self) -> Option<String> {
+        let unit = self.ns.or(self.at_least_ns).map(units::time);
+        let unit = unit.as_deref().and_then(|text| text.split_once(' '));
+        let bound = |ns: u64| {
+            let text = units::time(ns);
+            match (text.split_once(' '), unit) {
+                (Some((digits, of)), Some((_, same))) if of == same => digits.to_owned(),
+                _ => text,
+            }
+        };
+        if self.ns.is_none() {
+            return self.low_ns.map(|low| format!("from {}", bound(low)));
+        }
+        let high = match (self.high_ns, self.largest_ns) {
+            (Some(high), _) => Some(bound(high)),
+            (None, largest) => largest.map(|largest| format!("≥ {}", bound(largest))),
+        };
+        let known = |bound: Option<String>| bound.unwrap_or_else(|| "?".to_owned());
+        (self.low_ns.is_some() || high.is_some())
+            .then(|| format!("{}–{}", known(self.low_ns.map(bound)), known(high)))
+    }
+}
+
+impl std::fmt::Display for Thin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.value())?;
+        match self.interval() {
+            Some(interval) => write!(f, " ({interval})"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::{Kind, Outcome};
+    use proptest::prelude::*;
+    use record::Part;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn sampled(answered: impl IntoIterator<Item = u64>, timeouts: u64) -> Sampled {
+        let mut part = Part::default();
+        for ns in answered {
+            part.slot.record(Kind::Service, Outcome::Ok, ns);
+            part.slot.counters.ok += 1;
+        }
+        for _ in 0..timeouts {
+            part.slot
+                .record(Kind::Service, Outcome::Unanswered, 500 * MS);
+            part.slot.counters.unanswered[measure::NoAnswer::Timeout as usize] += 1;
+        }
+        Sampled::of(&part, Kind::Service)
+    }
+
+    fn text(sampled: &Sampled, q: f64) -> String {
+        sampled.given_quantile(q).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_sample_that_cannot_hold_a_percentile_tells_that_it_is_no_less_than_its_largest() {
+        let three = sampled([100, 200, 300].map(|ms| ms * MS), 0);
+        assert_eq!(text(&three, 0.99), "≥ 300 ms? (from 200)");
+        // Nine values hold a p90 more likely than not.
+        let nine = sampled((1..=9).map(|i| i * 100 * MS), 0);
+        assert_eq!(text(&nine, 0.9), "900 ms? (600–≥ 900)");
+        // One value bounds nothing.
+        assert_eq!(text(&sampled([MS], 0), 0.5), "1.00 ms? (?–≥ 1.00)");
+    }
+
+    #[test]
+    fn a_percentile_of_few_has_its_interval() {
+        let some = sampled((1..=80).map(|i| i * 10 * MS), 0);
+        let p90 = some.given_quantile(0.9).unwrap();
+        assert_eq!((p90.beyond, p90.too_few, p90.ns), (8, true, None));
+        assert_eq!(p90.to_string(), "720 ms? (660–780)");
+        assert_eq!(text(&some, 0.99), "800 ms? (770–≥ 800)");
+        let enough = sampled((1..=200).map(|i| i * MS), 0);
+        assert_eq!(text(&enough, 0.9), "180 ms");
+    }
+
+    #[test]
+    fn units_stand_where_they_differ() {
+        let wide = sampled((1..=40).map(|i| i * i * i * 40_000), 0);
+        assert_eq!(text(&wide, 0.9), "1.87 s? (1.31–2.56)");
+        let wide = sampled((1..=30).map(|i| i * i * i * 40_000), 0);
+        assert_eq!(text(&wide, 0.9), "787 ms? (487–≥ 1.08 s)");
+    }
+
+    #[test]
+    fn what_was_given_up_is_at_least_so_long() {
+        let given_up = sampled((1..=20).map(|i| i * MS), 2);
+        assert_eq!(text(&given_up, 0.99), "≥ 500 ms?");
+        assert_eq!(text(&given_up, 0.9), "20.0 ms? (17.0–≥ 500)");
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_enclose_the_value(times in proptest::collection::vec(1..10_000_000_000u64, 1..300), q in 0.5..0.999f64) {
+            let sampled = sampled(times, 0);
+            let figure = sampled.given_quantile(q).unwrap();
+            if let Some(thin) = figure.thin {
+                prop_assert!(figure.too_few && figure.ns.is_none());
+                let value = thin.ns.or(thin.at_least_ns).unwrap();
+                prop_assert!(thin.low_ns.is_none_or(|low| low <= value));
+                prop_assert!(thin.high_ns.is_none_or(|high| high >= value));
+                prop_assert!(thin.largest_ns.is_none_or(|largest| largest >= value));
+                prop_assert!(thin.high_ns.is_none() || thin.largest_ns.is_none());
+                prop_assert!(figure.to_string().contains('?'));
+            } else {
+                prop_assert!(!figure.too_few && !figure.to_string().contains('?'));
+            }
+        }
+    }
+}
