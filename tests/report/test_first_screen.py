@@ -61,7 +61,11 @@ def test_figures_that_the_sentence_says_are_not_said_beside_it(open_report) -> N
 def test_a_percentile_of_few_samples_is_marked_and_has_its_interval(open_report) -> None:
     def few(data: dict) -> None:
         for row in [data["summary"]["all"], *data["summary"]["labels"]]:
-            row["service"]["p99"] = {"beyond": 3, "too_few": True, "thin": {"ns": 312_000_000, "low_ns": 280_000_000, "largest_ns": 401_000_000}}
+            row["service"]["p99"] = {
+                "beyond": 3,
+                "too_few": True,
+                "thin": {"ns": 312_000_000, "low_ns": 280_000_000, "largest_ns": 401_000_000},
+            }
             row["response"] = None
 
     page = open_report("closed", few).page
