@@ -60,6 +60,8 @@ export interface Row {
   /** Only where the schedule set the intended start of every request. */
   response: Stats | null;
   iteration: Stats | null;
+  /** The same without its pauses, where it has some. */
+  unpaused?: Stats;
   codes: Record<string, number>;
   none: Record<string, number>;
   bytes_out: number;

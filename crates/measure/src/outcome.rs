@@ -37,11 +37,13 @@ pub enum Kind {
     Script,
     /// Last byte read → the answer in the hands of the test's own code: for so long it was busy elsewhere. Run-wide only.
     Lag,
+    /// An iteration without its pauses: for so long it sent, waited for answers, or was late.
+    Unpaused,
 }
 
 impl Kind {
     /// All, in the order of their numbers.
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Lateness,
         Kind::Wait,
         Kind::Service,
@@ -55,6 +57,7 @@ impl Kind {
         Kind::Stall,
         Kind::Script,
         Kind::Lag,
+        Kind::Unpaused,
     ];
 
     /// The name in the record.
@@ -74,6 +77,7 @@ impl Kind {
             Kind::Stall => "stall",
             Kind::Script => "script",
             Kind::Lag => "lag",
+            Kind::Unpaused => "unpaused",
         }
     }
 

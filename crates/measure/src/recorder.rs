@@ -230,6 +230,22 @@ impl Recorder {
         }
     }
 
+    /// How long an iteration took that has just ended, less its pauses. Of a scenario that has any, all iterations say so.
+    pub fn unpaused(
+        &mut self,
+        now_ns: u64,
+        label: LabelId,
+        (intended, paused_ns): (Intended, u64),
+        ended: Ended,
+    ) {
+        let took_ns = now_ns.saturating_sub(intended.ns());
+        self.slot(label, intended.ns()).record(
+            Kind::Unpaused,
+            ended.outcome(),
+            took_ns.saturating_sub(paused_ns),
+        );
+    }
+
     /// Tells the front door's accumulator, if there is one.
     #[inline]
     pub fn door(&mut self, now_ns: u64, event: &Event<'_>) {

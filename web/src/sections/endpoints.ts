@@ -79,6 +79,12 @@ export class Endpoints implements Section {
         ...lines.flatMap((row) => this.#lines(row, shown, picture(row), marked, row === total)),
       );
     };
+    // A journey and, below it, the same without its pauses: a row that is told apart by a number of its own.
+    const iterations = summary.iterations.flatMap((row) =>
+      row.unpaused
+        ? [row, { ...row, id: -1 - row.id, text: `${row.text}, without its pauses`, iteration: row.unpaused }]
+        : [row],
+    );
     const table = h(
       "table",
       { class: "endpoints" },
@@ -87,7 +93,7 @@ export class Endpoints implements Section {
         {},
         h("tr", {}, this.#heading(NAME), ...shown.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
       ),
-      group(`Iterations · ${tool ?? MEANING.iteration}`, summary.iterations, null, false),
+      group(`Iterations · ${tool ?? MEANING.iteration}`, iterations, null, false),
       ...GROUPS.map(([kind, name]) => {
         // Where all requests are of one label, its row says what the sum would.
         const [one] = summary.labels;

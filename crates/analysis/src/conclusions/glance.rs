@@ -3,7 +3,7 @@
 
 use crate::{
     figures::per_second,
-    summary::{Deciding, Figure, Stats, Summary},
+    summary::{Deciding, Figure, Row, Stats, Summary},
 };
 use measure::Kind;
 use record::units;
@@ -26,7 +26,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
     let Some((row, stats)) = summary.headline_stats() else {
         return figures;
     };
-    figures.extend(times(stats));
+    figures.extend(times(stats, unpaused(summary, row)));
     // What the times are of stands with the first of them.
     let named = figures.iter_mut().find(|figure| figure.name == "p50");
     if let Some(first) = named {
@@ -57,16 +57,28 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }
 
-fn times(stats: &Stats) -> Vec<Deciding> {
+/// An iteration without its pauses, where it is the headline.
+fn unpaused<'a>(summary: &Summary, row: &'a Row) -> Option<&'a Stats> {
+    let stats = row.unpaused.as_ref();
+    stats.filter(|_| summary.headline() == Kind::Iteration)
+}
+
+fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {
+    let without = |of: fn(&Stats) -> Figure| unpaused.map(of);
     let times = [
-        ("p50", stats.p50),
-        ("p95", stats.p95),
-        ("p99", stats.p99),
-        ("largest", stats.max),
+        ("p50", stats.p50, without(|stats| stats.p50)),
+        ("p95", stats.p95, without(|stats| stats.p95)),
+        ("p99", stats.p99, without(|stats| stats.p99)),
+        ("largest", stats.max, without(|stats| stats.max)),
     ];
-    let told = times.into_iter().filter(|(_, time)| !time.not_given);
-    told.map(|(name, time)| figure(name, time.value(), interval(time)))
-        .collect()
+    let told = times.into_iter().filter(|(_, time, _)| !time.not_given);
+    told.map(|(name, time, without)| {
+        let without = without.map(|time| format!("{} without pauses", time.value()));
+        let notes: Vec<String> = without.into_iter().chain(interval(time)).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        figure(name, time.value(), note)
+    })
+    .collect()
 }
 
 /// The bounds of a percentile of few samples.

@@ -129,7 +129,10 @@ impl Sampled {
             times.unanswered = measure::Histogram::default();
         }
         let counters = &part.slot.counters;
-        let per_request = matches!(kind, Kind::Service | Kind::Response | Kind::Iteration);
+        let per_request = matches!(
+            kind,
+            Kind::Service | Kind::Response | Kind::Iteration | Kind::Unpaused
+        );
         let untimed = if per_request && !mutant::is(Mutant::ErrorsLeftOut) {
             counters
                 .without_answer()

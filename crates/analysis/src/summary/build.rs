@@ -17,7 +17,7 @@ use record::{Cut, EventKind, Model, Part, Run, State, units};
 pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
-    let row = |label: &Label| row_of(run, label, &run.totals.label(label.id), elapsed_ns);
+    let row = |label: &Label| row_of_label(run, label, &all, elapsed_ns);
     let rows = |groups: &[Group]| -> Vec<Row> {
         let wanted = run
             .labels
@@ -160,16 +160,24 @@ fn stopped(run: &Run) -> Option<Stopped> {
     })
 }
 
+/// Of a label, which may be all there is.
+fn row_of_label(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
+    let part = run.totals.label(label.id);
+    let ended = part.slot.counters.ended();
+    let of_all = label.group == Group::Request && ended == all.slot.counters.ended();
+    row_of(run, (label, of_all), &part, elapsed_ns)
+}
+
 /// Among all requests those that nobody answers would be the quickest: with them there is no service time of all.
 fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
-    let mut row = row_of(run, label, all, elapsed_ns);
+    let mut row = row_of(run, (label, true), all, elapsed_ns);
     row.service = row.service.filter(|_| !is_mixed);
     row
 }
 
-fn row_of(run: &Run, label: &Label, part: &Part, elapsed_ns: u64) -> Row {
+fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
     let (count, errors) = (
         counters.ended(),
@@ -178,7 +186,9 @@ fn row_of(run: &Run, label: &Label, part: &Part, elapsed_ns: u64) -> Row {
     let is_iteration = label.group == Group::Iteration;
     let stats = |kind: Kind| {
         let sampled = Sampled::of(part, kind);
-        let stats = match run.totals.windows.get(&(label.id, kind)) {
+        // How the samples of a label hang together is known where it is all there is.
+        let id = if of_all { label::ALL } else { label.id };
+        let stats = match run.totals.windows.get(&(id, kind)) {
             Some(windows) => sampled.stats_in(windows),
             None => sampled.stats(),
         };
@@ -196,12 +206,22 @@ fn row_of(run: &Run, label: &Label, part: &Part, elapsed_ns: u64) -> Row {
         // An intended start that is the previous answer plus a think time says nothing about waiting in line.
         response: stats(Kind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(Kind::Iteration).filter(|_| is_iteration),
+        // Scenarios of one name share a label, and not all of them need have pauses.
+        unpaused: stats(Kind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         codes: counters.codes.0.iter().copied().collect(),
         unanswered: figures::by_class(counters),
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         not_told: Vec::new(),
     }
+}
+
+/// Whether every iteration of a label has told how long it took without its pauses.
+fn all_timed(part: &Part, stats: &figures::Stats) -> bool {
+    let timed = Outcome::ALL
+        .iter()
+        .filter_map(|outcome| part.slot.histogram(Kind::Unpaused, *outcome));
+    timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
 /// What MQTT sends without being answered - messages of QoS 0 - takes no time: that of each is written as none.

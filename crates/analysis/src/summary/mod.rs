@@ -256,6 +256,9 @@ pub struct Row {
     pub response: Option<Stats>,
     /// Intended arrival → last answer of the iteration.
     pub iteration: Option<Stats>,
+    /// The same without its pauses; none where it has none, and where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpaused: Option<Stats>,
     /// Answers by status.
     pub codes: BTreeMap<u16, u64>,
     /// Without a complete answer, by class.

@@ -108,6 +108,7 @@ pub fn row(
         service: stats(printed),
         response: None,
         iteration: None,
+        unpaused: None,
         codes: codes.collect(),
         unanswered: if unanswered > 0 {
             BTreeMap::from([("none".to_owned(), unanswered)])

@@ -74,6 +74,8 @@ pub struct CompiledScenario {
     pub ops: Vec<Op>,
     /// The label of its iterations.
     pub label: LabelId,
+    /// Whether it has pauses.
+    pub pauses: bool,
 }
 
 /// An operation of a scenario.
@@ -293,7 +295,12 @@ impl Compiler<'_> {
         for scenario in plan.scenarios() {
             let mut ops = Vec::new();
             self.steps(&scenario.steps, &mut ops);
-            scenarios.push(CompiledScenario { ops, label: 0 });
+            let pauses = ops.iter().any(|op| matches!(op, Op::Think(..)));
+            scenarios.push(CompiledScenario {
+                ops,
+                label: 0,
+                pauses,
+            });
         }
         // Requests first: their numbers are the ones that people see in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {

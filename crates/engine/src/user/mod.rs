@@ -12,7 +12,7 @@ pub mod walk;
 use std::{collections::HashMap, rc::Rc};
 
 use measure::{
-    Fault,
+    Fault, Recorder,
     accumulator::{Event, Reason},
     sample::{Ended, Intended},
 };
@@ -29,7 +29,7 @@ use crate::{
     client::{Client, pool::Pool},
     deadlines::Limit,
     memory::Held,
-    program::{Enter, Op, Program},
+    program::{CompiledScenario, Enter, Op, Program},
     worker::{Line, Worker},
 };
 pub use capture::Inspection;
@@ -116,6 +116,8 @@ struct User<'a> {
     weights: HashMap<query::path::Path, u64>,
     /// When the next request is intended.
     due: Intended,
+    /// For so long it has paused. Branches that go on at the same time pause each for itself, and that is none of this.
+    paused_ns: u64,
 }
 
 /// A loop under way.
@@ -143,6 +145,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
         .issued(begun, scenario.label, start.intended);
     let mut user = User::new(env, state, start);
     let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
+    let times = (start.intended, user.paused_ns);
     let now = worker.clock.now();
     let mut told = None;
     let mut recorder = worker.recorder.borrow_mut();
@@ -199,13 +202,27 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
             ended
         }
     };
-    // One that a fault of the network ended ranks above all that came to their end: it has no last answer.
-    recorder.iteration(now, scenario.label, start.intended, ended);
+    count(&mut recorder, now, scenario, times, ended);
     drop(recorder);
     if let Some(error) = told {
         worker.emit(Line::Error(error));
     }
     ended
+}
+
+/// Puts an iteration that has just ended into the books.
+fn count(
+    recorder: &mut Recorder,
+    now: u64,
+    scenario: &CompiledScenario,
+    (intended, paused_ns): (Intended, u64),
+    ended: Ended,
+) {
+    // One that a fault of the network ended ranks above all that came to their end: it has no last answer.
+    recorder.iteration(now, scenario.label, intended, ended);
+    if scenario.pauses {
+        recorder.unpaused(now, scenario.label, (intended, paused_ns), ended);
+    }
 }
 
 /// Carries out the first scenario once, outside all books; answers the variables that it leaves, or what ended it.
@@ -251,6 +268,7 @@ impl<'a> User<'a> {
             held: Rc::new(Held::nothing(&worker.memory)),
             weights: HashMap::new(),
             due: start.intended,
+            paused_ns: 0,
         }
     }
 
@@ -346,6 +364,11 @@ impl<'a> User<'a> {
             .worker
             .sleep_until(self.due.ns(), &self.state.limit)
             .await;
+        // Whoever is late afterwards is late with the next request.
+        self.paused_ns += match slept {
+            Ok(()) => ns,
+            Err(_) => self.worker.clock.now().saturating_sub(now).min(ns),
+        };
         slept.map_err(|_| End::Fault(Fault::Unfinished, None))
     }
 

@@ -5,6 +5,9 @@ use engine::{
     walk::{Asked, Walked},
 };
 
+use measure::{Kind, Outcome};
+use plan::scenario::{Think, ThinkTime};
+
 use super::{
     peer::{Peer, Reply, ok},
     *,
@@ -523,4 +526,32 @@ fn what_a_user_did_is_told_step_by_step() {
     assert_eq!(told[1].body.as_deref(), Some(r#"{"id":7}"#));
     // Who does not ask is told nothing.
     assert!(run_with(&plan, Options::default()).lines.is_empty());
+}
+
+#[test]
+fn an_iteration_tells_what_it_took_without_its_pauses() {
+    const PAUSE: u64 = 30_000_000;
+    let peer = Peer::start(|_| ok("x"));
+    let pause = || {
+        Step::Think(Think {
+            time: ThinkTime::Fixed(PAUSE),
+            jitter: None,
+        })
+    };
+    let steps = vec![request(get("/")), pause(), request(get("/")), pause()];
+    let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));
+    let times = |kind| {
+        let slot = kept.total(3);
+        let times = slot.histogram(kind, Outcome::Ok);
+        times.map(|times| (times.count(), times.sum()))
+    };
+    let (n, took) = times(Kind::Iteration).expect("iterations");
+    let (same, without) = times(Kind::Unpaused).expect("iterations without pauses");
+    assert_eq!((n, same), (20, 20));
+    // To the nanosecond: what was late behind a pause is not the pause's.
+    assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
+    let steps = vec![request(get("/"))];
+    let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));
+    let none = kept.total(3);
+    assert!(none.histogram(Kind::Unpaused, Outcome::Ok).is_none());
 }

@@ -14,6 +14,7 @@ const HEADS: [&str; 9] = [
 const MOST_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
 const RESPONSE: &str = "  response";
+const UNPAUSED: &str = "  without pauses";
 
 /// The table, with its footnotes.
 pub(super) fn of(summary: &Summary) -> String {
@@ -36,6 +37,9 @@ pub(super) fn of(summary: &Summary) -> String {
             row,
             row.iteration.as_ref(),
         ));
+        if row.unpaused.is_some() {
+            lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
+        }
     }
     let mut text = layout(&lines);
     if lines.iter().any(|line| line.label == RESPONSE) {
@@ -68,6 +72,7 @@ fn thin(summary: &Summary) -> String {
             of("service", row.service.as_ref()),
             of("response", row.response.as_ref()),
             of("iteration", row.iteration.as_ref()),
+            of("without pauses", row.unpaused.as_ref()),
         ]
     });
     let told: Vec<String> = times.flatten().collect();

@@ -181,6 +181,13 @@ pub fn endpoints(summary: &Summary) -> String {
             row,
             row.iteration.as_ref(),
         ));
+        if row.unpaused.is_some() {
+            table.row(cells(
+                &format!("iteration {}, without its pauses", row.text),
+                row,
+                row.unpaused.as_ref(),
+            ));
+        }
     }
     let some = summary.labels.iter().any(|row| row.response.is_some());
     let mixed = some && summary.all.response.is_none();

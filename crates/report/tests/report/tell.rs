@@ -347,3 +347,24 @@ fn what_is_not_answered_has_no_service_time() {
         assert!(!console::summary_text(&summary).contains(" 0 ns"));
     }
 }
+
+#[test]
+fn a_journey_stands_with_and_without_its_pauses() {
+    let folder = Folder::new();
+    let mut page = analysis::page::of(&write(&folder.0, &plan(&[])));
+    let without = page.summary.iterations[0].iteration.clone();
+    page.summary.iterations[0].unpaused = without;
+    let text = console::summary_text(&page.summary);
+    assert!(text.contains("\n  without pauses "), "{text}");
+    let text = report::markdown::of(&page).text;
+    assert!(
+        text.contains("| iteration checkout, without its pauses "),
+        "{text}"
+    );
+    let glance = analysis::conclusions::headline(&page.summary).glance;
+    let p50 = glance.iter().find(|figure| figure.name == "p50").unwrap();
+    assert_eq!(
+        p50.note.as_deref(),
+        Some("iteration time of checkout; 3.30 ms without pauses")
+    );
+}
