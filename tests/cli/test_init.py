@@ -193,3 +193,32 @@ def test_a_broken_recording_is_told_where(loadline):
     loadline.write("a.har", '{"log": {\n  "entries": [}')
     refused = loadline("init", "a.har")
     assert (refused.returncode, refused.stderr) == (2, "loadline: a.har:2:15: this is not JSON: expected value\n")
+
+
+OPENAPI = """openapi: 3.0.3
+info: { title: Clinic }
+servers: [ { url: %s/fhir/R4 } ]
+security: [ { bearer: [] } ]
+paths:
+  /Patient:
+    post:
+      summary: Registers a patient
+      requestBody: { content: { application/json: { example: { resourceType: Patient, name: [ { family: Chalmers } ] } } } }
+      responses: { '201': { content: { application/json: { schema: { properties: { id: { type: string } } } } } } }
+  /Patient/{id}:
+    parameters: [ { name: id, in: path, required: true } ]
+    get: { summary: Reads a patient }
+    delete: { summary: Removes a patient }
+components: { securitySchemes: { bearer: { type: http, scheme: bearer } } }
+"""
+
+
+def test_a_description_is_a_plan_that_deletes_nothing(loadline, start_lab):
+    lab = start_lab("fhir")
+    loadline.write("openapi.yml", OPENAPI % lab.url)
+    made = init(loadline, "openapi.yml")
+    assert f"clinic.yml: 2 requests to {lab.url}/fhir/R4, 1 commented out. Next: loadline run clinic.yml --once" in made.stderr
+    assert "  # - delete:" in (loadline.folder / "clinic.yml").read_text()
+    ran = loadline("run", "clinic.yml", "--once", env={"TOKEN": "demo"})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert lab.stats()["answered"]["by_route"] == {"POST /fhir/R4/Patient": {"201": 1}, "GET /fhir/R4/Patient/{id}": {"200": 1}}

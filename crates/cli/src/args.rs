@@ -24,7 +24,7 @@ pub enum Command {
     /// Run a test: a URL, a native plan, an Artillery script, a locustfile or a script of wrk's
     #[command(display_order = 0)]
     Run(Box<Run>),
-    /// Write a commented plan to go on from: of a URL, command lines of curl, or what a browser recorded (HAR)
+    /// Write a commented plan to go on from: of a URL, command lines of curl, what a browser recorded (HAR), or an OpenAPI description
     #[command(display_order = 1)]
     Init(Init),
     /// Run the stages of a plan one after the other, and tell of all of them in one report
@@ -311,7 +311,8 @@ pub struct Lab {
     override_usage = "loadline init [-o FILE] [--force] SOURCE\n       loadline init [-o FILE] [--force] curl -X POST https://…"
 )]
 pub struct Init {
-    /// http(s)://… (or localhost:8080/…), a file (.har, or command lines of curl; - is standard input), or curl with its arguments behind it
+    /// http(s)://… (or localhost:8080/…), a file (HAR, OpenAPI 3, or command lines of curl; - is standard input), or curl with its
+    /// arguments behind it
     pub source: String,
     /// What stands behind curl
     #[arg(value_name = "ARGUMENT", hide = true)]

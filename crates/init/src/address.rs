@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Result<Address, String> {
         // `$BASE/path`: only the environment knows the rest.
         let end = text.find(['/', '?']).unwrap_or(text.len());
         let (origin, path) = text.split_at(end);
-        if !marks::has_variables(origin) {
+        if !marks::replaced(origin, "").is_empty() || origin.is_empty() {
             return read(&format!("http://{text}"));
         }
         return Ok(Address {
@@ -46,9 +46,12 @@ pub fn read(text: &str) -> Result<Address, String> {
     let no_url = || {
         format!(
             "`{}` is no URL that begins with http:// or https://",
-            marks::replaced(&without_user(text), "…")
+            marks::replaced(&without_user(text), "…").replace(char::is_control, " ")
         )
     };
+    if whole.contains(char::is_control) {
+        return Err(no_url());
+    }
     let url = Url::parse(&marks::replaced(&whole, "1")).map_err(|_| no_url())?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(no_url());

@@ -39,6 +39,8 @@ pub(crate) enum Step {
     Request(Box<Request>),
     /// A pause, with its unit.
     Think(String),
+    /// A line that is printed: of a plan that has nothing to send yet.
+    Log(String),
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +70,7 @@ pub(crate) enum Body {
     #[default]
     None,
     Json(Value),
+    Form(Value),
     Text(String),
 }
 
@@ -104,7 +107,7 @@ impl Draft {
     pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {
         self.steps.iter().filter_map(|step| match step {
             Step::Request(request) => Some(&**request),
-            Step::Think(_) => None,
+            Step::Think(_) | Step::Log(_) => None,
         })
     }
 

@@ -7,10 +7,10 @@ use formats::{
 };
 use plan::{At, Problem};
 
-use crate::{curl, draft::Draft, har, marks};
+use crate::{curl, draft::Draft, har, marks, openapi};
 
 /// What `loadline init` reads, for those who brought something else.
-const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, and HAR files (`log` with `entries`)";
+const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
 
 const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
 
@@ -49,6 +49,13 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         .is_some_and(|log| log.get("entries").is_some())
     {
         return har::from_document(name, &root);
+    }
+    if root.get("openapi").is_some() {
+        return openapi::from_document(name, &root);
+    }
+    if let Some(version) = root.entry("swagger") {
+        let why = "this is version 2 of the description: convert it to OpenAPI 3 first";
+        return Err(problem(name, version.key_mark, why.to_owned()));
     }
     if root.get("loadline").is_some() {
         return Err(LoadErrors::refused(format!(

@@ -1,5 +1,5 @@
-//! BEGIN with it: a URL, a command line of curl or a browser's recording becomes a commented plan that
-//! people go on from. What the source does not say is marked, never guessed; what is secret in it never reaches the plan.
+//! BEGIN with it: a URL, a command line of curl, a browser's recording or a service's description becomes a commented
+//! plan that people go on from. What the source does not say is marked, never guessed; what is secret in it never reaches the plan.
 //!
 //! This crate runs nothing and asks nobody: it makes text of text.
 
@@ -14,6 +14,7 @@ mod har;
 mod headers;
 mod kind;
 mod marks;
+mod openapi;
 mod unknowns;
 mod write;
 mod yaml;

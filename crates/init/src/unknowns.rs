@@ -79,10 +79,7 @@ impl Unknowns {
             return marks::variable(name);
         }
         let name = self.free_name(hint);
-        let mut env = name.to_ascii_uppercase();
-        if TAKEN.contains(&env.as_str()) {
-            env = format!("TEST_{env}");
-        }
+        let env = Unknowns::env_of(&name);
         self.list.push(Unknown {
             variable: Some(name.clone()),
             env,
@@ -94,6 +91,25 @@ impl Unknowns {
         marks::variable(&name)
     }
 
+    /// The variable that something missing has already.
+    pub fn known(&self, hint: &str) -> Option<String> {
+        let known = self
+            .list
+            .iter()
+            .find(|known| known.hint == hint && known.value.is_empty());
+        known?.variable.as_deref().map(marks::variable)
+    }
+
+    /// What the environment's variable is called.
+    pub fn env_of(hint: &str) -> String {
+        let env = name_of(hint).to_ascii_uppercase();
+        if TAKEN.contains(&env.as_str()) {
+            format!("TEST_{env}")
+        } else {
+            env
+        }
+    }
+
     /// A name that nobody has yet, for a variable that a step sets.
     pub fn capture(&mut self, hint: &str) -> String {
         let name = self.free_name(hint);
@@ -102,12 +118,12 @@ impl Unknowns {
     }
 
     /// A variable of the environment that the source names itself.
-    pub fn environment(&mut self, name: &str) -> String {
+    pub fn environment(&mut self, name: &str, what: &str) -> String {
         if self.list.iter().all(|known| known.env != name) {
             self.list.push(Unknown {
                 variable: None,
                 env: name.to_owned(),
-                what: "as the line has it".to_owned(),
+                what: what.to_owned(),
                 secret: false,
                 hint: format!("${name}"),
                 value: String::new(),
@@ -152,7 +168,7 @@ impl Unknowns {
                 return format!("{word}{}", self.unless_named(hint, rest, &what));
             }
         }
-        self.unless_named(name, value, &what)
+        self.unless_named(&name.to_ascii_lowercase(), value, &what)
     }
 
     /// What is nothing but variables already stays as it is.

@@ -38,17 +38,14 @@ impl Draft {
         for remark in &self.remarks {
             comment(remark, 0, &mut out);
         }
-        let named: Vec<_> = self
-            .unknowns()
-            .iter()
-            .filter(|unknown| unknown.variable.is_none())
-            .collect();
-        if !named.is_empty() {
-            let text = format!(
-                "TO FILL IN: {}, as the shell had them that the lines were written for",
-                export(&named)
-            );
-            comment(&text, 0, &mut out);
+        for unknown in self.unknowns() {
+            if unknown.variable.is_none() {
+                let text = format!(
+                    "TO FILL IN: export {}=… before a run, {}",
+                    unknown.env, unknown.what
+                );
+                comment(&text, 0, &mut out);
+            }
         }
         out.push_str("loadline: 1\n");
         yaml::entry("name", &text(&self.name), 0, &mut out);
@@ -91,10 +88,20 @@ impl Draft {
 
     fn steps_text(&self, templates: &mut Templates) -> String {
         let mut out = String::new();
+        // What is commented out stands apart: else its comments are taken for those of the next step.
+        let mut behind_comment = false;
         for step in &self.steps {
+            let is_off = matches!(step, Step::Request(request) if request.off);
+            if behind_comment || is_off && !out.is_empty() {
+                out.push('\n');
+            }
+            behind_comment = is_off;
             match step {
                 Step::Think(time) => {
                     let _ = writeln!(out, "  - think: {time}");
+                }
+                Step::Log(line) => {
+                    let _ = writeln!(out, "  - log: {}", yaml::scalar(&templates.text(line)));
                 }
                 Step::Request(request) => request_text(request, templates, &mut out),
             }
@@ -224,6 +231,7 @@ fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Valu
     match &request.body {
         Body::None => {}
         Body::Json(value) => keys.push(("json", templates.value(value))),
+        Body::Form(value) => keys.push(("form", templates.value(value))),
         Body::Text(body) => keys.push(("body", text(&templates.text(body)))),
     }
     if let Some(follow) = request.follow {

@@ -816,3 +816,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_variable_that_cannot_be_made_is_told_once() {
+    let lines = refused(
+        "loadline: 1\ntarget: http://a\nload: { rate: 1/s, duration: 1s }\nvariables: { token: '{{ $env.NONE }}' }\nsteps: [ { get: '/{{ token }}' } ]\n",
+    );
+    assert_eq!(
+        lines,
+        ["plan.yml:4:25: the environment variable NONE is not set"]
+    );
+}

@@ -85,8 +85,10 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let source = Source::File(name);
     let mut unknowns = Unknowns::default();
-    let tokens = shell::tokens(0, text, &mut |name| unknowns.environment(name))
-        .map_err(|e| source.problem(e.mark, e.message))?;
+    let tokens = shell::tokens(0, text, &mut |name| {
+        unknowns.environment(name, "as the shell had it that the line was written for")
+    })
+    .map_err(|e| source.problem(e.mark, e.message))?;
     let mut commands = Vec::new();
     for line in lines(tokens) {
         let Some((first, rest)) = line.split_first() else {

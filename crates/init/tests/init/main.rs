@@ -4,5 +4,6 @@
 
 mod curl;
 mod har;
+mod openapi;
 mod support;
 mod url;

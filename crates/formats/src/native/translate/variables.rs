@@ -31,6 +31,10 @@ impl Translator<'_> {
                 ([_], Some(choices)) => self.choices(choices),
                 _ => self.constant(&entry.value).map(Variable::Constant),
             };
+            if variable.is_none() {
+                // What is wrong with it has been told: whoever uses it is not to blame as well.
+                self.templates.sets(&entry.key);
+            }
             variables.extend(variable.map(|variable| (entry.key.clone(), variable)));
         }
         self.given(&mut variables);

@@ -1,0 +1,206 @@
+//! A service's description (OpenAPI 3) as a draft: each operation a step, in the order of the file. What only reads is active; what changes data
+//! only where the description says what to send, and what replaces or deletes never by itself.
+
+mod operation;
+mod reference;
+mod sample;
+
+use std::path::Path;
+
+use formats::{LoadErrors, document::Node};
+use url::Url;
+
+use crate::{
+    draft::{self, Draft, Request, Step},
+    kind,
+    unknowns::Unknowns,
+};
+use operation::Operation;
+use reference::{Broken, resolved};
+
+/// The methods that a path may have, in the order in which they are of use.
+const METHODS: [&str; 8] = [
+    "post", "get", "head", "put", "patch", "delete", "options", "trace",
+];
+
+/// The plan of a description.
+///
+/// # Errors
+/// The first place that cannot be read.
+pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
+    made(name, root).map_err(|(mark, message)| kind::problem(name, mark, message))
+}
+
+fn made(name: &str, root: &Node) -> Result<Draft, Broken> {
+    let version = root.get("openapi").map(Node::text).unwrap_or_default();
+    if !version.starts_with("3.") {
+        let mark = root.get("openapi").map_or(root.mark, |node| node.mark);
+        return Err((
+            mark,
+            format!("`openapi: {version}` is not known here: versions 3.0 and 3.1 are"),
+        ));
+    }
+    let title = root
+        .get("info")
+        .and_then(|info| info.get("title"))
+        .and_then(Node::as_str);
+    let title = title.unwrap_or("API").trim();
+    let mut draft = Draft {
+        from: format!("the OpenAPI description {}", of_file(name)),
+        name: if title.is_empty() {
+            "API".to_owned()
+        } else {
+            title.to_owned()
+        },
+        stem: stem(name, title),
+        ..Draft::default()
+    };
+    draft.target = target(root, &mut draft)?;
+    let mut operations = operations(root)?;
+    link(&mut operations, &mut draft.unknowns);
+    // What is sent first: comments may use its variables, and have none of their own.
+    let (on, off): (Vec<_>, Vec<_>) = operations
+        .into_iter()
+        .enumerate()
+        .partition(|(_, operation)| !operation.is_off());
+    let mut requests = Vec::new();
+    for (number, operation) in on.into_iter().chain(off) {
+        requests.push((number, operation.request(root, &mut draft.unknowns)?));
+    }
+    requests.sort_by_key(|(number, _)| *number);
+    let requests: Vec<Request> = requests.into_iter().map(|(_, request)| request).collect();
+    remarks(&mut draft, &requests);
+    if requests.iter().all(|request| request.off) {
+        draft.steps.push(Step::Log(
+            "Nothing is sent yet: take the # away from a step below".to_owned(),
+        ));
+    }
+    draft.steps.extend(
+        requests
+            .into_iter()
+            .map(|request| Step::Request(Box::new(request))),
+    );
+    Ok(draft)
+}
+
+fn of_file(name: &str) -> String {
+    if name == "-" {
+        return "on standard input".to_owned();
+    }
+    let file = Path::new(name).file_name().and_then(|file| file.to_str());
+    file.unwrap_or(name).to_owned()
+}
+
+/// After the file, unless that is called what all of them are, or is itself a `.yml`.
+fn stem(name: &str, title: &str) -> String {
+    let path = Path::new(name);
+    let file = draft::stem(
+        path.file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or_default(),
+    );
+    let says_nothing = ["openapi", "swagger", "api", "plan", "spec"].contains(&file.as_str());
+    if says_nothing || path.extension().is_some_and(|end| end == "yml") {
+        let title = draft::stem(title);
+        return if title == file {
+            format!("{title}-load")
+        } else {
+            title
+        };
+    }
+    file
+}
+
+/// The first server. What is relative has no host: that is the environment's.
+fn target(root: &Node, draft: &mut Draft) -> Result<String, Broken> {
+    let server = root
+        .get("servers")
+        .and_then(Node::as_list)
+        .and_then(<[Node]>::first);
+    let Some(url) = server.and_then(|server| server.get("url")) else {
+        return Ok(draft
+            .unknowns
+            .environment("TARGET", "where the service is: https://…"));
+    };
+    let mut text = url.as_str().unwrap_or_default().to_owned();
+    let variables = server.and_then(|server| server.get("variables"));
+    for variable in variables.map(Node::entries).unwrap_or_default() {
+        let value = variable
+            .value
+            .get("default")
+            .map(Node::text)
+            .unwrap_or_default();
+        text = text.replace(&format!("{{{}}}", variable.key), &value);
+    }
+    let text = text.trim_end_matches('/').to_owned();
+    if text.is_empty() || text.starts_with('/') {
+        let target = draft
+            .unknowns
+            .environment("TARGET", "where the service is: https://…");
+        return Ok(format!("{target}{text}"));
+    }
+    let is_url = Url::parse(&text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if !is_url || text.contains(['{', '}', '@']) {
+        let why = format!(
+            "`{}` is no URL of a server: it begins with http:// or https://, or with /",
+            url.text()
+        );
+        return Err((url.mark, why));
+    }
+    Ok(text)
+}
+
+fn operations(root: &Node) -> Result<Vec<Operation<'_>>, Broken> {
+    let paths = root.get("paths").map(Node::entries).unwrap_or_default();
+    let mut operations = Vec::new();
+    for entry in paths.iter().filter(|entry| !entry.key.starts_with("x-")) {
+        if !entry.key.starts_with('/') {
+            return Err((
+                entry.key_mark,
+                format!("`{}` is no path: it begins with /", entry.key),
+            ));
+        }
+        let item = resolved(root, &entry.value)?;
+        for method in METHODS {
+            if let Some(node) = item.get(method) {
+                operations.push(Operation::read(root, (&entry.key, method), item, node)?);
+            }
+        }
+    }
+    if operations.is_empty() {
+        let mark = root.get("paths").map_or(root.mark, |paths| paths.mark);
+        return Err((
+            mark,
+            "this description has no operation: `paths` is empty".to_owned(),
+        ));
+    }
+    Ok(operations)
+}
+
+/// What a POST makes, the operations behind it name: `POST /pets` answers with the `id` that `/pets/{petId}` wants.
+fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
+    for maker in 0..operations.len() {
+        let (before, behind) = operations.split_at_mut(maker + 1);
+        let Some(maker) = before.last_mut().filter(|maker| maker.is_maker()) else {
+            continue;
+        };
+        for user in behind {
+            if let Some((parameter, member)) = user.made_by(maker) {
+                let variable = maker.capture(&parameter, &member, unknowns);
+                user.give(&parameter, &variable);
+            }
+        }
+    }
+}
+
+fn remarks(draft: &mut Draft, requests: &[Request]) {
+    let off = requests.iter().filter(|request| request.off).count();
+    if off > 0 {
+        draft.remarks.push(format!(
+            "{off} of {} operations are commented out: they delete or replace, or need data that the description does not say. \
+             Remove the `# ` before each line of a step to send it.",
+            requests.len()
+        ));
+    }
+}

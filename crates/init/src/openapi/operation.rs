@@ -1,0 +1,544 @@
+//! An operation of a description as a step: its path, its parameters, its body, and who signs in. What the description does not say is the
+//! environment's, or keeps the step commented out.
+
+use std::collections::BTreeMap;
+
+use formats::document::Node;
+use query::value;
+use serde_json::{Map, Value};
+
+use super::{
+    reference::{Broken, resolved},
+    sample::{self, Sample},
+};
+use crate::{
+    address,
+    draft::{Body, Request},
+    headers, marks,
+    unknowns::{Unknowns, is_secret},
+    yaml,
+};
+
+/// What a step says of its body by itself.
+const OWN_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
+
+/// An operation on its way to a step.
+pub struct Operation<'n> {
+    path: String,
+    method: &'static str,
+    node: &'n Node,
+    parameters: Vec<&'n Node>,
+    body: Option<Content>,
+    /// Members of its answer.
+    answer: Vec<String>,
+    /// Variables that earlier steps have for parameters of its path.
+    given: BTreeMap<String, String>,
+    captures: Vec<(String, String)>,
+}
+
+/// A body with its media type.
+struct Content {
+    kind: String,
+    /// None where the type is not one that plans write.
+    sample: Option<Sample>,
+}
+
+impl<'n> Operation<'n> {
+    /// Reads what others need to know of it.
+    ///
+    /// # Errors
+    /// A reference that cannot be followed.
+    pub fn read(
+        root: &'n Node,
+        (path, method): (&str, &'static str),
+        item: &'n Node,
+        node: &'n Node,
+    ) -> Result<Operation<'n>, Broken> {
+        let mut parameters: Vec<&Node> = Vec::new();
+        // Those of the operation replace those of the path.
+        for list in [node, item].map(|node| node.get("parameters").and_then(Node::as_list)) {
+            for parameter in list.unwrap_or_default() {
+                let parameter = resolved(root, parameter)?;
+                let same = |known: &&Node| {
+                    text(known, "name") == text(parameter, "name")
+                        && text(known, "in") == text(parameter, "in")
+                };
+                if !parameters.iter().any(same) {
+                    parameters.push(parameter);
+                }
+            }
+        }
+        let body = match node.get("requestBody") {
+            Some(body) => content(root, resolved(root, body)?)?,
+            None => None,
+        };
+        Ok(Operation {
+            path: path.to_owned(),
+            method,
+            node,
+            parameters,
+            body,
+            answer: answer(root, node)?,
+            given: BTreeMap::new(),
+            captures: Vec::new(),
+        })
+    }
+
+    /// Whether it is only written as a comment.
+    pub fn is_off(&self) -> bool {
+        match self.method {
+            "get" | "head" => false,
+            "post" => match &self.body {
+                None => false,
+                Some(body) => body.sample.as_ref().is_none_or(|sample| sample.guessed),
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether it makes something that other operations name.
+    pub fn is_maker(&self) -> bool {
+        self.method == "post" && !self.is_off()
+    }
+
+    /// The parameter that stands right behind the path of another operation, and the member of its answer that fits it.
+    pub fn made_by(&self, maker: &Operation<'_>) -> Option<(String, String)> {
+        let behind = self
+            .path
+            .strip_prefix(&maker.path)?
+            .trim_start_matches('/')
+            .strip_prefix('{')?;
+        let (name, _) = behind.split_once('}')?;
+        let fits = |member: &&String| *member == name || *member == "id";
+        let exact = maker.answer.iter().find(|member| *member == name);
+        let member = exact.or_else(|| maker.answer.iter().find(fits))?;
+        (!self.given.contains_key(name)).then(|| (name.to_owned(), member.clone()))
+    }
+
+    /// A member of its answer as a variable, the same for whoever asks again.
+    pub fn capture(&mut self, parameter: &str, member: &str, unknowns: &mut Unknowns) -> String {
+        let path = format!("$.{member}");
+        if let Some((name, _)) = self.captures.iter().find(|(_, known)| *known == path) {
+            return name.clone();
+        }
+        let name = unknowns.capture(&hint(&format!("{}/{{", self.path), parameter));
+        self.captures.push((name.clone(), path));
+        name
+    }
+
+    /// An earlier step has this parameter in a variable.
+    pub fn give(&mut self, parameter: &str, variable: &str) {
+        self.given
+            .insert(parameter.to_owned(), marks::variable(variable));
+    }
+
+    /// The step.
+    ///
+    /// # Errors
+    /// What of it cannot be read.
+    pub fn request(self, root: &Node, unknowns: &mut Unknowns) -> Result<Request, Broken> {
+        let off = self.is_off();
+        let mut request = Request {
+            method: self.method.to_owned(),
+            off,
+            captures: self.captures.clone(),
+            ..Request::default()
+        };
+        let about = ["summary", "operationId"]
+            .iter()
+            .find_map(|key| self.node.get(key)?.as_str());
+        request.comments.extend(
+            about
+                .map(|about| about.trim().to_owned())
+                .filter(|about| !about.is_empty()),
+        );
+        let mut asker = Asker {
+            unknowns,
+            off,
+            asked: Vec::new(),
+        };
+        self.url(root, &mut request, &mut asker)?;
+        self.parameters(root, &mut request, &mut asker)?;
+        self.security(root, &mut request, &mut asker)?;
+        let asked = asker.asked;
+        if !asked.is_empty() {
+            let list: Vec<String> = asked.iter().map(|name| format!("{name}=…")).collect();
+            request.comments.push(format!(
+                "TO FILL IN before it is sent: export {}",
+                list.join(" ")
+            ));
+        }
+        self.write_body(&mut request);
+        Ok(request)
+    }
+
+    fn url(&self, root: &Node, request: &mut Request, asker: &mut Asker<'_>) -> Result<(), Broken> {
+        let mut rest = self.path.as_str();
+        while let Some((before, behind)) = rest.split_once('{') {
+            let Some((name, after)) = behind.split_once('}') else {
+                break;
+            };
+            request.url.push_str(before);
+            let parameter = self.parameters.iter().find(|parameter| {
+                text(parameter, "name") == name && text(parameter, "in") == "path"
+            });
+            let said = parameter
+                .map(|parameter| said_of(root, parameter))
+                .transpose()?
+                .flatten();
+            let said = said
+                .map(|value| value::text(Some(&value)))
+                .filter(|text| !text.is_empty());
+            match (self.given.get(name), said) {
+                (Some(variable), _) => request.url.push_str(variable),
+                (None, Some(text)) => request.url.push_str(&address::encoded(&text)),
+                (None, None) => {
+                    let what = format!("`{name}` in the path {}", self.path);
+                    request.url.push_str(&asker.ask(&hint(before, name), &what));
+                }
+            }
+            rest = after;
+        }
+        request.url.push_str(rest);
+        Ok(())
+    }
+
+    fn parameters(
+        &self,
+        root: &Node,
+        request: &mut Request,
+        asker: &mut Asker<'_>,
+    ) -> Result<(), Broken> {
+        for parameter in &self.parameters {
+            let (name, place) = (text(parameter, "name"), text(parameter, "in"));
+            let is_required = parameter.get("required").and_then(Node::as_bool) == Some(true);
+            let has_example =
+                parameter.get("example").is_some() || parameter.get("examples").is_some();
+            let is_ours = OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own));
+            if name.is_empty()
+                || place == "path"
+                || place == "header" && (is_ours || !headers::is_name(name))
+                || !is_required && !has_example
+            {
+                continue;
+            }
+            let said = if is_secret(name) {
+                None
+            } else {
+                said_of(root, parameter)?
+            };
+            let value = match said {
+                Some(value) if place == "query" => plain(value),
+                Some(value) => {
+                    Value::String(value::text(Some(&value)).replace(char::is_control, " "))
+                }
+                None => Value::String(asker.ask(
+                    &hint_of(name, place),
+                    &format!(
+                        "`{name}` of {} {}",
+                        self.method.to_ascii_uppercase(),
+                        self.path
+                    ),
+                )),
+            };
+            match place {
+                "query" => request.query.push((name.to_owned(), value)),
+                "header" => headers::join(
+                    &mut request.headers,
+                    name,
+                    value.as_str().unwrap_or_default().to_owned(),
+                ),
+                "cookie" => request.cookies.push((
+                    name.to_owned(),
+                    value.as_str().unwrap_or_default().to_owned(),
+                )),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The first way to sign in that the description offers; none where it may be left out.
+    fn security(
+        &self,
+        root: &Node,
+        request: &mut Request,
+        asker: &mut Asker<'_>,
+    ) -> Result<(), Broken> {
+        let ways = self.node.get("security").or_else(|| root.get("security"));
+        let ways = ways.and_then(Node::as_list).unwrap_or_default();
+        if ways.iter().any(|way| way.entries().is_empty()) {
+            return Ok(());
+        }
+        let schemes = root
+            .get("components")
+            .and_then(|components| components.get("securitySchemes"));
+        for entry in ways.first().map(Node::entries).unwrap_or_default() {
+            let Some(scheme) = schemes.and_then(|schemes| schemes.get(&entry.key)) else {
+                return Err((
+                    entry.key_mark,
+                    format!("`{}` is no scheme of components.securitySchemes", entry.key),
+                ));
+            };
+            sign_in(resolved(root, scheme)?, request, asker);
+        }
+        Ok(())
+    }
+
+    fn write_body(self, request: &mut Request) {
+        let Some(Content { kind, sample }) = self.body else {
+            return;
+        };
+        let Some(Sample { value, guessed }) = sample else {
+            request
+                .comments
+                .push(format!("TO FILL IN: a body of the type {kind}"));
+            request.headers.push(("content-type".to_owned(), kind));
+            return;
+        };
+        if guessed {
+            request.comments.push("TO FILL IN: values of the body, which have only the right shape (required properties alone).".to_owned());
+        }
+        let is_form = kind.starts_with("application/x-www-form-urlencoded");
+        if is_form && value.is_object() {
+            request.body = Body::Form(pairs(value));
+            return;
+        }
+        if kind != "application/json" {
+            request
+                .headers
+                .push(("content-type".to_owned(), kind.clone()));
+        }
+        request.body = match value {
+            Value::String(text) if !kind.contains("json") && text.is_empty() => Body::None,
+            Value::String(text) if !kind.contains("json") => Body::Text(text),
+            value if yaml::holds(&value) => Body::Json(value),
+            value => Body::Text(value::json(&value)),
+        };
+    }
+}
+
+/// What nobody said: asked of whoever runs the plan - but a step that is only a comment asks nobody to export anything.
+struct Asker<'u> {
+    unknowns: &'u mut Unknowns,
+    off: bool,
+    asked: Vec<String>,
+}
+
+impl Asker<'_> {
+    fn ask(&mut self, hint: &str, what: &str) -> String {
+        if !self.off {
+            return self.unknowns.missing(hint, what);
+        }
+        match self.unknowns.known(hint) {
+            Some(variable) => variable,
+            None => {
+                let env = Unknowns::env_of(hint);
+                let variable = marks::variable(&format!("$env.{env}"));
+                if !self.asked.contains(&env) {
+                    self.asked.push(env);
+                }
+                variable
+            }
+        }
+    }
+}
+
+fn sign_in(scheme: &Node, request: &mut Request, asker: &mut Asker<'_>) {
+    let how = (
+        text(scheme, "type"),
+        text(scheme, "scheme").to_ascii_lowercase(),
+    );
+    match (how.0, how.1.as_str()) {
+        ("http", "basic") => {
+            let user = asker.ask("user", "who signs in");
+            let password = asker.ask("password", "the password of who signs in");
+            request.auth = Some((user, password));
+        }
+        ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
+            let token = asker.ask("token", "the token of who signs in");
+            headers::join(
+                &mut request.headers,
+                "authorization",
+                format!("Bearer {token}"),
+            );
+        }
+        ("apiKey", _) => {
+            let name = text(scheme, "name");
+            let key = asker.ask(
+                &name.to_ascii_lowercase(),
+                &format!("the key `{name}` of who signs in"),
+            );
+            match text(scheme, "in") {
+                "query" => request.query.push((name.to_owned(), Value::String(key))),
+                "cookie" => request.cookies.push((name.to_owned(), key)),
+                _ if headers::is_name(name) => headers::join(&mut request.headers, name, key),
+                _ => {}
+            }
+        }
+        (kind, _) => request.comments.push(format!(
+            "TO FILL IN: it is signed in by {kind}, which this plan does not say"
+        )),
+    }
+}
+
+fn text<'n>(node: &'n Node, key: &str) -> &'n str {
+    node.get(key).and_then(Node::as_str).unwrap_or_default()
+}
+
+/// What a parameter says of its value, itself or by its schema.
+fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, Broken> {
+    if let Some(value) = sample::said(root, parameter)? {
+        return Ok(Some(value));
+    }
+    let media = parameter
+        .get("content")
+        .and_then(|content| content.entries().first());
+    let schema = parameter
+        .get("schema")
+        .or_else(|| media?.value.get("schema"));
+    match schema {
+        Some(schema) => sample::said(root, resolved(root, schema)?),
+        None => Ok(None),
+    }
+}
+
+/// What a query holds: texts, numbers, lists of them.
+fn plain(value: Value) -> Value {
+    let one = |value: Value| match value {
+        Value::Null | Value::Array(_) | Value::Object(_) => {
+            Value::String(value::text(Some(&value)))
+        }
+        scalar => scalar,
+    };
+    match value {
+        Value::Array(items) => items.into_iter().map(one).collect(),
+        other => one(other),
+    }
+}
+
+/// What a form holds.
+fn pairs(value: Value) -> Value {
+    let Value::Object(map) = value else {
+        return value;
+    };
+    let pairs = map.into_iter().filter(|(_, value)| !value.is_null());
+    Value::Object(
+        pairs
+            .map(|(name, value)| (name, plain(value)))
+            .collect::<Map<_, _>>(),
+    )
+}
+
+/// The body of the media type that plans write best.
+fn content(root: &Node, body: &Node) -> Result<Option<Content>, Broken> {
+    let kinds = body.get("content").map(Node::entries).unwrap_or_default();
+    let rank = |kind: &str| match kind.split(';').next().unwrap_or_default().trim() {
+        "application/json" => 0,
+        kind if kind.ends_with("+json") => 1,
+        "application/x-www-form-urlencoded" => 2,
+        kind if kind.starts_with("text/") || kind.ends_with("xml") => 3,
+        _ => 4,
+    };
+    let Some(entry) = kinds.iter().min_by_key(|entry| rank(&entry.key)) else {
+        return Ok(None);
+    };
+    let media = resolved(root, &entry.value)?;
+    let said = sample::said(root, media)?.map(|value| Sample {
+        value,
+        guessed: false,
+    });
+    let sample = match (rank(&entry.key), said, media.get("schema")) {
+        (4, ..) => None,
+        // A text of any other shape is nothing to make up.
+        (3, said, _) => said.filter(|sample| sample.value.is_string()),
+        (_, Some(said), _) => Some(said),
+        (_, None, Some(schema)) => Some(sample::of_schema(root, schema)?),
+        (_, None, None) => None,
+    };
+    let kind = if headers_can_hold(&entry.key) {
+        entry.key.clone()
+    } else {
+        "application/octet-stream".to_owned()
+    };
+    Ok(Some(Content { kind, sample }))
+}
+
+fn headers_can_hold(kind: &str) -> bool {
+    !kind.contains(char::is_control) && !kind.is_empty()
+}
+
+/// Members of the JSON that a success answers with.
+fn answer(root: &Node, node: &Node) -> Result<Vec<String>, Broken> {
+    let answers = node.get("responses").map(Node::entries).unwrap_or_default();
+    let Some(success) = answers.iter().find(|answer| answer.key.starts_with('2')) else {
+        return Ok(Vec::new());
+    };
+    let kinds = resolved(root, &success.value)?
+        .get("content")
+        .map(Node::entries)
+        .unwrap_or_default();
+    let Some(media) = kinds.iter().find(|kind| kind.key.contains("json")) else {
+        return Ok(Vec::new());
+    };
+    let mut members = Vec::new();
+    if let Some(Value::Object(map)) = sample::said(root, &media.value)? {
+        members.extend(map.keys().cloned());
+    }
+    let mut open: Vec<&Node> = media.value.get("schema").into_iter().collect();
+    // Schemas may name each other in a circle.
+    for _ in 0..32 {
+        let Some(schema) = open.pop() else { break };
+        let schema = resolved(root, schema)?;
+        members.extend(
+            schema
+                .get("properties")
+                .map(Node::entries)
+                .unwrap_or_default()
+                .iter()
+                .map(|entry| entry.key.clone()),
+        );
+        open.extend(
+            schema
+                .get("allOf")
+                .and_then(Node::as_list)
+                .unwrap_or_default(),
+        );
+    }
+    members.retain(|member| {
+        member
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && member.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    });
+    Ok(members)
+}
+
+/// Names of headers know no case, and are written small.
+fn hint_of(name: &str, place: &str) -> String {
+    if place == "header" {
+        name.to_ascii_lowercase()
+    } else {
+        name.to_owned()
+    }
+}
+
+/// `id` behind `/pets/` is `pet_id`.
+fn hint(before: &str, name: &str) -> String {
+    if name != "id" {
+        return name.to_owned();
+    }
+    let is_word = |part: &&str| {
+        part.len() > 1
+            && part
+                .chars()
+                .all(|c| c.is_ascii_alphabetic() || c == '_' || c == '-')
+    };
+    match before.rsplit('/').find(is_word) {
+        Some(noun) => format!(
+            "{}_id",
+            noun.strip_suffix('s').unwrap_or(noun).to_ascii_lowercase()
+        ),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,49 @@
+//! `$ref` in an OpenAPI file: those into the same file are followed, those into others are told.
+
+use formats::document::{Mark, Node};
+
+use crate::address;
+
+/// What is wrong, and where.
+pub type Broken = (Mark, String);
+
+/// References behind references are followed so far: further is a circle.
+const MOST: usize = 32;
+
+/// The node itself, or what it refers to.
+///
+/// # Errors
+/// A reference out of the file, to nowhere, or in a circle.
+pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, Broken> {
+    let mut at = node;
+    for _ in 0..MOST {
+        let Some(reference) = at.get("$ref") else {
+            return Ok(at);
+        };
+        let Some(text) = reference.as_str() else {
+            return Ok(at);
+        };
+        let Some(pointer) = text.strip_prefix('#') else {
+            let why =
+                format!("`{text}` is in another file: bundle the description into one file first");
+            return Err((reference.mark, why));
+        };
+        at = found(root, pointer)
+            .ok_or_else(|| (reference.mark, format!("`{text}` is nowhere in this file")))?;
+    }
+    Err((node.mark, "this reference leads back to itself".to_owned()))
+}
+
+fn found<'n>(root: &'n Node, pointer: &str) -> Option<&'n Node> {
+    let mut parts = pointer.split('/');
+    if !parts.next()?.is_empty() {
+        return None;
+    }
+    parts.try_fold(root, |node, part| {
+        let part = address::decoded(part).replace("~1", "/").replace("~0", "~");
+        match node.as_list() {
+            Some(items) => items.get(part.parse::<usize>().ok()?),
+            None => node.get(&part),
+        }
+    })
+}

@@ -1,0 +1,212 @@
+//! Descriptions of services as plans.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::support::{golden, no_file, read, refusal, requests, text};
+
+const SHOP: &str = "openapi: 3.0.3
+info: { title: Pet shop, version: '1' }
+servers: [ { url: 'https://{region}.pets.example/v1/', variables: { region: { default: eu } } } ]
+security: [ { bearer: [] } ]
+paths:
+  /pets:
+    get:
+      summary: Lists pets
+      parameters:
+        - { name: limit, in: query, required: true, schema: { type: integer, default: 20 } }
+        - { name: tag, in: query, schema: { type: string } }
+        - { name: sort, in: query, example: name }
+    post:
+      summary: Makes a pet
+      requestBody: { $ref: '#/components/requestBodies/Pet' }
+      responses:
+        '201': { description: made, content: { application/json: { schema: { $ref: '#/components/schemas/Made' } } } }
+  /pets/{petId}:
+    parameters: [ { name: petId, in: path, required: true, schema: { type: string } } ]
+    get: { operationId: getPet }
+    delete: { summary: Removes a pet }
+    put:
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [name, owner, born, id]
+              properties:
+                name: { type: string, example: Rex }
+                owner: { type: string, format: email }
+                born: { type: string, format: date-time }
+                id: { type: string, format: uuid }
+                colour: { type: string }
+  /owners/{id}/pets:
+    get: { summary: Pets of an owner, parameters: [ { name: id, in: path, required: true } ] }
+    post:
+      requestBody: { content: { application/json: { schema: { required: [petId], properties: { petId: { type: string } } } } } }
+  /health: { get: { security: [], parameters: [ { name: X-Api-Key, in: header, required: true } ] } }
+components:
+  securitySchemes: { bearer: { type: http, scheme: bearer } }
+  requestBodies:
+    Pet: { content: { application/json: { examples: { rex: { value: { name: Rex, kind: dog } } } } } }
+  schemas:
+    Made: { allOf: [ { properties: { id: { type: string } } }, { type: object } ] }
+";
+
+fn described(text: &str) -> Result<init::Draft, formats::LoadErrors> {
+    init::from_text("openapi.yaml", text, &no_file)
+}
+
+/// The plan with every commented step made a step.
+fn uncommented(text: &str) -> String {
+    let (head, steps) = text.split_once("\nsteps:\n").unwrap();
+    let lines = steps.lines().map(|line| match line.strip_prefix("  # ") {
+        Some(rest) if rest.starts_with("- ") || rest.starts_with("    ") => format!("  {rest}"),
+        _ => line.to_owned(),
+    });
+    format!("{head}\nsteps:\n{}\n", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn a_description_is_a_step_for_each_operation() {
+    let draft = described(SHOP).unwrap();
+    assert_eq!(draft.file_name(), "pet-shop.yml");
+    assert_eq!(
+        draft.in_short(),
+        "5 requests to https://eu.pets.example/v1, 3 commented out"
+    );
+    let exported: Vec<_> = draft
+        .unknowns()
+        .iter()
+        .map(|unknown| unknown.env.clone())
+        .collect();
+    assert_eq!(exported, ["TOKEN", "OWNER_ID", "X_API_KEY"]);
+    let (text, plan) = read(draft);
+    let asked: Vec<String> = requests(&plan)
+        .iter()
+        .map(|request| format!("{} {}", request.method, request.url_text))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            "POST /pets",
+            "GET /pets",
+            "GET /pets/{{ petId }}",
+            "GET /owners/{{ owner_id }}/pets",
+            "GET /health"
+        ]
+    );
+    golden("openapi.yml", &text);
+}
+
+#[test]
+fn commented_steps_are_steps_once_the_signs_are_gone() {
+    let whole = uncommented(&text(described(SHOP).unwrap()));
+    let set = ["TOKEN", "OWNER_ID", "X_API_KEY"].map(|name| (name.to_owned(), "x".to_owned()));
+    let path = std::env::temp_dir().join(format!("loadline-init-{}-whole.yml", std::process::id()));
+    std::fs::write(&path, &whole).unwrap();
+    let inputs = formats::Inputs {
+        files: vec![path.clone()],
+        process_env: set.to_vec(),
+        ..formats::Inputs::default()
+    };
+    let plan = formats::native::load(&inputs);
+    std::fs::remove_file(&path).unwrap();
+    let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{whole}"));
+    let methods: Vec<&str> = requests(&plan)
+        .iter()
+        .map(|request| request.method.as_str())
+        .collect();
+    assert_eq!(
+        methods,
+        ["POST", "GET", "GET", "PUT", "DELETE", "POST", "GET", "GET"]
+    );
+}
+
+#[test]
+fn where_nothing_is_known_nothing_is_sent() {
+    let draft = described(r#"{"openapi": "3.1.0", "info": {"title": "A"}, "servers": [{"url": "/api"}], "paths": {"/a": {"delete": {}}}}"#).unwrap();
+    let text = draft.text("a.yml");
+    assert!(
+        text.contains("target: '{{ $env.TARGET }}/api'")
+            && text.contains("# TO FILL IN: export TARGET=…"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  - log: ") && text.contains("  # - delete: /a\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_where() {
+    let with = |paths: &str| {
+        format!(
+            "openapi: 3.0.0\ninfo: {{ title: A }}\nservers: [ {{ url: http://a }} ]\npaths:\n  {paths}\n"
+        )
+    };
+    for (text, expected) in [
+        (
+            with("/a: { $ref: 'other.yml#/a' }"),
+            "5:15: `other.yml#/a` is in another file: bundle the description into one file first",
+        ),
+        (
+            with("/a: { $ref: '#/b' }"),
+            "5:15: `#/b` is nowhere in this file",
+        ),
+        (
+            with("/a: { $ref: '#/paths/~1a' }"),
+            "5:7: this reference leads back to itself",
+        ),
+        (
+            with("a: { get: {} }"),
+            "5:3: `a` is no path: it begins with /",
+        ),
+        (
+            with("{}"),
+            "5:3: this description has no operation: `paths` is empty",
+        ),
+        (
+            "openapi: 4.0.0".to_owned(),
+            "1:10: `openapi: 4.0.0` is not known here: versions 3.0 and 3.1 are",
+        ),
+        (
+            "swagger: '2.0'".to_owned(),
+            "1:1: this is version 2 of the description: convert it to OpenAPI 3 first",
+        ),
+        (
+            "openapi: 3.0.0\npaths: [".to_owned(),
+            "3:1: this is not YAML: ",
+        ),
+    ] {
+        let told = refusal(described(&text));
+        assert!(
+            told.starts_with(&format!("openapi.yaml:{expected}")),
+            "{told}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn any_description_is_a_plan_or_one_line(
+        title in "\\PC{0,8}", path in "/[a-z{}%? -]{0,8}", name in "[a-zA-Z{}-]{1,6}", place in "path|query|header|cookie",
+        example in prop::option::of("[ -~é]{0,8}"), method in "get|post|put|head|options", body in "[ -~]{0,8}", id in "id|a-b|\\{\\{",
+    ) {
+        let parameter = json!({"name": name, "in": place, "required": true, "schema": {"default": example}});
+        let schema = json!({"type": "object", "required": [id], "properties": {id.clone(): {"type": "string", "example": body}}});
+        let operation = json!({
+            "summary": title, "parameters": [parameter],
+            "requestBody": {"content": {"application/json": {"schema": schema}}},
+            "responses": {"200": {"content": {"application/json": {"schema": schema}}}},
+        });
+        let mut paths = serde_json::Map::new();
+        paths.insert(path.clone(), json!({method: operation.clone(), "post": operation}));
+        paths.insert(format!("{path}/{{{name}}}"), json!({"get": operation}));
+        let text = json!({"openapi": "3.0.0", "info": {"title": title}, "servers": [{"url": "http://a.example"}], "paths": paths}).to_string();
+        match described(&text) {
+            Ok(draft) => { read(draft); }
+            Err(errors) => prop_assert_eq!(errors.problems.len(), 1),
+        }
+    }
+}
