@@ -63,7 +63,8 @@ curl "{echo.url}/orders" -b 'session=abc; theme=dark' -G --data-urlencode 'q=a b
     assert "abc" not in (loadline.folder / "requests.yml").read_text()
     unset = loadline("run", "requests.yml", "--once")
     assert unset.returncode == 2
-    assert "the environment variable COOKIE is not set" in unset.stderr
+    assert unset.stderr.endswith("the environment variable COOKIE is not set\n")
+    assert unset.stderr.count("\n") == 1
     ran = loadline("run", "requests.yml", "--once", env={"COOKIE": "session=abc; theme=dark"})
     assert ran.returncode == 0, ran.stderr
     login, orders = echo.requests

@@ -1,6 +1,7 @@
 //! A service's description (OpenAPI 3) as a draft: each operation a step, in the order of the file. What only reads is active; what changes data
 //! only where the description says what to send, and what replaces or deletes never by itself.
 
+mod media;
 mod operation;
 mod reference;
 mod sample;

@@ -1,0 +1,106 @@
+//! Media types of a description: which body a plan writes best, and what the JSON of an answer holds.
+
+use formats::document::Node;
+use serde_json::Value;
+
+use super::{
+    reference::{Broken, resolved},
+    sample::{self, Sample},
+};
+
+/// A body with its media type.
+pub struct Content {
+    pub kind: String,
+    /// None where the type is not one that plans write.
+    pub sample: Option<Sample>,
+}
+
+/// The body of the media type that plans write best.
+///
+/// # Errors
+/// A reference that cannot be followed.
+pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, Broken> {
+    let kinds = body.get("content").map(Node::entries).unwrap_or_default();
+    let rank = |kind: &str| match kind.split(';').next().unwrap_or_default().trim() {
+        "application/json" => 0,
+        kind if kind.ends_with("+json") => 1,
+        "application/x-www-form-urlencoded" => 2,
+        kind if kind.starts_with("text/") || kind.ends_with("xml") => 3,
+        _ => 4,
+    };
+    let Some(entry) = kinds.iter().min_by_key(|entry| rank(&entry.key)) else {
+        return Ok(None);
+    };
+    let media = resolved(root, &entry.value)?;
+    let said = sample::said(root, media)?.map(|value| Sample {
+        value,
+        guessed: false,
+    });
+    let sample = match (rank(&entry.key), said, media.get("schema")) {
+        (4, ..) => None,
+        // A text of any other shape is nothing to make up.
+        (3, said, _) => said.filter(|sample| sample.value.is_string()),
+        (_, Some(said), _) => Some(said),
+        (_, None, Some(schema)) => Some(sample::of_schema(root, schema)?),
+        (_, None, None) => None,
+    };
+    let kind = if headers_can_hold(&entry.key) {
+        entry.key.clone()
+    } else {
+        "application/octet-stream".to_owned()
+    };
+    Ok(Some(Content { kind, sample }))
+}
+
+fn headers_can_hold(kind: &str) -> bool {
+    !kind.contains(char::is_control) && !kind.is_empty()
+}
+
+/// Members of the JSON that a success answers with.
+///
+/// # Errors
+/// A reference that cannot be followed.
+pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, Broken> {
+    let answers = node.get("responses").map(Node::entries).unwrap_or_default();
+    let Some(success) = answers.iter().find(|answer| answer.key.starts_with('2')) else {
+        return Ok(Vec::new());
+    };
+    let kinds = resolved(root, &success.value)?
+        .get("content")
+        .map(Node::entries)
+        .unwrap_or_default();
+    let Some(media) = kinds.iter().find(|kind| kind.key.contains("json")) else {
+        return Ok(Vec::new());
+    };
+    let mut members = Vec::new();
+    if let Some(Value::Object(map)) = sample::said(root, &media.value)? {
+        members.extend(map.keys().cloned());
+    }
+    let mut open: Vec<&Node> = media.value.get("schema").into_iter().collect();
+    // Schemas may name each other in a circle.
+    for _ in 0..32 {
+        let Some(schema) = open.pop() else { break };
+        let schema = resolved(root, schema)?;
+        members.extend(
+            schema
+                .get("properties")
+                .map(Node::entries)
+                .unwrap_or_default()
+                .iter()
+                .map(|entry| entry.key.clone()),
+        );
+        open.extend(
+            schema
+                .get("allOf")
+                .and_then(Node::as_list)
+                .unwrap_or_default(),
+        );
+    }
+    members.retain(|member| {
+        member
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && member.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    });
+    Ok(members)
+}
