@@ -25,7 +25,7 @@ def test_rest_beside_messages_is_one_run(loadline):
     loadline.write("mixed.yml", short)
     ran = loadline("run", "mixed.yml", timeout=110)
     # Whether it was fast enough is the machine's affair; what it counted is not.
-    assert ran.returncode in (0, 1, 4), ran.stdout + ran.stderr
+    assert ran.returncode in (0, 1, 4, 5), ran.stdout + ran.stderr
     told = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mqtt"]
     assert told["planned"] == told["due"] == told["sent"] == told["confirmed"] > 10_000
     assert told["received"] == told["expected"] == 2 * told["sent"]
