@@ -80,6 +80,7 @@ test: python $(VENV)/tests-ready
 	$(PY) -m pytest tests -q -m 'alone and not long'
 
 test-long: test-cases
+	./fuzz/run 120
 	$(PY) -m pytest tests/honesty -q -m 'long and alone'
 
 # What every change must pass beside `make test`: the wheel, counts against the originals, fuzzing, the case studies whole.
@@ -94,7 +95,7 @@ long-counts:
 
 long-fuzz: mutants
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
-	./fuzz/run 60
+	FUZZ_RUNS=20000 ./fuzz/run 60
 	cargo test --release --locked -q -p analysis -- --ignored
 
 # A binary with the known sins in it, built beside the extension module as the product is: else all of it would be built anew. What lies where the product lies is the product again behind that.

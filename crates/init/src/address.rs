@@ -23,7 +23,7 @@ pub struct Address {
 /// In a few words, why it is none.
 pub fn read(text: &str) -> Result<Address, String> {
     let text = text.split('#').next().unwrap_or_default().trim();
-    let has_scheme = text.contains("://");
+    let has_scheme = scheme(text).is_some();
     if marks::has_variables(text) && !has_scheme {
         // `$BASE/path`: only the environment knows the rest.
         let end = text.find(['/', '?']).unwrap_or(text.len());
@@ -56,15 +56,16 @@ pub fn read(text: &str) -> Result<Address, String> {
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(no_url());
     }
-    let (scheme, rest) = whole.split_once("://").ok_or_else(no_url)?;
+    let scheme = scheme(&whole).ok_or_else(no_url)?;
+    let rest = &whole[scheme.len() + "://".len()..];
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let (user, place) = match authority.rsplit_once('@') {
         Some((user, place)) => (Some(user), place),
         None => (None, authority),
     };
-    // Hosts have no braces, and a plan's target no variables for them.
-    if place.is_empty() || place.contains(['{', '}']) {
+    // Hosts have no braces, and a plan's target no variables for them. Behind a colon there is a port.
+    if place.is_empty() || place.ends_with(':') || place.contains(['{', '}']) {
         return Err(no_url());
     }
     let user = user.map(|user| match user.split_once(':') {
@@ -77,6 +78,13 @@ pub fn read(text: &str) -> Result<Address, String> {
         user,
         path: from_slash(path),
     })
+}
+
+/// What stands before `://`, where a URL begins with it; one in its path or query is none of it.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    (!scheme.is_empty() && scheme.chars().all(is_part)).then_some(scheme)
 }
 
 /// For messages: a password is nobody's business.
@@ -141,6 +149,12 @@ mod tests {
             (bare.origin.as_str(), bare.path.as_str()),
             ("http://localhost:8080", "/?x")
         );
+        // Who has no scheme may have one in the query.
+        let with = read("localhost/x?u=http://a").unwrap();
+        assert_eq!(
+            (with.origin.as_str(), with.path.as_str()),
+            ("http://localhost", "/x?u=http://a")
+        );
         let named = read(&format!("{}/api", marks::variable("$env.BASE"))).unwrap();
         assert_eq!(
             (named.origin, named.path),
@@ -154,6 +168,8 @@ mod tests {
             "ftp://a/",
             "http://",
             "http:///x",
+            "https:/-shop.example/?u=http://a",
+            "https:/shop.example",
             "a b",
             "http://me:secret@exa mple/",
         ] {
