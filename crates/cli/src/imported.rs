@@ -69,7 +69,7 @@ fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
         code: exit::COULD_NOT_RUN,
     };
     log::makes_way(args.json.as_deref());
-    log::summary(&console::summary_text(&adopted.summary));
+    log::summary(&console::summary_in(&adopted.summary, log::columns()));
     let dir = match &args.out {
         Some(dir) => {
             derived::folder(dir).map_err(could_not)?;

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use report::printable;
+use report::{console::Columns, printable};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use session::{SharedVoice, Voice};
 
@@ -79,6 +79,19 @@ pub fn out(text: &str) {
         return;
     }
     stdout(text.as_bytes());
+}
+
+/// Columns for a summary on standard output: the terminal's, or where there is none as many as are written at most.
+pub fn columns() -> Columns {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() || ALONE.load(Ordering::Relaxed) {
+        return Columns::MOST;
+    }
+    let size = rustix::termios::tcgetwinsize(&stdout).ok();
+    let columns = size.map(|size| usize::from(size.ws_col));
+    columns
+        .filter(|columns| *columns > 0)
+        .map_or(Columns::MOST, Columns::of)
 }
 
 /// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.

@@ -418,9 +418,9 @@ impl Door for Native {
 
     fn computed(&mut self, page: &Page) {
         log::summary(&if self.tries {
-            console::trial_text(&page.summary)
+            console::trial_in(&page.summary, log::columns())
         } else {
-            console::summary_text(&page.summary)
+            console::summary_in(&page.summary, log::columns())
         });
     }
 

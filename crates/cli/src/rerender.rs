@@ -71,7 +71,7 @@ pub fn command(args: &args::Report) -> u8 {
     if let Some(door) = door {
         log::out(&door.printed(&run));
     }
-    log::summary(&console::summary_text(&page.summary));
+    log::summary(&console::summary_in(&page.summary, log::columns()));
     let kept = keep::derive(&run, &page, &voice);
     report_is_in(kept.as_deref());
     if let Some(report) = kept.as_deref().filter(|_| args.open) {
@@ -110,7 +110,7 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
             return exit::COULD_NOT_RUN;
         }
     };
-    log::summary(&console::campaign_text(&seen.campaign));
+    log::summary(&console::campaign_in(&seen.campaign, log::columns()));
     match &seen.report {
         Some(report) => {
             log::out(&format!("Report: {}\n", report.display()));

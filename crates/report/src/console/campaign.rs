@@ -6,7 +6,7 @@ use analysis::{
 };
 use record::units;
 
-use super::text::wrap;
+use super::text::{Columns, wrap};
 
 const HEADS: [&str; 8] = [
     "stage",
@@ -19,9 +19,15 @@ const HEADS: [&str; 8] = [
     "lasted",
 ];
 
-/// The end of a campaign, as the terminal shows it.
+/// The end of a campaign as it is written where there is no terminal.
 #[must_use]
 pub fn campaign_text(campaign: &Campaign) -> String {
+    campaign_in(campaign, Columns::MOST)
+}
+
+/// The end of a campaign, as the terminal shows it.
+#[must_use]
+pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
     let mut rows: Vec<[String; 8]> = vec![HEADS.map(str::to_owned)];
     rows.extend(campaign.stages.iter().map(cells));
     let width = |column: usize| {
@@ -56,26 +62,26 @@ pub fn campaign_text(campaign: &Campaign) -> String {
         Some(Judgement::Inconclusive) => "INCONCLUSIVE  ",
         None => "",
     };
-    text += &wrap(&format!("{word}{}", campaign.sentence), 0);
+    text += &wrap(&format!("{word}{}", campaign.sentence), 0, columns);
     text.push('\n');
     for comparison in campaign.comparisons.iter().filter_map(beside) {
-        text += &wrap(&comparison, 0);
+        text += &wrap(&comparison, 0, columns);
         text.push('\n');
     }
     if let Some(projection) = &campaign.projection {
-        text += &wrap(&projection.sentence, 0);
+        text += &wrap(&projection.sentence, 0, columns);
         text.push('\n');
         if !projection.assumptions.is_empty() {
             text += "It takes for granted:\n";
         }
         for assumption in &projection.assumptions {
-            text += &wrap(&format!("- {assumption}"), 2);
+            text += &wrap(&format!("- {assumption}"), 2, columns);
             text.push('\n');
         }
         text.push('\n');
     }
     for recommendation in &campaign.recommendations {
-        text += &wrap(&format!("- {recommendation}"), 2);
+        text += &wrap(&format!("- {recommendation}"), 2, columns);
         text.push('\n');
     }
     text

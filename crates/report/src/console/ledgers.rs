@@ -4,12 +4,12 @@ use analysis::summary::{Arrivals, Requests, Summary};
 
 use record::units::count;
 
-use super::text::wrap;
+use super::text::{Columns, wrap};
 
 const WARNING: &str = "  DOES NOT ADD UP";
 
 /// Both ledgers.
-pub(super) fn of(summary: &Summary) -> String {
+pub(super) fn of(summary: &Summary, columns: Columns) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
     if summary.run.imported_from.is_none() || summary.all.tells("errors") {
         lines.push(requests(&summary.requests));
@@ -19,7 +19,7 @@ pub(super) fn of(summary: &Summary) -> String {
             count(summary.requests.issued)
         ));
     }
-    let lines = lines.iter().map(|line| wrap(line, 11));
+    let lines = lines.iter().map(|line| wrap(line, 11, columns));
     lines.collect::<Vec<_>>().join("\n")
 }
 

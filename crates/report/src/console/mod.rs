@@ -1,4 +1,4 @@
-//! The summary as text for a terminal: at most 100 columns, no colours, every figure from [`Summary`]. This module lays out;
+//! The summary as text for a terminal: at most as wide as that, no colours, every figure from [`Summary`]. This module lays out;
 //! it computes nothing and prints nothing.
 
 mod campaign;
@@ -21,42 +21,49 @@ use analysis::{
     summary::{Confidence, ErrorRow, Level, Stats, Summary},
     verdict::{Judged, Judgement},
 };
-use text::{WIDTH, cut, wrap};
+use text::{cut, wrap};
 
-pub use campaign::campaign_text;
+pub use campaign::{campaign_in, campaign_text};
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
-pub use trial::{is_through, trial_text};
+pub use text::Columns;
+pub use trial::{is_through, trial_in};
+
+/// The text of a summary as it is written where there is no terminal, ending with a line feed.
+#[must_use]
+pub fn summary_text(summary: &Summary) -> String {
+    summary_in(summary, Columns::MOST)
+}
 
 /// The text of a summary, ending with a line feed.
 #[must_use]
-pub fn summary_text(summary: &Summary) -> String {
+pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     let summary = &*printable::names(summary);
-    let mut blocks = vec![identity(summary)];
+    let mut blocks = vec![identity(summary, columns)];
     if !summary.criteria.is_empty() {
-        blocks.push(criteria(&summary.criteria));
+        blocks.push(criteria_in(&summary.criteria, columns));
     }
-    blocks.extend(Some(ledgers::of(summary)).filter(|ledgers| !ledgers.is_empty()));
-    blocks.push(table::of(summary));
-    blocks.extend(Some(facts(summary)).filter(|facts| !facts.is_empty()));
+    blocks.extend(Some(ledgers::of(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
+    blocks.push(table::of(summary, columns));
+    blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
     if !summary.errors.is_empty() {
-        blocks.push(errors(summary));
+        blocks.push(errors(summary, columns));
     }
     let saturation = summary.saturation.as_ref();
     if let Some(saturation) = saturation.filter(|saturation| !saturation.reached.is_empty()) {
-        blocks.push(wrap(&saturation.sentence, 2));
+        blocks.push(wrap(&saturation.sentence, 2, columns));
     }
     if !summary.mocks.is_empty() {
         let told = mocks::sentences(&summary.mocks);
-        let told: Vec<String> = told.iter().map(|one| wrap(one, 2)).collect();
+        let told: Vec<String> = told.iter().map(|one| wrap(one, 2, columns)).collect();
         blocks.push(told.join("\n"));
     }
     if !summary.notes.is_empty() {
         let notes = summary
             .notes
             .iter()
-            .map(|note| wrap(&format!("Note: {note}"), 6));
+            .map(|note| wrap(&format!("Note: {note}"), 6, columns));
         blocks.push(notes.collect::<Vec<_>>().join("\n"));
     }
     if let Some(stopped) = &summary.run.stopped {
@@ -65,10 +72,10 @@ pub fn summary_text(summary: &Summary) -> String {
             units::duration(stopped.at_ns),
             stopped.text
         );
-        blocks.push(wrap(&line, 2));
+        blocks.push(wrap(&line, 2, columns));
     }
     if let Some(measurement) = &summary.measurement {
-        blocks.push(wrap(&measurement.line(), 2));
+        blocks.push(wrap(&measurement.line(), 2, columns));
     }
     blocks.join("\n\n") + "\n"
 }
@@ -76,10 +83,10 @@ pub fn summary_text(summary: &Summary) -> String {
 /// The ledgers as sums, a line each.
 #[must_use]
 pub fn ledgers_text(summary: &Summary) -> String {
-    ledgers::of(summary)
+    ledgers::of(summary, Columns::MOST)
 }
 
-fn identity(summary: &Summary) -> String {
+fn identity(summary: &Summary, columns: Columns) -> String {
     let run = &summary.run;
     let when = run.started_utc.replace('T', " ");
     let when = when.split('.').next().unwrap_or_default();
@@ -104,18 +111,26 @@ fn identity(summary: &Summary) -> String {
     } else {
         String::new()
     };
-    wrap(&format!("{what} · {}{when}{state}{cut}", run.load), 2)
+    wrap(
+        &format!("{what} · {}{when}{state}{cut}", run.load),
+        2,
+        columns,
+    )
 }
 
 /// A line per criterion: the verdict, the criterion, what was measured, and why.
 #[must_use]
 pub fn criteria(criteria: &[Judged]) -> String {
+    criteria_in(criteria, Columns::MOST)
+}
+
+fn criteria_in(criteria: &[Judged], columns: Columns) -> String {
     let text_width = criteria
         .iter()
         .map(|judged| judged.text.chars().count())
         .max()
         .unwrap_or(0)
-        .min(46);
+        .min(columns.count() / 2 - 4);
     let line = |judged: &Judged| {
         let verdict = match judged.judgement {
             Judgement::Pass => "PASS",
@@ -135,7 +150,7 @@ pub fn criteria(criteria: &[Judged]) -> String {
         if let Some(reason) = &judged.reason {
             line.push_str(&format!("  ({reason})"));
         }
-        wrap(line.trim_end(), 14)
+        wrap(line.trim_end(), 14, columns)
     };
     criteria.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -177,7 +192,7 @@ fn confidence(summary: &Summary) -> Vec<String> {
     wanted.map(line).collect()
 }
 
-fn facts(summary: &Summary) -> String {
+fn facts(summary: &Summary, columns: Columns) -> String {
     let mut lines = Vec::new();
     let stats = |name: &str, stats: &Option<Stats>| {
         stats.as_ref().map(|stats| {
@@ -228,7 +243,7 @@ fn facts(summary: &Summary) -> String {
     }
     lines
         .iter()
-        .map(|line| wrap(line, 11))
+        .map(|line| wrap(line, 11, columns))
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -241,7 +256,7 @@ fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     rest.trim_matches([' ', ':'])
 }
 
-fn errors(summary: &Summary) -> String {
+fn errors(summary: &Summary, columns: Columns) -> String {
     let label = |id| {
         let rows = [&summary.all]
             .into_iter()
@@ -265,7 +280,7 @@ fn errors(summary: &Summary) -> String {
                 text.push_str(&format!(": {detail}"));
             }
         }
-        cut(&format!("  {text}"), WIDTH)
+        cut(&format!("  {text}"), columns.count())
     };
     let shown = summary.errors.iter().take(20).map(line);
     let more = summary.errors.len().saturating_sub(20);

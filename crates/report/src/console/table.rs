@@ -5,7 +5,7 @@ use analysis::summary::{Figure, Row, Stats, Summary};
 
 use record::units;
 
-use super::text::{WIDTH, cut, wrap};
+use super::text::{Columns, cut, wrap};
 
 const HEADS: [&str; 9] = [
     "requests", "errors", "rps", "p50", "p90", "p95", "p99", "p99.9", "max",
@@ -13,11 +13,14 @@ const HEADS: [&str; 9] = [
 /// So many rows tell their intervals.
 const MOST_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
+/// Rather than to cut labels below this, columns are left out, in this order.
+const GOOD_LABEL: usize = 20;
+const LEFT_OUT: [usize; 3] = [7, 4, 2];
 const RESPONSE: &str = "  response";
 const UNPAUSED: &str = "  without pauses";
 
 /// The table, with its footnotes.
-pub(super) fn of(summary: &Summary) -> String {
+pub(super) fn of(summary: &Summary, columns: Columns) -> String {
     let mut lines = vec![Line {
         label: match &summary.run.imported_from {
             Some(tool) => format!("by {tool}"),
@@ -41,26 +44,34 @@ pub(super) fn of(summary: &Summary) -> String {
             lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
         }
     }
-    let mut text = layout(&lines);
+    let (mut text, left_out) = layout(&lines, columns);
+    let mut foot = |line: &str| {
+        text.push('\n');
+        text.push_str(&wrap(line, 2, columns));
+    };
+    if !left_out.is_empty() {
+        foot(&format!(
+            "too narrow for {}: see the report, or a wider terminal",
+            left_out.join(" and ")
+        ));
+    }
     if lines.iter().any(|line| line.label == RESPONSE) {
-        text.push_str(
-            "\nservice: first byte written to last byte read; response: from the intended start",
-        );
+        foot("service: first byte written to last byte read; response: from the intended start");
     }
     if summary.run.imported_from.is_none() && summary.run.elapsed_ns > 0 {
-        text.push_str(&format!(
-            "\nrps: by {}, from the start to the last completion or the end of the load",
+        foot(&format!(
+            "rps: by {}, from the start to the last completion or the end of the load",
             units::time(summary.run.elapsed_ns)
         ));
     }
     if !summary.iterations.is_empty() && summary.run.imported_from.is_none() {
-        text.push_str("\niteration: from the intended arrival to the last answer");
+        foot("iteration: from the intended arrival to the last answer");
     }
-    text + &thin(summary)
+    text + &thin(summary, columns)
 }
 
 /// What is known of percentiles that few samples lie beyond, row by row.
-fn thin(summary: &Summary) -> String {
+fn thin(summary: &Summary, columns: Columns) -> String {
     let rows = summary.request_rows().into_iter();
     let rows = rows.chain(&summary.iterations);
     let times = rows.flat_map(|row| {
@@ -79,11 +90,11 @@ fn thin(summary: &Summary) -> String {
     if told.is_empty() {
         return String::new();
     }
-    let mut text =
-        "\n? fewer than 10 samples lie beyond this percentile: it may be chance; 95 % intervals:"
-            .to_owned();
+    let head =
+        "? fewer than 10 samples lie beyond this percentile: it may be chance; 95 % intervals:";
+    let mut text = format!("\n{}", wrap(head, 2, columns));
     for line in told.iter().take(MOST_THIN) {
-        text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4)));
+        text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4, columns)));
     }
     let more = told.len().saturating_sub(MOST_THIN);
     if more > 0 {
@@ -154,7 +165,8 @@ fn percentile(figure: Figure, max: Figure) -> String {
     }
 }
 
-fn layout(lines: &[Line]) -> String {
+/// The table, and the heads of the columns for which there is no room.
+fn layout(lines: &[Line], columns: Columns) -> (String, Vec<&'static str>) {
     let width = |text: &str| text.chars().count();
     let widths: [usize; 9] = std::array::from_fn(|i| {
         lines
@@ -163,20 +175,33 @@ fn layout(lines: &[Line]) -> String {
             .max()
             .unwrap_or(0)
     });
-    let taken: usize = widths.iter().map(|width| width + 1).sum();
     let labels = lines
         .iter()
         .map(|line| width(&line.label))
         .max()
         .unwrap_or(0);
-    let label_width = labels.min(WIDTH.saturating_sub(taken)).max(MIN_LABEL);
+    let mut shown = [true; 9];
+    let taken = |shown: &[bool; 9]| -> usize {
+        let shown = widths.iter().zip(shown).filter(|(_, shown)| **shown);
+        shown.map(|(width, _)| width + 1).sum()
+    };
+    for column in LEFT_OUT {
+        if taken(&shown) + labels.min(GOOD_LABEL) > columns.count() {
+            shown[column] = false;
+        }
+    }
+    let room = columns.count().saturating_sub(taken(&shown));
+    let label_width = labels.min(room).max(MIN_LABEL);
     let render = |line: &Line| {
         let label = cut(&line.label, label_width);
         let mut text = format!("{label:<label_width$}");
-        for (cell, width) in line.cells.iter().zip(widths) {
+        let cells = line.cells.iter().zip(widths).zip(shown);
+        for ((cell, width), _) in cells.filter(|(_, shown)| *shown) {
             text.push_str(&format!(" {cell:>width$}"));
         }
         text.trim_end().to_owned()
     };
-    lines.iter().map(render).collect::<Vec<_>>().join("\n")
+    let text = lines.iter().map(render).collect::<Vec<_>>().join("\n");
+    let left_out = HEADS.into_iter().zip(shown).filter(|(_, shown)| !shown);
+    (text, left_out.map(|(head, _)| head).collect())
 }

@@ -1,7 +1,26 @@
 //! Fitting text into the terminal's width: cutting in the middle and wrapping at spaces. Widths are counted in characters.
 
-/// Columns that every rendering for terminals keeps to.
-pub(super) const WIDTH: usize = 100;
+/// Columns that a text for terminals keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Columns(usize);
+
+impl Columns {
+    /// The most: longer lines are hard to read, however wide the terminal is. Also what is written where there is none.
+    pub const MOST: Columns = Columns(100);
+    /// Less than this is not kept to: figures would not fit.
+    const LEAST: usize = 72;
+
+    /// Of a terminal.
+    #[must_use]
+    pub fn of(terminal: usize) -> Columns {
+        Columns(terminal.clamp(Columns::LEAST, Columns::MOST.0))
+    }
+
+    /// How many.
+    pub(super) fn count(self) -> usize {
+        self.0
+    }
+}
 
 /// A text of at most so many characters, its middle replaced by `…` if need be.
 pub(super) fn cut(text: &str, width: usize) -> String {
@@ -16,13 +35,13 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// A text in lines of at most [`WIDTH`] characters, the second and later ones indented.
-pub(super) fn wrap(text: &str, indent: usize) -> String {
+/// A text in lines of at most so many columns, the second and later ones indented.
+pub(super) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = text;
     loop {
         let lead = if lines.is_empty() { 0 } else { indent };
-        let room = WIDTH - lead;
+        let room = columns.0 - lead;
         let line = if rest.chars().count() <= room {
             std::mem::take(&mut rest)
         } else {
@@ -62,16 +81,17 @@ mod tests {
         assert_eq!(cut("short", 5), "short");
         let text = format!("{} {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(
-            wrap(&text, 2),
+            wrap(&text, 2, Columns::MOST),
             format!("{}\n  {}", "a".repeat(60), "b".repeat(60))
         );
     }
 
     proptest! {
         #[test]
-        fn nothing_is_wider_than_the_terminal_and_no_word_is_lost(text in "[a-zµ→ ]{0,400}", indent in 0..20usize) {
-            let wrapped = wrap(&text, indent);
-            prop_assert!(wrapped.lines().all(|line| line.chars().count() <= WIDTH));
+        fn nothing_is_wider_than_the_terminal_and_no_word_is_lost(text in "[a-zµ→ ]{0,400}", indent in 0..20usize, width in 0..200usize) {
+            let columns = Columns::of(width);
+            let wrapped = wrap(&text, indent, columns);
+            prop_assert!(wrapped.lines().all(|line| line.chars().count() <= columns.count()));
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             prop_assert_eq!(letters(&wrapped), letters(&text));
             prop_assert!(cut(&text, 30).chars().count() <= 30);

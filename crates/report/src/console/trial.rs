@@ -3,27 +3,30 @@
 use analysis::summary::Summary;
 use record::units;
 
-use super::{criteria, text::wrap};
+use super::{
+    criteria_in,
+    text::{Columns, wrap},
+};
 use crate::printable;
 
 /// The text, ending with a line feed.
 #[must_use]
-pub fn trial_text(summary: &Summary) -> String {
+pub fn trial_in(summary: &Summary, columns: Columns) -> String {
     let summary = &*printable::names(summary);
-    let mut blocks = vec![format!("\n{}", wrap(&outcome(summary), 2))];
+    let mut blocks = vec![format!("\n{}", wrap(&outcome(summary), 2, columns))];
     if !summary.criteria.is_empty() {
-        blocks.push(criteria(&summary.criteria));
+        blocks.push(criteria_in(&summary.criteria, columns));
     }
     let notes = summary
         .notes
         .iter()
-        .map(|note| wrap(&format!("Note: {note}"), 6));
+        .map(|note| wrap(&format!("Note: {note}"), 6, columns));
     let notes: Vec<String> = notes.collect();
     if !notes.is_empty() {
         blocks.push(notes.join("\n"));
     }
     if let Some(measurement) = &summary.measurement {
-        blocks.push(wrap(&measurement.line(), 2));
+        blocks.push(wrap(&measurement.line(), 2, columns));
     }
     blocks.join("\n\n") + "\n"
 }

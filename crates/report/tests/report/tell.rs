@@ -368,3 +368,32 @@ fn a_journey_stands_with_and_without_its_pauses() {
         Some("iteration time of checkout; 3.30 ms without pauses")
     );
 }
+
+#[test]
+fn a_summary_fits_the_terminal_that_it_is_shown_in() {
+    let folder = Folder::new();
+    let run = write(&folder.0, &plan(&["p50 < 250ms", "p99 of \"POST *\" < 1s"]));
+    let summary = analysis::summarise(&run);
+    for (width, without) in [(100, ""), (80, "p99.9"), (72, "p90")] {
+        let text = console::summary_in(&summary, console::Columns::of(width));
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        let told = text
+            .lines()
+            .find(|line| line.starts_with("too narrow for "));
+        assert_eq!(
+            told.is_some_and(|line| line.contains(without)),
+            width < 100,
+            "{text}"
+        );
+        let heads = text
+            .lines()
+            .find(|line| line.starts_with("service "))
+            .unwrap();
+        assert!(
+            heads.contains(" p50 ") && heads.contains(" p99 ") && heads.ends_with(" max"),
+            "{heads}"
+        );
+    }
+}
