@@ -86,3 +86,22 @@ def test_no_width_makes_the_page_scroll_sideways(width: int, open_report) -> Non
     page = open_report("overloaded", viewport={"width": width, "height": 800}).page
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     assert page.locator(".contents").is_visible() == (width >= 1200)
+
+
+def test_what_a_test_is_for_stands_behind_its_verdict(open_report) -> None:
+    about = {
+        "objective": "Whether it holds.",
+        "owner": "Ann",
+        "environment": [["database", "PostgreSQL 17"]],
+        "links": [["Runbook", "https://wiki.example/x"], ["Bad", "javascript:alert(1)"]],
+        "tags": ["sale", "november"],
+    }
+    opened = open_report("healthy", lambda data: data["manifest"].update(about=about))
+    section = opened.page.locator("#about")
+    assert section.locator("p").first.inner_text() == "Whether it holds."
+    assert section.locator("dt").all_inner_texts() == ["Owner", "database", "Runbook", "Bad", "Tags"]
+    assert section.locator("dd").all_inner_texts()[-1] == "sale, november"
+    # Of what a record says only links to pages are links.
+    assert [link.get_attribute("href") for link in section.locator("dd a").all()] == ["https://wiki.example/x"]
+    assert opened.errors == []
+    assert open_report("healthy").page.locator("#about").is_hidden()

@@ -4,6 +4,7 @@
 import { moment } from "./charts/axes";
 import type { Env } from "./charts/env";
 import { fill, h } from "./dom/el";
+import { about } from "./sections/about";
 import { conclusions } from "./sections/conclusions";
 import { concurrency, offeredLoad } from "./sections/concurrency";
 import { criteria } from "./sections/criteria";
@@ -30,6 +31,7 @@ export interface View {
 export function view(env: Env, header: Header): View {
   const sections: Section[] = [
     verdict(),
+    about(),
     plan(env),
     criteria(env),
     new Endpoints(),

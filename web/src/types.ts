@@ -481,11 +481,21 @@ export interface Series {
   constants?: Constant[];
 }
 
+export interface About {
+  objective?: string;
+  owner?: string;
+  environment?: [string, string][];
+  links?: [string, string][];
+  tags?: string[];
+}
+
 export interface Manifest {
   tool: { name: string; version: string };
   command: string[];
   door: string;
   stop: string[];
+  /** What the test is for, in its owner's words. */
+  about?: About;
   start: { utc: string; wall_ns: number };
   end: { ns: number; reason: string | null } | null;
   files: { path: string; sha256: string | null; bytes: number }[];

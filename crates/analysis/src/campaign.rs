@@ -5,7 +5,7 @@ mod comparison;
 mod projection;
 mod words;
 
-use plan::deployment::Scaling;
+use plan::{about::About, deployment::Scaling};
 use record::units;
 use serde::Serialize;
 
@@ -39,6 +39,9 @@ pub struct Identity {
     pub version: String,
     /// The file that it was read from.
     pub file: String,
+    /// What it is for, in its owner's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     /// What is taken for granted, in the user's words.
     pub assumptions: Vec<String>,
     /// What is recommended, in the user's words.

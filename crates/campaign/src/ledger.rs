@@ -8,7 +8,7 @@ use std::{
 };
 
 use analysis::campaign::{CoolDown, Planned};
-use plan::deployment::Scaling;
+use plan::{about::About, deployment::Scaling};
 use serde::{Deserialize, Serialize};
 
 /// Its name in the campaign's folder.
@@ -37,6 +37,9 @@ pub struct Head {
     pub started_wall_ns: u64,
     /// The stages.
     pub stages: Vec<StageHead>,
+    /// What it is for, in its owner's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     /// The user's own assumptions.
     pub assumptions: Vec<String>,
     /// The user's own recommendations.

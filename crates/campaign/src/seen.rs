@@ -114,6 +114,7 @@ fn identity(head: &Head) -> Identity {
         started_wall_ns: head.started_wall_ns,
         version: head.version.clone(),
         file: head.file.clone(),
+        about: head.about.clone(),
         assumptions: head.assumptions.clone(),
         recommendations: head.recommendations.clone(),
         scaling: head.scaling,

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod about;
 pub mod beside;
 pub mod criteria;
 pub mod deployment;
@@ -54,6 +55,9 @@ pub use work::Work;
 pub struct Plan {
     /// What the run is called in titles: the file's name, or the URL.
     pub name: String,
+    /// What it is for, in its owner's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<about::About>,
     /// Which reader made this plan.
     pub format: Format,
     /// The base URL. A request URL that begins with `/` is appended to it as text.
@@ -150,6 +154,7 @@ impl Plan {
             load,
             work: work.into(),
             beside: None,
+            about: None,
             before: None,
             after: None,
             inherited: serde_json::Map::new(),

@@ -57,6 +57,7 @@ impl Manifest {
             command: started.command,
             door: started.door,
             name: plan.name.clone(),
+            about: plan.about.clone(),
             target: plan.target.clone(),
             load: load_facts(plan, &schedule, share),
             phases: phase_facts(plan, &schedule, share),

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use plan::Share;
+use plan::{Share, about::About};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,9 @@ pub struct Manifest {
     pub door: String,
     /// What the run is called in titles.
     pub name: String,
+    /// What the test is for, in its owner's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     /// The base URL.
     pub target: String,
     /// The load.

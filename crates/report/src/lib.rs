@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 pub mod campaign;
 pub mod console;
 pub mod derived;

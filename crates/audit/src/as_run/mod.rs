@@ -390,6 +390,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         command: Vec::new(),
         door: summary.run.door.clone(),
         name: summary.run.name.clone(),
+        about: None,
         target: String::new(),
         load: LoadFacts {
             model: summary.run.model,

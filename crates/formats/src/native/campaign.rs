@@ -7,7 +7,7 @@ mod deployment;
 
 use std::path::Path;
 
-use plan::{Plan, Rate, deployment::Scaling};
+use plan::{Plan, Rate, about::About, deployment::Scaling};
 
 use super::{
     KEY, model, open_plan,
@@ -39,6 +39,8 @@ pub struct Campaign {
     pub cool_down: Option<CoolDown>,
     /// The service that is loaded, and the one that its report is to say something of.
     pub scaling: Option<Scaling>,
+    /// What it is for, in its owner's words.
+    pub about: Option<About>,
     /// What the report takes for granted, in the user's own words.
     pub assumptions: Vec<String>,
     /// What the report recommends, in the user's own words.
@@ -308,6 +310,7 @@ impl Reader<'_> {
             cool_down: cool_down.filter(|_| stages.len() == names.len()),
             stages,
             scaling: deployment::read(root, self.findings),
+            about: super::about::read(root, self.findings),
             assumptions: self.texts(root.get("assumptions"), "assumptions"),
             recommendations: self.texts(root.get("recommendations"), "recommendations"),
         })

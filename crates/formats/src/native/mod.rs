@@ -1,6 +1,7 @@
 //! Native plans: `loadline: 1` and a strict grammar. Nothing is guessed and nothing ignored: an unknown key is a problem, a
 //! duration without a unit is a problem, a variable that nobody sets is a problem.
 
+mod about;
 pub mod campaign;
 pub mod mocks;
 pub mod model;

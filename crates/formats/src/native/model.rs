@@ -4,6 +4,7 @@
 pub const PLAN: &[&str] = &[
     "loadline",
     "name",
+    "about",
     "target",
     "load",
     "http",
@@ -37,6 +38,8 @@ pub const CAMPAIGN: &[&str] = &[
     "assumptions",
     "recommendations",
 ];
+/// `about`
+pub const ABOUT: &[&str] = &["objective", "owner", "environment", "links", "tags"];
 /// `tested` and `meant`
 pub const DEPLOYMENT: &[&str] = &["instances", "background"];
 /// An item of `stages`.

@@ -79,6 +79,7 @@ fn definitions() -> Value {
         "publish": object(model::MQTT_PUBLISH, mqtt::group, &["clients", "topic"]),
         "subscribe": object(model::MQTT_SUBSCRIBE, mqtt::group, &["clients", "topic"]),
         "source": { "anyOf": [{ "type": "string" }, object(model::SOURCE, source, &["from"])] },
+        "about": object(model::ABOUT, about, &[]),
         "assume": object(model::ASSUME, assume, &[]),
         "stage": object(model::STAGE, stage, &["name"]),
         "cool-down": object(model::COOL_DOWN, cool_down, &[]),
@@ -159,6 +160,7 @@ fn plan(key: &str) -> Value {
             json!({ "const": 1, "description": "The version of this grammar; the first key" })
         }
         "name" => string("The title"),
+        "about" => named("What the test is for, in the report", "about"),
         "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
         "load" => reference("load"),
         "http" => named("How requests travel", "http"),
@@ -214,6 +216,18 @@ fn plan(key: &str) -> Value {
         ),
         "assumptions" => named("What the report of a campaign takes for granted", "texts"),
         "recommendations" => named("What the report of a campaign recommends", "texts"),
+        _ => any(),
+    }
+}
+
+fn about(key: &str) -> Value {
+    let texts = |text: &str| json!({ "type": "object", "additionalProperties": { "type": ["string", "number"] }, "description": text });
+    match key {
+        "objective" => string("What is to be found out"),
+        "owner" => string("Whom to ask"),
+        "environment" => texts("What is loaded, and what from: names and texts"),
+        "links" => texts("Names and URLs"),
+        "tags" => named("Words to find it by", "texts"),
         _ => any(),
     }
 }

@@ -5,10 +5,11 @@ use analysis::{
     series::Constant,
     verdict::Judgement,
 };
+use plan::about::About;
 use record::units;
 
 use super::projection;
-use crate::{mocks, profile::rounded, svg};
+use crate::{about, mocks, profile::rounded, svg};
 
 /// A part of a report.
 pub(super) enum Block<'a> {
@@ -64,9 +65,10 @@ pub(super) fn of<'a>(
         Block::Title(format!("Load test: {}", identity.name)),
         Block::Verdict(campaign.verdict, campaign.sentence.clone()),
         Block::Text(facts.join(" · ")),
-        Block::Heading("Load profile"),
-        Block::Table(profile(campaign)),
     ];
+    blocks.extend(identity.about.iter().flat_map(what_for));
+    blocks.push(Block::Heading("Load profile"));
+    blocks.push(Block::Table(profile(campaign)));
     let planned = tables(&campaign.stages);
     if !planned.is_empty() {
         blocks.extend(planned.into_iter().map(Block::Table));
@@ -128,6 +130,20 @@ pub(super) fn of<'a>(
         "Loadline {} · {} · begun {}",
         identity.version, identity.file, identity.started_utc
     )));
+    blocks
+}
+
+/// What the campaign is for, in its owner's words.
+fn what_for<'a>(about: &About) -> Vec<Block<'a>> {
+    let mut blocks: Vec<Block<'_>> = about.objective.iter().cloned().map(Block::Text).collect();
+    let rows = about::rows(about);
+    if !rows.is_empty() {
+        let mut table = Table::new(&["About", "<"]);
+        for (name, text, link) in rows {
+            table.row([name, text], link);
+        }
+        blocks.push(Block::Table(table));
+    }
     blocks
 }
 

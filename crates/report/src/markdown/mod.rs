@@ -38,6 +38,7 @@ pub fn of(page: &Page) -> Document {
     };
     let blocks = [
         sections::head(summary),
+        sections::about(page.manifest.about.as_ref()),
         sections::criteria(summary),
         plan::plan(summary),
         chart("throughput.svg"),

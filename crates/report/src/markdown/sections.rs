@@ -1,10 +1,12 @@
 //! The sections of `report.md`, in the order in which they are read. A section without anything to say is empty.
 
 use super::table::{Table, escaped};
+use crate::about;
 use analysis::{
     summary::{Conclusion, Confidence, Figure, Row, Stats, Summary, Tone},
     verdict::{Judged, Judgement},
 };
+use plan::about::About;
 use record::{
     Manifest, State,
     units::{self, count},
@@ -400,6 +402,23 @@ pub fn assumptions(summary: &Summary) -> String {
             .map(|line| format!("- {}\n", escaped(line)))
             .collect::<String>(),
     )
+}
+
+/// What the test is for, in its owner's words.
+pub fn about(about: Option<&About>) -> String {
+    let Some(about) = about else {
+        return String::new();
+    };
+    let mut blocks: Vec<String> = about.objective.iter().map(|text| escaped(text)).collect();
+    let rows = about::rows(about);
+    if !rows.is_empty() {
+        let mut table = Table::new(&["", "<"]);
+        for (name, text, _) in rows {
+            table.row([name, text]);
+        }
+        blocks.push(table.to_string());
+    }
+    blocks.join("\n\n")
 }
 
 pub fn provenance(summary: &Summary, manifest: &Manifest) -> String {

@@ -18,6 +18,7 @@ fn identity() -> Identity {
         started_wall_ns: 0,
         version: "0.1.0".into(),
         file: "shop.yml".into(),
+        about: None,
         assumptions: vec!["Nobody leaves.".into()],
         recommendations: vec!["Ask the owner of the database.".into()],
         scaling: None,

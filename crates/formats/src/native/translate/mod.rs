@@ -196,6 +196,7 @@ impl Translator<'_> {
             load.unwrap_or(Load::Once),
             scenarios,
         );
+        plan.about = super::about::read(root, self.findings);
         plan.variables = variables;
         plan.payloads = payloads;
         plan.http = http;
