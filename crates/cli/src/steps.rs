@@ -88,7 +88,6 @@ mod tests {
             url: "http://127.0.0.1:1/orders".into(),
             status: Some(201),
             took_ns: 5_700_000,
-            bytes_in: 9,
             found: vec![
                 found(true, "id = 7"),
                 found(false, "status is 201, expected 200"),

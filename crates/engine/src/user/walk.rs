@@ -42,8 +42,6 @@ pub struct Asked {
     pub status: Option<u16>,
     /// From when the worker turned to it to the last byte read, or until it was given up, in nanoseconds.
     pub took_ns: u64,
-    /// Bytes read.
-    pub bytes_in: u64,
     /// What was looked for in the answer.
     pub found: Vec<Found>,
     /// Why it failed, where it did.
@@ -136,7 +134,6 @@ impl User<'_> {
             url: self.hidden(url.unwrap_or_else(|| step.spec.url_text.clone())),
             status: Some(exchange.answer.status).filter(|status| *status > 0),
             took_ns: moments.done.saturating_sub(moments.started),
-            bytes_in: moments.bytes_in,
             found,
             failed: failed.map(|why| self.hidden(why)),
             body,
@@ -182,6 +179,18 @@ impl User<'_> {
             .as_ref()
             .map(|wanted| wanted.eval(&self.vars, &mut self.rng));
         let what = name.map_or_else(|| source.to_owned(), |name| format!("{name}: {source}"));
+        let is_secret = capture
+            .store
+            .as_ref()
+            .is_some_and(|path| self.program.is_secret(path.root()));
+        let shown = match &value {
+            Some(_) if is_secret => HIDDEN.to_owned(),
+            value => value.as_ref().map_or_else(String::new, Value::to_string),
+        };
+        // Known from here on, also where it is not what it should be: the body may be shown, and must not tell what is secret.
+        if let (Some(path), Some(value)) = (&capture.store, &value) {
+            self.vars.store(path, value.clone());
+        }
         let (holds, text) = match (value, wanted) {
             _ if gave_up.is_some() => (false, gave_up.unwrap_or_default()),
             (None, _) => (!capture.strict, format!("{what} finds nothing")),
@@ -189,22 +198,10 @@ impl User<'_> {
                 let wanted = wanted.map_or("nothing".to_owned(), |wanted| wanted.to_string());
                 (
                     !capture.strict,
-                    format!("{what} is {value}, expected {wanted}"),
+                    format!("{what} is {shown}, expected {wanted}"),
                 )
             }
-            (Some(value), _) => {
-                let is_secret = capture
-                    .store
-                    .as_ref()
-                    .is_some_and(|path| self.program.is_secret(path.root()));
-                let shown = if is_secret {
-                    HIDDEN.to_owned()
-                } else {
-                    value.to_string()
-                };
-                if let Some(path) = &capture.store {
-                    self.vars.store(path, value);
-                }
+            (Some(_), _) => {
                 let text = name.map_or_else(
                     || format!("{source} is {shown}"),
                     |name| format!("{name} = {shown}"),
