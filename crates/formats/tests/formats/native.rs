@@ -827,3 +827,16 @@ fn a_variable_that_cannot_be_made_is_told_once() {
         ["plan.yml:4:25: the environment variable NONE is not set"]
     );
 }
+
+#[test]
+fn a_broken_variable_is_told_once_also_where_setup_and_teardown_use_it() {
+    let text = "loadline: 1\nload: { rate: 1/s, duration: 1s }\ntarget: http://a\nvariables: { key: '{{ $env.NOT_SET_AT_ALL }}' }\n\
+                setup: [ { get: '/{{ key }}' } ]\nsteps: [ { get: / } ]\nteardown: [ { get: '/{{ key }}' } ]\n";
+    let errors = formats::native::translate_text("p.yml", text).unwrap_err();
+    let told: Vec<&str> = errors
+        .problems
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
+    assert_eq!(told, ["the environment variable NOT_SET_AT_ALL is not set"]);
+}

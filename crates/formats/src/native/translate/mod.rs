@@ -184,6 +184,8 @@ impl Translator<'_> {
             .iter()
             .flat_map(|table| table.fields.iter().chain(&table.all_as));
         self.given.extend(fields.cloned());
+        // What is wrong with a variable has been told: whoever uses it is not to blame as well.
+        self.given.extend(self.templates.sets.iter().cloned());
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
         let scenarios = self.scenarios(root);
@@ -288,10 +290,9 @@ impl Translator<'_> {
     /// What is carried out once beside the load, under its key's name.
     fn aside(&mut self, root: &Node, key: &'static str) -> Option<Scenario> {
         let node = root.get(key)?;
-        let knows = self.asides.iter().flat_map(|(_, aside)| aside.sets.clone());
         let own = Templates {
             strict: true,
-            sets: knows.collect(),
+            sets: self.given.clone(),
             ..Templates::default()
         };
         let outer = std::mem::replace(&mut self.templates, own);
