@@ -33,8 +33,11 @@ fn counted(totals: &Totals) -> String {
     for (index, row) in &totals.rows {
         let run = &row.run;
         let arrivals = (run.due, run.started, run.skipped, run.opened);
-        // When a process noticed that it was over is its own affair too.
-        text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
+        // When a process noticed that it was over is its own affair too, and so is whether that opened an interval in which
+        // nothing came any more.
+        if arrivals != (0, 0, 0, 0) {
+            text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
+        }
     }
     text
 }
