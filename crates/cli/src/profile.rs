@@ -50,7 +50,7 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
             None => log::warning(&note.text),
         }
     }
-    let curve = plan::profile::curve(&plan.load, report::profile::stretches());
+    let curve = plan::profile::curve(&plan.load, plan.end_ns(), report::profile::stretches());
     let machine: Vec<_> = checks
         .iter()
         .map(|check| (check.about, check.enough, check.text.as_str()))

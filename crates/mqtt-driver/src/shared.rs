@@ -137,7 +137,6 @@ impl Shared {
                 port: work.port,
             },
             until_ns: given.schedule.end_ns(),
-            schedule: given.schedule,
             connector,
             counts: Counts::default(),
             clients: made
@@ -147,8 +146,12 @@ impl Shared {
             flat_out,
             own: own
                 .iter()
-                .map(|load| Some(Publications::of(load.as_ref()?, seed, work.ready_ns())))
+                .map(|load| {
+                    let (ready_ns, end_ns) = (work.ready_ns(), given.schedule.end_ns());
+                    Some(Publications::of(load.as_ref()?, seed, ready_ns, end_ns))
+                })
                 .collect(),
+            schedule: given.schedule,
             run,
             alive: Cell::new(0),
             per_client,

@@ -46,10 +46,10 @@ pub struct Publications {
 }
 
 impl Publications {
-    /// Those that a load of their own plans, of clients that are connected from a moment on.
+    /// Those that a load of their own plans, of clients that are connected from a moment on, up to the end of the run's.
     #[must_use]
-    pub fn of(load: &Load, seed: u64, ready_ns: u64) -> Publications {
-        let schedule = Schedule::new(load, seed);
+    pub fn of(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
+        let schedule = Schedule::new(load, seed).until(end_ns);
         Publications {
             before: schedule.due_of_shard(0, 1, ready_ns),
             schedule,

@@ -64,6 +64,9 @@ pub struct Plan {
     pub target: String,
     /// When virtual users arrive, or how many there are.
     pub load: Load,
+    /// The load ends then at the latest, whatever it says itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_duration_ns: Option<u64>,
     /// What kind of work it is, and what is done.
     #[serde(flatten)]
     pub work: Work,
@@ -152,6 +155,7 @@ impl Plan {
             format,
             target,
             load,
+            max_duration_ns: None,
             work: work.into(),
             beside: None,
             about: None,

@@ -100,7 +100,19 @@ impl Plan {
     /// The schedule of this plan's load.
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
-        Schedule::new(&self.load, seed)
+        let schedule = Schedule::new(&self.load, seed);
+        match self.max_duration_ns {
+            Some(end_ns) => schedule.until(end_ns),
+            None => schedule,
+        }
+    }
+
+    /// When the load is over, in nanoseconds from the start.
+    #[must_use]
+    pub fn end_ns(&self) -> u64 {
+        self.load
+            .end_ns()
+            .min(self.max_duration_ns.unwrap_or(u64::MAX))
     }
 
     /// Which scenario each arrival gets.

@@ -9,16 +9,29 @@ use crate::units;
 #[must_use]
 pub fn of(plan: &Plan) -> String {
     let Some(beside) = &plan.beside else {
-        return of_work(plan);
+        return of_work(plan) + &cut(plan);
     };
     let loads = plan.loads_beside();
     let peak: f64 = loads.iter().flatten().map(Load::peak_rate).sum();
     format!(
         "{}; beside it {} MQTT clients at {}, {} messages/s at most",
-        of_work(plan),
+        of_work(plan) + &cut(plan),
         units::count(beside.mqtt.clients()),
         beside.mqtt.target(),
         units::rate(peak)
+    )
+}
+
+/// That the load is to end before it would by itself.
+fn cut(plan: &Plan) -> String {
+    let end_ns = plan.end_ns();
+    if end_ns >= plan.load.end_ns() {
+        return String::new();
+    }
+    format!(
+        "; cut short by max-duration after {} of {}",
+        units::duration(end_ns),
+        units::duration(plan.load.end_ns())
     )
 }
 

@@ -110,7 +110,7 @@ impl Ready {
             window,
             rules: Rules::of(plan),
             stop: stop.clone(),
-            load_end_ns: plan.load.end_ns(),
+            load_end_ns: plan.end_ns(),
             voice: voice.clone(),
         };
         let error = self.prepared.run(zero, &mut recording).err();

@@ -54,7 +54,7 @@ impl Driver for ScenarioDriver {
 pub(crate) async fn run(env: Rc<Env>) {
     match &env.program.load {
         Load::Open { .. } | Load::Once => open(&env).await,
-        Load::Closed { users, duration_ns } => closed(&env, *users, *duration_ns).await,
+        Load::Closed { users, .. } => closed(&env, *users, env.program.schedule.end_ns()).await,
     }
     drain(&env).await;
 }

@@ -7,6 +7,7 @@ pub const PLAN: &[&str] = &[
     "about",
     "target",
     "load",
+    "max-duration",
     "http",
     "allow-hosts",
     "variables",

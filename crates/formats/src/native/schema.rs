@@ -163,6 +163,7 @@ fn plan(key: &str) -> Value {
         "about" => named("What the test is for, in the report", "about"),
         "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
         "load" => reference("load"),
+        "max-duration" => named("The load ends then at the latest", "duration"),
         "http" => named("How requests travel", "http"),
         "allow-hosts" => named(
             "Hosts that redirects and values of the run may lead to",

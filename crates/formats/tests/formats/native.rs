@@ -112,6 +112,33 @@ fn loads() {
     );
 }
 
+#[test]
+fn a_load_ends_at_max_duration_at_the_latest() {
+    let ramp = "load: [ { rate: 10/s, duration: 4s }, { from: 10/s, to: 40/s, duration: 4s }, { rate: 1/s, duration: 1s } ]";
+    let cut = plan(&with(&format!("max-duration: 5.5s\n{ramp}")));
+    let schedule = cut.schedule(1);
+    // Of the ramp its first second, 10 arrivals, and of the second one the first half of 20.
+    assert_eq!((schedule.total(), cut.end_ns()), (60, 5_500_000_000));
+    assert_eq!(schedule.phase_ends(), [4 * SECOND, 5_500_000_000]);
+    let closed = plan(&with("max-duration: 1m\nload: { users: 3, duration: 1h }"));
+    assert_eq!(closed.schedule(1).end_ns(), 60 * SECOND);
+    let longer = plan(&with(
+        "max-duration: 1h\nload: { rate: 10/s, duration: 4s }",
+    ));
+    assert_eq!(
+        (longer.schedule(1).total(), longer.end_ns()),
+        (40, 4 * SECOND)
+    );
+    assert_eq!(
+        refused(&with("load: { rate: 1/s, duration: 1s }\nmax-duration: 0s")),
+        ["plan.yml:4:15: a duration must be longer than zero"]
+    );
+    assert_eq!(
+        refused(&with("load: { rate: 1/s, duration: 1s }\nmax-duration: 10")),
+        ["plan.yml:4:15: `10` has no unit: write for example 10s"]
+    );
+}
+
 /// A plan of two scenarios with these volumes, and this load.
 fn business(volumes: [&str; 2], load: &str) -> String {
     let [a, b] = volumes;

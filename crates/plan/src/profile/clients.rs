@@ -43,7 +43,8 @@ pub(super) fn of(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
             topic,
             qos,
             per_second: load.as_ref().map(crate::Load::peak_rate),
-            messages: load.map(|load| Publications::of(&load, seed, ready_ns).planned()),
+            messages: load
+                .map(|load| Publications::of(&load, seed, ready_ns, plan.end_ns()).planned()),
         }
     };
     groups.map(row).collect()

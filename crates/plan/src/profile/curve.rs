@@ -3,13 +3,12 @@
 
 use crate::Load;
 
-/// The highest planned rates in so many stretches; none of a load that has no rate.
+/// The highest planned rates in so many stretches up to a moment; none of a load that has no rate.
 #[must_use]
-pub fn curve(load: &Load, stretches: usize) -> Option<Vec<f64>> {
+pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
     let Load::Open { phases, .. } = load else {
         return None;
     };
-    let end_ns = load.end_ns();
     let at = |i: usize| (u128::from(end_ns) * i as u128 / stretches.max(1) as u128) as u64;
     let highest = |i: usize| {
         let (from, to) = (at(i), at(i + 1).max(at(i) + 1));

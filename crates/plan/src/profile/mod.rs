@@ -223,7 +223,7 @@ impl Profile {
                 Load::Closed { users, .. } => Some(users),
                 _ => None,
             },
-            end_ns: plan.load.end_ns(),
+            end_ns: plan.end_ns(),
             arrivals,
             requests: arrivals.map(|arrivals| arrivals as f64 * requests_of_one),
             requests_are_exact: same,
@@ -326,25 +326,26 @@ fn phases(plan: &Plan, schedule: &crate::Schedule, requests_of_one: f64) -> Vec<
         return Vec::new();
     };
     let mut start_ns = 0;
-    let row = |(index, phase): (usize, &crate::Phase)| {
+    // One that would begin behind the end of the load is none.
+    let row = |(index, (phase, end_ns)): (usize, (&crate::Phase, &u64))| {
         let (from, to) = phase.ends();
         let arrivals = schedule.phase_total(index as u32);
-        let begins = start_ns;
-        start_ns += phase.duration_ns;
+        let begins = std::mem::replace(&mut start_ns, *end_ns);
         PhaseRow {
             name: phase
                 .name
                 .clone()
                 .unwrap_or_else(|| (index + 1).to_string()),
             start_ns: begins,
-            end_ns: start_ns,
+            end_ns: *end_ns,
             from_per_second: from,
             to_per_second: to,
             arrivals,
             requests: arrivals as f64 * requests_of_one,
         }
     };
-    phases.iter().enumerate().map(row).collect()
+    let phases = phases.iter().zip(schedule.phase_ends());
+    phases.enumerate().map(row).collect()
 }
 
 fn tables(plan: &Plan, arrivals: Option<u64>) -> Vec<TableRow> {

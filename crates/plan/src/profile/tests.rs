@@ -199,11 +199,11 @@ fn the_highest_rate_of_a_stretch_is_drawn() {
         ],
         first: FirstArrival::AtStart,
     };
-    let drawn = curve(&load, 4).expect("a curve");
+    let drawn = curve(&load, load.end_ns(), 4).expect("a curve");
     assert_eq!(drawn[0], 10.0);
     assert_eq!(drawn[1], 500.0);
     assert!((drawn[2] - 15.0).abs() < 0.01 && (drawn[3] - 20.0).abs() < 0.01);
-    assert!(curve(&Load::Once, 4).is_none());
+    assert!(curve(&Load::Once, 0, 4).is_none());
 }
 
 #[test]

@@ -92,6 +92,30 @@ impl Schedule {
         schedule
     }
 
+    /// The same up to a moment: what would be due then or later is not planned, and phases that would begin then or later are
+    /// none. No other arrival changes its time or its number.
+    #[must_use]
+    pub fn until(mut self, end_ns: u64) -> Schedule {
+        if end_ns >= self.end_ns() {
+            return self;
+        }
+        // Where a phase's last arrival falls on its end, one at the new end does too.
+        self.total = self.due(end_ns);
+        let kept = self.part_of(self.total);
+        if let Some(kept) = kept {
+            let part = &mut self.parts[kept];
+            part.count = self.total - part.first;
+            self.parts.truncate(kept + 1);
+            self.parts.retain(|part| part.count > 0);
+        }
+        let phases = 1 + self.phase_ends.partition_point(|end| *end < end_ns);
+        self.phase_ends.truncate(phases);
+        if let Some(last) = self.phase_ends.last_mut() {
+            *last = end_ns;
+        }
+        self
+    }
+
     /// How many arrivals there are.
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -270,6 +270,25 @@ proptest! {
         dealt.sort_by_key(|a| a.number);
         prop_assert_eq!(dealt, all);
     }
+
+    #[test]
+    fn a_load_that_is_cut_short_is_the_beginning_of_the_whole_one(
+        phases in prop::collection::vec(any_phase(), 1..5),
+        after in any::<bool>(),
+        seed in any::<u64>(),
+        share in 0.0f64..1.2,
+    ) {
+        let first = if after { FirstArrival::AfterOneGap } else { FirstArrival::AtStart };
+        let whole = Schedule::new(&open(phases, first), seed);
+        let end_ns = (whole.end_ns() as f64 * share) as u64;
+        let cut = whole.clone().until(end_ns);
+        let kept: Vec<Arrival> = whole.shard(0, 1).take_while(|a| a.intended_ns < end_ns || after && a.intended_ns == end_ns).collect();
+        prop_assert_eq!(cut.shard(0, 1).collect::<Vec<_>>(), kept.clone());
+        prop_assert_eq!((cut.total(), cut.end_ns()), (kept.len() as u64, end_ns.min(whole.end_ns())));
+        let by_phase: u64 = (0..cut.phase_ends().len()).map(|p| cut.phase_total(p as u32)).sum();
+        prop_assert_eq!(by_phase, cut.total());
+        prop_assert!(whole.phase_ends().starts_with(&cut.phase_ends()[..cut.phase_ends().len() - 1]));
+    }
 }
 
 #[test]

@@ -147,16 +147,7 @@ impl Translator<'_> {
             return None;
         }
         entries(root, "plan", model::PLAN, self.findings);
-        // A stage's plan comes here without the campaign's keys.
-        for entry in root.entries() {
-            if model::CAMPAIGN.contains(&entry.key.as_str()) {
-                let text = format!(
-                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/campaign.md)",
-                    entry.key
-                );
-                self.findings.problem(entry.key_mark, text);
-            }
-        }
+        self.keys_of_campaigns(root);
         self.version(root);
         if let Some(name) = &self.inputs.environment {
             self.findings.problem_anywhere(format!(
@@ -176,6 +167,9 @@ impl Translator<'_> {
         let http = self.http(root.get("http"), folder);
         self.volumes = self.volumes(root.get("scenarios"));
         let load = self.load(root);
+        let max_duration = root
+            .get("max-duration")
+            .and_then(|max| read::duration(max, "max-duration", self.findings));
         let beside = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
         let constants = self.constants(root.get("variables"));
@@ -198,6 +192,7 @@ impl Translator<'_> {
             load.unwrap_or(Load::Once),
             scenarios,
         );
+        plan.max_duration_ns = max_duration;
         plan.about = super::about::read(root, self.findings);
         plan.variables = variables;
         plan.payloads = payloads;
@@ -219,6 +214,19 @@ impl Translator<'_> {
         let environment = secrets::Known::environment(self.inputs, &self.env_used);
         secrets::collect(&mut plan, secrets::Known { names, environment });
         Some(plan)
+    }
+
+    /// A stage's plan comes here without the campaign's keys.
+    fn keys_of_campaigns(&mut self, root: &Node) {
+        for entry in root.entries() {
+            if model::CAMPAIGN.contains(&entry.key.as_str()) {
+                let text = format!(
+                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/campaign.md)",
+                    entry.key
+                );
+                self.findings.problem(entry.key_mark, text);
+            }
+        }
     }
 
     /// Where the plan's mocks listen; of those that have not been started, a place where nobody is.
