@@ -27,3 +27,23 @@ def test_a_load_ends_when_the_plan_says_that_it_is_long_enough(loadline):
     assert summary["run"]["ended_by"] is None
     assert summary["run"]["load"].endswith("; cut short by max-duration after 1.5 s of 10 min 2 s")
     assert "cut short by max-duration" in " ".join(run.stdout.split())
+
+
+RAMP = """loadline: 1
+target: lab:shortener
+load: [ { name: come, users: { from: 0, to: 4 }, duration: 2s }, { name: go, users: { from: 4, to: 0 }, duration: 2s } ]
+steps: [ { get: { url: /never, expect: 404 } }, { think: 100ms } ]
+"""
+
+
+def test_users_come_and_go(loadline):
+    run, summary = summary_of(loadline, RAMP)
+    assert run.returncode in (0, 4), run.stderr
+    assert summary["run"]["load"].startswith("closed loop, 0 to 4 users over 2 s, then 4 to 0 users over 2 s")
+    assert [(phase["name"], phase["end_ns"]) for phase in summary["phases"]] == [("come", 2_000_000_000), ("go", 4_000_000_000)]
+    # Users 0 to 3 are there for 4, 3, 2 and 1 seconds, and none of them makes more than ten requests a second.
+    assert summary["users"]["max"] <= 4
+    assert 0 < summary["all"]["count"] <= 100 + 4
+    assert summary["arrivals"]["started"] == summary["arrivals"]["completed"] == summary["all"]["count"]
+    told = loadline("plan", "plan.yml")
+    assert "4 users at most, who come and go, for 4 s" in told.stdout

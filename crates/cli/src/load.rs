@@ -146,12 +146,12 @@ fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(),
         }
         (None, connections) if args.users.is_some() => {
             let users = args.users.unwrap_or_default();
-            plan.load = Load::Closed { users, duration_ns };
+            plan.load = Load::users(users, duration_ns);
             plan.http.pool = connections.map_or(Pool::PerUser, Pool::Shared);
             "--users"
         }
         (None, Some(users)) => {
-            plan.load = Load::Closed { users, duration_ns };
+            plan.load = Load::users(users, duration_ns);
             plan.http.pool = Pool::PerUser;
             "--connections"
         }

@@ -136,7 +136,7 @@ fn decoded(text: &str) -> String {
 fn load(options: &UrlOptions) -> Load {
     let duration_ns = options.duration_ns.unwrap_or(10 * SECOND);
     match (options.rate, options.users.or(options.connections)) {
-        (None, Some(users)) => Load::Closed { users, duration_ns },
+        (None, Some(users)) => Load::users(users, duration_ns),
         (rate, _) => {
             let mut phase = Phase::new(
                 duration_ns,

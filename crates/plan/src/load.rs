@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use crate::units::{Rate, SECOND};
+use crate::{
+    UserPhase,
+    units::{Rate, SECOND},
+};
 
 /// When virtual users arrive, or how many there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,16 +20,29 @@ pub enum Load {
     },
     /// So many users, each starting its next iteration when the last one has ended.
     Closed {
-        /// How many.
+        /// How many; where they come and go, the most at a time.
         users: u32,
         /// How long new iterations are started.
         duration_ns: u64,
+        /// When they come and go, phase by phase; empty: all are there from the start to the end.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        phases: Vec<UserPhase>,
     },
     /// One iteration, for trying a plan.
     Once,
 }
 
 impl Load {
+    /// So many users, all from the start to the end.
+    #[must_use]
+    pub const fn users(users: u32, duration_ns: u64) -> Load {
+        Load::Closed {
+            users,
+            duration_ns,
+            phases: Vec::new(),
+        }
+    }
+
     /// When it is over, in nanoseconds from the start; 0 of a load that is no stretch of time.
     #[must_use]
     pub fn end_ns(&self) -> u64 {

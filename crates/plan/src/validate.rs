@@ -72,7 +72,9 @@ impl Plan {
     fn load_problems(&self, problems: &mut Vec<Problem>) {
         match &self.load {
             Load::Once => {}
-            Load::Closed { users, duration_ns } => {
+            Load::Closed {
+                users, duration_ns, ..
+            } => {
                 if *users == 0 {
                     problems.push(Problem::anywhere("0 users: at least 1 is needed"));
                 }

@@ -148,8 +148,17 @@ fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
 }
 
 fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts> {
-    let Load::Open { phases, .. } = &plan.load else {
-        return Vec::new();
+    // Name, words, and the duration as it was written.
+    let said: Vec<(&Option<String>, String, &String)> = match &plan.load {
+        Load::Open { phases, .. } => phases
+            .iter()
+            .map(|one| (&one.name, load_text::of_phase(one), &one.duration_text))
+            .collect(),
+        Load::Closed { phases, .. } => phases
+            .iter()
+            .map(|one| (&one.name, load_text::of_users(one), &one.duration_text))
+            .collect(),
+        Load::Once => Vec::new(),
     };
     let (mut start_ns, mut before) = (0, 0);
     // Arrivals are numbered through all phases.
@@ -158,18 +167,16 @@ fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts
         before += schedule.phase_total(phase);
         share.of_first(before) - first
     };
-    let facts = phases
-        .iter()
-        .zip(schedule.phase_ends())
-        .enumerate()
-        .map(|(i, (phase, end_ns))| PhaseFacts {
-            name: phase.name.clone(),
-            text: load_text::of_phase(phase),
-            duration_text: phase.duration_text.clone(),
+    let facts = said.into_iter().zip(schedule.phase_ends()).enumerate().map(
+        |(i, ((name, text, duration_text), end_ns))| PhaseFacts {
+            name: name.clone(),
+            text,
+            duration_text: duration_text.clone(),
             start_ns: std::mem::replace(&mut start_ns, *end_ns),
             end_ns: *end_ns,
             planned: planned(i as u32),
-        });
+        },
+    );
     facts.collect()
 }
 

@@ -1,7 +1,7 @@
 //! The load in words, as every rendering shows it: `open, 200/s even for 10 s`. It says the model first, because what a
 //! percentile means depends on it.
 
-use plan::{Arrivals, Load, Phase, Plan, Pool, Shape, Work};
+use plan::{Arrivals, Load, Phase, Plan, Pool, Shape, UserPhase, Work};
 
 use crate::units;
 
@@ -38,12 +38,14 @@ fn cut(plan: &Plan) -> String {
 fn of_work(plan: &Plan) -> String {
     match &plan.load {
         Load::Once => "one iteration".into(),
-        Load::Closed { users, duration_ns } => {
-            let users = if *users == 1 {
-                "1 user".to_owned()
-            } else {
-                format!("{} users", units::count(u64::from(*users)))
-            };
+        Load::Closed { phases, .. } if !phases.is_empty() => {
+            let text = in_turn(phases.iter().map(of_users), plan);
+            format!("closed loop, {text}: a stall is seen once per user")
+        }
+        Load::Closed {
+            users, duration_ns, ..
+        } => {
+            let users = so_many(*users);
             match &plan.work {
                 Work::External(external) => format!(
                     "closed loop, up to {users} that {} starts and stops: a stall is seen once per user",
@@ -56,16 +58,7 @@ fn of_work(plan: &Plan) -> String {
             }
         }
         Load::Open { phases, .. } => {
-            let shown: Vec<String> = phases.iter().take(3).map(of_phase).collect();
-            let mut text = format!("open, {}", shown.join(", then "));
-            if phases.len() > shown.len() {
-                let total = phases.iter().map(|phase| phase.duration_ns).sum();
-                text.push_str(&format!(
-                    ", … ({} phases, {})",
-                    phases.len(),
-                    units::duration(total)
-                ));
-            }
+            let mut text = format!("open, {}", in_turn(phases.iter().map(of_phase), plan));
             if let Pool::Shared(connections) = plan.http.pool {
                 text.push_str(&format!(
                     ", at most {} connections",
@@ -74,6 +67,40 @@ fn of_work(plan: &Plan) -> String {
             }
             text
         }
+    }
+}
+
+/// The first phases of a load, one behind the other.
+fn in_turn(mut phases: impl ExactSizeIterator<Item = String>, plan: &Plan) -> String {
+    let number = phases.len();
+    let shown: Vec<String> = phases.by_ref().take(3).collect();
+    let text = shown.join(", then ");
+    if phases.len() == 0 {
+        return text;
+    }
+    let total = units::duration(plan.load.end_ns());
+    format!("{text}, … ({number} phases, {total})")
+}
+
+fn so_many(users: u32) -> String {
+    if users == 1 {
+        "1 user".to_owned()
+    } else {
+        format!("{} users", units::count(u64::from(users)))
+    }
+}
+
+/// A phase of users in words.
+pub(super) fn of_users(phase: &UserPhase) -> String {
+    let duration = units::duration(phase.duration_ns);
+    match (phase.from, phase.to) {
+        (0, 0) => format!("a pause of {duration}"),
+        (from, to) if from == to => format!("{} for {duration}", so_many(to)),
+        (from, to) => format!(
+            "{} to {} over {duration}",
+            units::count(u64::from(from)),
+            so_many(to)
+        ),
     }
 }
 

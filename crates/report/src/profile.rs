@@ -205,8 +205,13 @@ impl Teller<'_> {
         let profile = self.profile;
         let text = match (profile.users, profile.arrivals) {
             (Some(users), _) => format!(
-                "{} users for {}, each beginning again when it has ended: how many iterations that makes depends on the answers.",
+                "{} users{} for {}, each beginning again when it has ended: how many iterations that makes depends on the answers.",
                 count(u64::from(users)),
+                if profile.users_come_and_go {
+                    " at most, who come and go,"
+                } else {
+                    ""
+                },
                 units::duration(profile.end_ns)
             ),
             (None, Some(arrivals)) => {

@@ -43,10 +43,7 @@ mod tests {
     #[test]
     fn users_who_wait_for_answers_are_not_guarded() {
         assert!(rule(&open(&[rate(10), rate(20)])).is_some());
-        let closed = Load::Closed {
-            users: 9,
-            duration_ns: 60 * SECOND,
-        };
+        let closed = Load::users(9, 60 * SECOND);
         assert!(rule(&closed).is_none());
     }
 

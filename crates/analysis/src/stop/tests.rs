@@ -11,10 +11,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 fn plan(rules: &[&str]) -> Plan {
-    let load = Load::Closed {
-        users: 1,
-        duration_ns: 3600 * SECOND,
-    };
+    let load = Load::users(1, 3600 * SECOND);
     let mut plan = Plan::new("t".into(), Format::NATIVE, "http://x".into(), load, vec![]);
     let parsed = rules
         .iter()

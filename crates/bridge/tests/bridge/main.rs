@@ -34,10 +34,7 @@ struct Run {
 
 impl Run {
     fn begin() -> Run {
-        Run::begin_with(Load::Closed {
-            users: 1,
-            duration_ns: SECOND,
-        })
+        Run::begin_with(Load::users(1, SECOND))
     }
 
     fn begin_with(load: Load) -> Run {

@@ -49,7 +49,7 @@ impl Test {
         let duration_ns = self.duration_ns.unwrap_or(DAY).min(99 * DAY);
         let users = self.users.max(1);
         let load = match &self.arrivals {
-            None => Load::Closed { users, duration_ns },
+            None => Load::users(users, duration_ns),
             Some(text) => Load::Open {
                 phases: arrivals::parse(text, duration_ns).map_err(|line| vec![line])?,
                 first: FirstArrival::AtStart,

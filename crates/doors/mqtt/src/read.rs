@@ -465,10 +465,10 @@ impl Pub {
             if self.limit > 0 {
                 return Err("-L with -I 0: a run as fast as it goes ends by --duration".into());
             }
-            return Ok(Load::Closed {
-                users: common.count,
-                duration_ns: before_ns.saturating_add(common.duration_ns()?),
-            });
+            return Ok(Load::users(
+                common.count,
+                before_ns.saturating_add(common.duration_ns()?),
+            ));
         }
         let count = u64::from(common.count);
         if self.limit > 0 {

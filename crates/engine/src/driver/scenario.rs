@@ -13,7 +13,7 @@ use measure::{
     sample::{Ended, Intended},
 };
 use plan::{
-    Load, Shape, Share,
+    Load, Shape, Share, Stay, UserPhase,
     mutant::{self, Mutant},
     units::{MILLISECOND, SECOND},
 };
@@ -54,7 +54,7 @@ impl Driver for ScenarioDriver {
 pub(crate) async fn run(env: Rc<Env>) {
     match &env.program.load {
         Load::Open { .. } | Load::Once => open(&env).await,
-        Load::Closed { users, .. } => closed(&env, *users, env.program.schedule.end_ns()).await,
+        Load::Closed { users, phases, .. } => closed(&env, *users, phases).await,
     }
     drain(&env).await;
 }
@@ -153,10 +153,34 @@ fn admit(worker: &Worker, cap: Option<u32>) -> bool {
         .is_ok()
 }
 
-async fn closed(env: &Rc<Env>, users: u32, duration_ns: u64) {
+async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
     let worker = &env.worker;
     let share = worker.share();
+    let end_ns = env.program.schedule.end_ns();
+    let whole = Stay {
+        from_ns: 0,
+        until_ns: end_ns,
+    };
+    let mut stays: Vec<(Stay, u32, Rc<Cell<u64>>)> = Vec::new();
     for user in (0..users).filter(|user| share.has(u64::from(*user))) {
+        let own = if phases.is_empty() {
+            vec![whole]
+        } else {
+            Stay::all(phases, user, end_ns)
+        };
+        let rounds = Rc::default();
+        stays.extend(own.into_iter().map(|stay| (stay, user, Rc::clone(&rounds))));
+    }
+    stays.sort_by_key(|(stay, user, _)| (stay.from_ns, *user));
+    for (stay, user, rounds) in stays {
+        if worker.clock.now() < stay.from_ns
+            && worker
+                .sleep_until(stay.from_ns, &worker.arrivals_end)
+                .await
+                .is_err()
+        {
+            break;
+        }
         let state = UserState::default();
         let place = worker.enter(&state.limit);
         let env = Rc::clone(env);
@@ -165,11 +189,11 @@ async fn closed(env: &Rc<Env>, users: u32, duration_ns: u64) {
                 worker: &env.worker,
                 place,
             };
-            keep_going(&env, &state, (user, users), duration_ns).await;
+            keep_going(&env, &state, (user, users), &rounds, stay.until_ns).await;
         });
     }
     // Every user begins on its own; this only keeps the driver until no new iterations begin.
-    let _ = worker.sleep_until(duration_ns, &worker.arrivals_end).await;
+    let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
 }
 
 /// How long a run that was told to stop waits for its users where the plan sets no limit.
@@ -233,15 +257,23 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// One user of a closed model: iterations back to back, with its connections kept.
-async fn keep_going(env: &Env, state: &UserState, (user, users): (u32, u32), until_ns: u64) {
+/// One user of a closed model, for one stay: iterations back to back, with its connections kept.
+async fn keep_going(
+    env: &Env,
+    state: &UserState,
+    (user, users): (u32, u32),
+    rounds: &Cell<u64>,
+    until_ns: u64,
+) {
     let worker = &env.worker;
     let backoff = BackOff::default();
-    for round in 0u64.. {
+    loop {
         let now = worker.clock.now();
         if now >= until_ns || worker.arrivals_end.is_aborted() || state.limit.is_aborted() {
             break;
         }
+        // Who comes back goes on counting: no two iterations have a number.
+        let round = rounds.replace(rounds.get() + 1);
         let number = round * u64::from(users) + u64::from(user);
         worker.recorder.borrow_mut().run.started += 1;
         let start = Start {

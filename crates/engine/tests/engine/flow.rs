@@ -280,10 +280,7 @@ fn caps_skip_and_phases_are_told_apart() {
 #[test]
 fn closed_users_keep_their_connections() {
     let peer = Peer::start(|_| ok("x"));
-    let load = Load::Closed {
-        users: 3,
-        duration_ns: SECOND,
-    };
+    let load = Load::users(3, SECOND);
     let kept = run(&plan(&peer.url(), load, vec![request(get("/"))]));
     let all = kept.total(label::ALL).counters;
     assert!(all.ok > 10 && all.ok == all.issued, "{all:?}");

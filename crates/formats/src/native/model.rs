@@ -69,6 +69,8 @@ pub const PHASE: &[&str] = &[
     "ramp",
     "at",
 ];
+/// `users`, where they come and go.
+pub const USERS: &[&str] = &["from", "to"];
 /// `assume`
 pub const ASSUME: &[&str] = &["latency", "answer"];
 /// An item of `server`.

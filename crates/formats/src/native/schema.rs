@@ -260,7 +260,13 @@ fn phase(key: &str) -> Value {
         "at" => named("When a spike begins; else it is in the middle", "duration"),
         "count" => whole("Exactly so many arrivals", 1),
         "pause" => named("No arrivals for so long", "duration"),
-        "users" => whole("A closed loop of so many virtual users", 1),
+        "users" => json!({
+            "anyOf": [
+                whole("So many", 1),
+                object(model::USERS, |_| whole("So many, at the beginning or at the end", 0), model::USERS),
+            ],
+            "description": "A closed loop of so many virtual users, or from so many to so many",
+        }),
         "duration" => named("How long", "duration"),
         "name" => string("Its name in criteria and in the report"),
         "arrivals" => {

@@ -98,10 +98,7 @@ fn loads() {
     );
     assert_eq!(
         load("{ users: 50, duration: 30s }"),
-        Load::Closed {
-            users: 50,
-            duration_ns: 30 * SECOND
-        }
+        Load::users(50, 30 * SECOND)
     );
     let paused = plan(&with(
         "load: [ { rate: 1/s, duration: 1s }, { pause: 5s } ]",
@@ -110,6 +107,62 @@ fn loads() {
         (phases(&paused)[1].shape, phases(&paused)[1].duration_ns),
         (Shape::Pause, 5 * SECOND)
     );
+}
+
+#[test]
+fn users_come_and_go() {
+    let load = |text: &str| plan(&with(&format!("load: {text}"))).load;
+    let Load::Closed {
+        users,
+        duration_ns,
+        phases,
+    } = load(
+        "[ { name: up, users: { from: 0, to: 50 }, duration: 30s }, { users: 50, duration: 1m }, { pause: 5s } ]",
+    )
+    else {
+        panic!("open");
+    };
+    assert_eq!((users, duration_ns), (50, 95 * SECOND));
+    let ends: Vec<_> = phases.iter().map(|phase| (phase.from, phase.to)).collect();
+    assert_eq!(ends, [(0, 50), (50, 50), (0, 0)]);
+    assert_eq!(phases[0].name.as_deref(), Some("up"));
+    assert!(matches!(
+        load("{ users: { from: 9, to: 0 }, duration: 9s }"),
+        Load::Closed { users: 9, .. }
+    ));
+    for (text, expected) in [
+        (
+            "{ users: { from: 0, to: 0 }, duration: 1s }",
+            "4:7: no phase has users: write for example { users: { from: 0, to: 50 }, duration: 1m }",
+        ),
+        (
+            "{ users: { from: -1, to: 3 }, duration: 1s }",
+            "4:24: `from: -1` must be a whole number, 0 or more",
+        ),
+        (
+            "{ users: { from: 1, too: 3 }, duration: 1s }",
+            "4:27: unknown key `too`: did you mean `to`?",
+        ),
+        (
+            "{ users: { from: 1 }, duration: 1s }",
+            "4:16: `users` goes from one number to another, and `to` is missing: write for example { from: 0, to: 50 }",
+        ),
+        (
+            "[ { users: 3, duration: 1s }, { rate: 1/s, duration: 1s } ]",
+            "4:37: `rate` is of arrivals, and other phases of this load are of users: a load is one or the other",
+        ),
+        (
+            "{ users: 0, duration: 1s }",
+            "4:16: `users: 0` must be a whole number, 1 or more",
+        ),
+        (
+            "{ users: { from: 1, to: 2 } }",
+            "4:7: no `duration`: write for example duration: 10s",
+        ),
+    ] {
+        let text = with(&format!("\nload: {text}"));
+        assert_eq!(refused(&text), [format!("plan.yml:{expected}")]);
+    }
 }
 
 #[test]
@@ -438,8 +491,8 @@ fn loads_that_are_none() {
         ),
         ("{ duration: 1s }", "3:7: this is no load: write one of {"),
         (
-            "[ { users: 5, duration: 1s }, { pause: 1s } ]",
-            "3:9: a number of users is a load of its own",
+            "[ { users: 5, duration: 1s }, { count: 1, duration: 1s } ]",
+            "3:37: `count` is of arrivals",
         ),
         (
             "{ users: 0, duration: 1s }",

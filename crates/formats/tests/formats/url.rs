@@ -70,13 +70,7 @@ fn options() {
         },
     )
     .unwrap();
-    assert_eq!(
-        closed.load,
-        Load::Closed {
-            users: 5,
-            duration_ns: 10 * SECOND
-        }
-    );
+    assert_eq!(closed.load, Load::users(5, 10 * SECOND));
     for text in ["h", "ftp://h", "http://", "localhost:80"] {
         assert!(
             url_plan(text, &UrlOptions::default())

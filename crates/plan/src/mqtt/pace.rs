@@ -93,10 +93,7 @@ mod tests {
 
     #[test]
     fn a_rate_lasts_as_long_as_the_load() {
-        let closed = Load::Closed {
-            users: 5,
-            duration_ns: 30 * SECOND,
-        };
+        let closed = Load::users(5, 30 * SECOND);
         assert_eq!(messages(&Pace::Rate(rate(40)), &closed), 1200);
         let load = open(&[Shape::Pause, Shape::Rate(rate(1))]);
         assert_eq!(messages(&Pace::Rate(rate(40)), &load), 800);
@@ -116,10 +113,7 @@ mod tests {
         };
         assert_eq!(messages(&pace, &open(&[ramp])), 6000);
         assert_eq!(messages(&pace, &open(&[Shape::Count(50)])), 2000);
-        let closed = Load::Closed {
-            users: 5,
-            duration_ns: SECOND,
-        };
+        let closed = Load::users(5, SECOND);
         assert_eq!(pace.load(&closed), None);
     }
 }

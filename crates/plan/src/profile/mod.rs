@@ -63,8 +63,10 @@ pub struct Profile {
     pub bandwidth: Vec<Bandwidth>,
     /// What comes when.
     pub phases: Vec<PhaseRow>,
-    /// So many users in a closed loop.
+    /// So many users in a closed loop, at most.
     pub users: Option<u32>,
+    /// Whether there are not as many all the time.
+    pub users_come_and_go: bool,
     /// How long the load lasts.
     pub end_ns: u64,
     /// Arrivals in all; none in a closed loop.
@@ -223,6 +225,7 @@ impl Profile {
                 Load::Closed { users, .. } => Some(users),
                 _ => None,
             },
+            users_come_and_go: matches!(&plan.load, Load::Closed { phases, .. } if !phases.is_empty()),
             end_ns: plan.end_ns(),
             arrivals,
             requests: arrivals.map(|arrivals| arrivals as f64 * requests_of_one),

@@ -84,7 +84,20 @@ impl Schedule {
                 );
                 schedule.phase_ends.push(0);
             }
-            Load::Closed { duration_ns, .. } => schedule.phase_ends.push(*duration_ns),
+            Load::Closed {
+                duration_ns,
+                phases,
+                ..
+            } => {
+                let ends = phases.iter().scan(0, |end_ns, phase| {
+                    *end_ns += phase.duration_ns;
+                    Some(*end_ns)
+                });
+                schedule.phase_ends.extend(ends);
+                if phases.is_empty() {
+                    schedule.phase_ends.push(*duration_ns);
+                }
+            }
         }
         if crate::mutant::is(crate::mutant::Mutant::TruncatedSchedule) {
             schedule.total -= schedule.total / 50;

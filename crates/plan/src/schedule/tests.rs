@@ -172,17 +172,7 @@ fn pauses_counts_and_once() {
         (once.total(), once.at(0).map(|a| a.intended_ns)),
         (1, Some(0))
     );
-    assert_eq!(
-        Schedule::new(
-            &Load::Closed {
-                users: 3,
-                duration_ns: SECOND
-            },
-            0
-        )
-        .total(),
-        0
-    );
+    assert_eq!(Schedule::new(&Load::users(3, SECOND), 0).total(), 0);
 }
 
 #[test]

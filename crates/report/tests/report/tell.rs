@@ -174,10 +174,7 @@ fn criteria_of_labels_and_phases() {
 #[test]
 fn a_closed_loop_plans_nothing() {
     let mut plan = plan(&["unsent < 1%"]);
-    plan.load = plan::Load::Closed {
-        users: 50,
-        duration_ns: 3 * SECOND,
-    };
+    plan.load = plan::Load::users(50, 3 * SECOND);
     let run = in_memory(&plan, &intervals(), State::Complete);
     let summary = analysis::summarise(&run);
     let arrivals = summary.arrivals.clone().unwrap();
@@ -206,10 +203,7 @@ fn a_closed_loop_plans_nothing() {
 #[test]
 fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
     let mut plan = plan(&[]);
-    plan.load = plan::Load::Closed {
-        users: 50,
-        duration_ns: 3 * SECOND,
-    };
+    plan.load = plan::Load::users(50, 3 * SECOND);
     let verdict = |cpu: u64, waiting: u64| {
         let mut intervals = intervals();
         for interval in &mut intervals {

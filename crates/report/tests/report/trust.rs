@@ -83,10 +83,7 @@ const HEALTHY: Told = Told {
 
 fn closed(criteria: &[&str]) -> Plan {
     let mut plan = plan(criteria);
-    plan.load = Load::Closed {
-        users: 4,
-        duration_ns: 20 * SECOND,
-    };
+    plan.load = Load::users(4, 20 * SECOND);
     plan
 }
 

@@ -61,10 +61,7 @@ fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     };
     if let Some(number) = number {
         plan.work = Work::External(External { by: "test".into() });
-        plan.load = Load::Closed {
-            users: 3,
-            duration_ns: SECOND,
-        };
+        plan.load = Load::users(3, SECOND);
         options.driver = Some(Arc::new(move |_| Box::new(Dealt(number))));
     }
     Job::new("run", plan, options)

@@ -25,10 +25,7 @@ impl Command {
         let connections = self.connections_per_thread().saturating_mul(self.threads);
         let users = u32::try_from(connections).unwrap_or(u32::MAX);
         let load = match self.rate {
-            None => Load::Closed {
-                users,
-                duration_ns: self.duration_ns,
-            },
+            None => Load::users(users, self.duration_ns),
             Some(rate) => {
                 let mut phase = Phase::new(self.duration_ns, Shape::Rate(Rate::per_second(rate)));
                 phase.arrivals = self.arrivals();

@@ -46,12 +46,12 @@ const KINDS: &[(&str, &[&str])] = &[
     ),
     ("count", &["count", "duration", "name", "max-users"]),
     ("pause", &["pause", "name"]),
-    ("users", &["users", "duration"]),
+    ("users", &["users", "duration", "name"]),
 ];
 
 const KINDS_TEXT: &str = "{ rate: 200/s, duration: 10s }, { level: 1x, duration: 5m }, { from: 10/s, to: 100/s, duration: 5m }, \
      { from: 10/s, to: 100/s, steps: 10, duration: 5m }, { base: 10/s, peak: 100/s, hold: 5s, duration: 1m }, \
-     { count: 100, duration: 10s }, { pause: 5s } or { users: 50, duration: 30s }";
+     { count: 100, duration: 10s }, { pause: 5s }, { users: 50, duration: 30s } or { users: { from: 0, to: 50 }, duration: 30s }";
 
 impl Translator<'_> {
     pub(super) fn load(&mut self, root: &Node) -> Option<Load> {
@@ -68,19 +68,12 @@ impl Translator<'_> {
         Some(if self.inputs.solo { Load::Once } else { load })
     }
 
-    /// The load that a value says: a phase, a list of them, or so many users.
+    /// The load that a value says: a phase, a list of them, of arrivals or of users.
     pub(super) fn load_of(&mut self, node: &Node) -> Option<Load> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let closed = items.iter().find(|item| item.get("users").is_some());
         match closed {
-            Some(item) if items.len() == 1 => self.closed(item),
-            Some(item) => {
-                self.findings.problem(
-                    item.mark,
-                    "a number of users is a load of its own: it does not mix with phases",
-                );
-                None
-            }
+            Some(_) => self.closed(items),
             None => {
                 let read = items.iter().filter_map(|item| self.phase(item));
                 let phases: Vec<Phase> = read.flatten().collect();
@@ -95,16 +88,6 @@ impl Translator<'_> {
                 })
             }
         }
-    }
-
-    fn closed(&mut self, node: &Node) -> Option<Load> {
-        self.kind(node)?;
-        let users = read::whole_u32(node.get("users")?, "users", 1, self.findings);
-        let duration = self.duration(node);
-        Some(Load::Closed {
-            users: users?,
-            duration_ns: duration?.0,
-        })
     }
 
     /// A phase; of stairs and spikes several, one after the other.
@@ -138,7 +121,7 @@ impl Translator<'_> {
     }
 
     /// Which kind of phase the keys make, and that no others stand beside it.
-    fn kind(&mut self, node: &Node) -> Option<&'static str> {
+    pub(super) fn kind(&mut self, node: &Node) -> Option<&'static str> {
         if entries(node, "load", model::PHASE, self.findings).is_empty() {
             return None;
         }

@@ -10,6 +10,7 @@ mod request;
 mod server;
 mod steps;
 mod travel;
+mod users;
 mod variables;
 mod volumes;
 

@@ -1,0 +1,150 @@
+//! Users of a closed load that come and go: when each of them is there, in closed form. Nobody waits for anything here; who carries
+//! out their iterations is the engine's business.
+
+use serde::Serialize;
+
+/// A stretch of a closed load in which the number of users goes evenly from one to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UserPhase {
+    /// As the file names it.
+    pub name: Option<String>,
+    /// So many at its beginning.
+    pub from: u32,
+    /// So many at its end.
+    pub to: u32,
+    /// How long.
+    pub duration_ns: u64,
+    /// The duration as the file wrote it, for renderings that repeat it.
+    pub duration_text: String,
+}
+
+/// A time in which a user begins iterations, in nanoseconds from the start of the test. The last of them it carries to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stay {
+    /// Its first iteration begins then.
+    pub from_ns: u64,
+    /// It begins none any more.
+    pub until_ns: u64,
+}
+
+impl UserPhase {
+    /// When user number `user`, from 0, is there, within the phase.
+    ///
+    /// On the way up from F to T users within D, user k comes at D (k - F) / (T - F): the first at once. On the way down user k goes at
+    /// D (F - k) / (F - T): the last at the end.
+    fn stay(&self, user: u32) -> Option<Stay> {
+        let share = |part: u32, of: u32| {
+            (u128::from(self.duration_ns) * u128::from(part) / u128::from(of)) as u64
+        };
+        let (from_ns, until_ns) = if user < self.from.min(self.to) {
+            (0, self.duration_ns)
+        } else if user >= self.from.max(self.to) {
+            return None;
+        } else if self.from < self.to {
+            let comes_ns = share(user - self.from, self.to - self.from);
+            (comes_ns, self.duration_ns)
+        } else {
+            (0, share(self.from - user, self.from - self.to))
+        };
+        Some(Stay { from_ns, until_ns })
+    }
+}
+
+impl Stay {
+    /// When a user is there, over all phases, up to a moment.
+    #[must_use]
+    pub fn all(phases: &[UserPhase], user: u32, end_ns: u64) -> Vec<Stay> {
+        let mut stays: Vec<Stay> = Vec::new();
+        let mut start_ns = 0u64;
+        for phase in phases {
+            if let Some(stay) = phase.stay(user) {
+                let from_ns = start_ns + stay.from_ns;
+                let until_ns = (start_ns + stay.until_ns).min(end_ns);
+                match stays.last_mut() {
+                    // Who is there at the end of a phase and at the beginning of the next one does not go in between.
+                    Some(last) if last.until_ns == from_ns => last.until_ns = until_ns,
+                    _ if from_ns < until_ns => stays.push(Stay { from_ns, until_ns }),
+                    _ => {}
+                }
+            }
+            start_ns += phase.duration_ns;
+        }
+        stays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::units::SECOND;
+
+    fn phase(from: u32, to: u32, seconds: u64) -> UserPhase {
+        UserPhase {
+            name: None,
+            from,
+            to,
+            duration_ns: seconds * SECOND,
+            duration_text: String::new(),
+        }
+    }
+
+    #[test]
+    fn users_come_one_by_one_and_go_in_the_opposite_order() {
+        let phases = [phase(0, 5, 10), phase(5, 5, 10), phase(5, 0, 10)];
+        let seconds = |user| -> Vec<(u64, u64)> {
+            let stays = Stay::all(&phases, user, u64::MAX).into_iter();
+            stays
+                .map(|stay| (stay.from_ns / SECOND, stay.until_ns / SECOND))
+                .collect()
+        };
+        let all: Vec<_> = (0..6).map(seconds).collect();
+        assert_eq!(
+            all,
+            [
+                vec![(0, 30)],
+                vec![(2, 28)],
+                vec![(4, 26)],
+                vec![(6, 24)],
+                vec![(8, 22)],
+                vec![]
+            ]
+        );
+        assert_eq!(Stay::all(&phases, 4, 8 * SECOND), []);
+    }
+
+    #[test]
+    fn a_jump_between_phases_is_made_at_once() {
+        let phases = [phase(3, 3, 1), phase(1, 1, 1), phase(3, 3, 1)];
+        let stay = |from: u64, until: u64| Stay {
+            from_ns: from * SECOND,
+            until_ns: until * SECOND,
+        };
+        assert_eq!(Stay::all(&phases, 0, u64::MAX), [stay(0, 3)]);
+        assert_eq!(Stay::all(&phases, 2, u64::MAX), [stay(0, 1), stay(2, 3)]);
+    }
+
+    proptest! {
+        #[test]
+        fn at_any_moment_there_are_as_many_as_the_line_says(
+            ends in prop::collection::vec((0u32..200, 0u32..200, 1u64..100), 1..5),
+            share in 0.0f64..1.0,
+        ) {
+            let phases: Vec<UserPhase> = ends.iter().map(|(from, to, s)| phase(*from, *to, *s)).collect();
+            let whole: u64 = phases.iter().map(|phase| phase.duration_ns).sum();
+            let at = (whole as f64 * share) as u64;
+            let mut start = 0;
+            let now = phases.iter().find(|phase| {
+                start += phase.duration_ns;
+                at < start
+            }).unwrap();
+            let within = (at - (start - now.duration_ns)) as f64 / now.duration_ns as f64;
+            let line = f64::from(now.from) + (f64::from(now.to) - f64::from(now.from)) * within;
+            let there = (0..200).filter(|user| {
+                Stay::all(&phases, *user, u64::MAX).iter().any(|stay| stay.from_ns <= at && at < stay.until_ns)
+            }).count();
+            prop_assert!((there as f64 - line).abs() <= 1.0 + 1e-6, "{there} users, {line} on the line");
+        }
+    }
+}
