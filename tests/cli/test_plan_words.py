@@ -1,6 +1,10 @@
-"""What a plan of Loadline's own can say, through the command: an early end that is planned."""
+"""What a plan of Loadline's own can say, through the command: planned ends, users that come and go, conditions, choices."""
 
 import json
+import re
+
+# Of nobody: the lab asks for one.
+TOKEN = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzaG9ydGVuZXIifQ.hWd5e270NJUcHqXJCy0BKP8k7ISozh_y8tQsbsWpHgs"
 
 
 def summary_of(loadline, text, *flags):
@@ -47,3 +51,55 @@ def test_users_come_and_go(loadline):
     assert summary["arrivals"]["started"] == summary["arrivals"]["completed"] == summary["all"]["count"]
     told = loadline("plan", "plan.yml")
     assert "4 users at most, who come and go, for 4 s" in told.stdout
+
+
+FLOW = """loadline: 1
+target: lab:shortener
+variables: { n: 2 }
+http: { headers: { authorization: 'Bearer TOKEN' } }
+load: { count: 400, duration: 2s }
+steps:
+  - post:
+      url: /actions/short-urls
+      json: { expires: '2099-01-01T00:00:00-07:00', url: 'https://www.example.org/x' }
+      capture: { short: $.shortUrl }
+  - { if: n > 2, get: /never }
+  - if: n == 2 and short
+    steps:
+      - get: { url: '{{ short }}', name: Short, redirects: false }
+  - choose:
+      - { weight: 3, steps: [ { get: { url: /often, expect: 404 } } ] }
+      - { weight: 1, steps: [ { get: { url: /seldom, expect: 404 } } ] }
+""".replace("TOKEN", TOKEN)
+
+
+def test_steps_are_carried_out_where_their_condition_holds_and_in_one_of_several_ways(loadline):
+    run, summary = summary_of(loadline, FLOW, "--seed", "7")
+    assert run.returncode in (0, 4), run.stderr
+    counts = {row["text"]: row["count"] for row in summary["labels"]}
+    assert (counts["POST /actions/short-urls"], counts["GET Short"]) == (400, 400)
+    # What was left out is counted nowhere, least of all as a failure.
+    assert counts.get("GET /never", 0) == 0
+    assert summary["all"]["errors"] == 0
+    assert counts["GET /often"] + counts["GET /seldom"] == 400
+    # Seven standard deviations of what chance does.
+    assert abs(counts["GET /seldom"] - 100) < 60
+    again = loadline("run", "plan.yml", "--seed", "7", "--json", "again.json")
+    assert again.returncode in (0, 4)
+    same = {row["text"]: row["count"] for row in json.loads((loadline.folder / "again.json").read_text())["labels"]}
+    assert same == counts
+
+    told = loadline("run", "plan.yml", "--once").stdout
+    assert "if n > 2  left out: its condition is not true" in told
+    assert "if n == 2 and short: true" in told
+    assert re.search(r"choose: branch [12] of 2, weight [13] of 4", told), told
+    profile = loadline("plan", "plan.yml").stdout
+    assert "counted once" in profile
+
+
+def test_what_is_wrong_with_a_flow_is_told_where_it_stands(loadline):
+    wrong = FLOW.replace("weight: 3", "weight: 0").replace("n > 2", "n >")
+    run = loadline("run", loadline.write("plan.yml", wrong))
+    assert run.returncode == 2
+    assert "plan.yml:11:14: `if`: a value is missing here" in run.stderr
+    assert "plan.yml:16:19: `weight: 0` must be a whole number, 1 or more" in run.stderr

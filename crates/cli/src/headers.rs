@@ -78,6 +78,10 @@ fn steps(all: &mut [Step], headers: &[(String, String)]) {
             Step::Request(request) => set(request, headers),
             Step::Loop(inner) => steps(&mut inner.steps, headers),
             Step::Parallel(inner) => steps(&mut inner.steps, headers),
+            Step::Block(inner) => steps(&mut inner.steps, headers),
+            Step::Choose(branches) => branches
+                .iter_mut()
+                .for_each(|branch| steps(&mut branch.steps, headers)),
             Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
         }
     }

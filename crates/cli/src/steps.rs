@@ -17,6 +17,9 @@ pub fn text(walked: &Walked) -> String {
     match walked {
         Walked::Request(asked) => request(asked),
         Walked::Thinks(ns) => format!("   -  {:>9}  think\n", units::duration(*ns)),
+        Walked::Goes(what, how) => {
+            format!("   -  {:>9}  {}: {how}\n", "", printable::name(what))
+        }
         Walked::LeftOut(what, why) => {
             format!(
                 "   -  {:>9}  {}  left out: {why}\n",

@@ -1,6 +1,7 @@
 //! The engine in simulated time: the real driver, users, exchange, deadlines and recorder, on a clock that jumps from deadline
 //! to deadline, against a server that is a formula. What a real run proves within noise is exact here.
 
+mod flows;
 mod shares;
 
 use std::{
@@ -20,7 +21,7 @@ use measure::{
 };
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Share, Step,
-    Template, UserPhase,
+    Template,
     scenario::{Think, ThinkTime},
     units::{MILLISECOND, SECOND},
 };
@@ -462,38 +463,6 @@ fn stolen(ns: u64) -> impl Fn(u64) -> u64 {
             at
         }
     }
-}
-
-#[test]
-fn users_come_and_go_when_the_arithmetic_says() {
-    let phase = |from, to| UserPhase {
-        name: None,
-        from,
-        to,
-        duration_ns: 10 * SECOND,
-        duration_text: String::new(),
-    };
-    let load = Load::Closed {
-        users: 10,
-        duration_ns: 30 * SECOND,
-        phases: vec![phase(0, 10), phase(10, 10), phase(10, 0)],
-    };
-    let intervals = simulate(
-        &plan(load, Pool::PerUser),
-        Box::new(|arrival| Some(arrival + 10 * MILLISECOND)),
-    );
-    let all = total(&intervals, label::ALL).counters;
-    // User k is there from second k to second 30 - k, and makes a request each 10 ms.
-    let expected: u64 = (0..10).map(|k| (30 - 2 * k) * 100).sum();
-    assert_eq!((all.ok, all.without_answer()), (expected, 0));
-    let in_second = |second: u64| -> u64 {
-        let of = intervals
-            .iter()
-            .filter(|i| i.span.1 > second * SECOND && i.span.1 <= (second + 1) * SECOND);
-        of.map(|i| i.run.started).sum()
-    };
-    let started: Vec<u64> = [0, 4, 15, 20, 25, 29].map(in_second).to_vec();
-    assert_eq!(started, [100, 500, 1000, 1000, 500, 100]);
 }
 
 fn closed(users: u32, seconds: u64) -> Load {

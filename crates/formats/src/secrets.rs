@@ -97,6 +97,10 @@ impl Secrets {
                     self.elements(inner);
                 }
                 Step::Parallel(inner) => self.steps(&inner.steps),
+                Step::Block(inner) => self.steps(&inner.steps),
+                Step::Choose(branches) => {
+                    branches.iter().for_each(|branch| self.steps(&branch.steps))
+                }
                 Step::Request(request) => {
                     for (name, value) in request.headers.iter().chain(&request.cookies) {
                         self.template(name, value, false);

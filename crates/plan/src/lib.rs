@@ -190,6 +190,8 @@ fn extended(steps: &[Step]) -> bool {
         Step::Request(request) => request.extension.is_some(),
         Step::Loop(inner) => extended(&inner.steps),
         Step::Parallel(inner) => extended(&inner.steps),
+        Step::Block(inner) => extended(&inner.steps),
+        Step::Choose(branches) => branches.iter().any(|branch| extended(&branch.steps)),
         Step::Think(_) | Step::Log(_) | Step::Leave(_) => false,
     })
 }

@@ -44,6 +44,36 @@ pub enum Step {
     Log(Template),
     /// This share of those that come here goes no further: their iteration is over, and nothing has failed.
     Leave(f64),
+    /// Steps that belong together.
+    Block(Block),
+    /// One of several ways to go on, drawn by their weights.
+    Choose(Vec<Branch>),
+}
+
+/// Steps that belong together, in order.
+#[derive(Debug, Clone, Serialize)]
+pub struct Block {
+    /// By what.
+    pub by: BlockKind,
+    /// In order.
+    pub steps: Vec<Step>,
+}
+
+/// What makes steps belong together.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockKind {
+    /// Where this is not true, they are left out.
+    If(Expression),
+}
+
+/// A way to go on.
+#[derive(Debug, Clone, Serialize)]
+pub struct Branch {
+    /// Its share of those that come here, in proportion to the sum of all weights.
+    pub weight: u32,
+    /// In order.
+    pub steps: Vec<Step>,
 }
 
 /// A request step.

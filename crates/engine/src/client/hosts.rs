@@ -198,6 +198,8 @@ fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
             Step::Request(request) => see(request),
             Step::Loop(inner) => visit(&inner.steps, see),
             Step::Parallel(inner) => visit(&inner.steps, see),
+            Step::Block(inner) => visit(&inner.steps, see),
+            Step::Choose(branches) => branches.iter().for_each(|branch| visit(&branch.steps, see)),
             Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
         }
     }

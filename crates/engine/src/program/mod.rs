@@ -14,9 +14,13 @@ use std::sync::Arc;
 use measure::{LabelId, Labels, label::Group};
 use plan::{
     Draw, Load, Plan, Rules, Schedule, Variable,
-    scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step, ThinkTime},
+    scenario::{
+        Block, BlockKind, Branch, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
+        ThinkTime,
+    },
     template::Template,
 };
+use query::filtrex::Expression;
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
@@ -95,6 +99,30 @@ pub enum Op {
     Next(usize),
     /// Carry out several stretches of operations at the same time.
     Fork(Box<Fork>),
+    /// Go on behind a block where its condition is not true.
+    If(Box<If>),
+    /// Go on with one of several stretches.
+    Choose(Box<Choose>),
+    /// Go on elsewhere.
+    Jump(usize),
+}
+
+/// The beginning of a block with a condition.
+#[derive(Debug, Clone)]
+pub struct If {
+    /// Whether it is carried out.
+    pub condition: Expression,
+    /// Where to go on if it is not.
+    pub behind: usize,
+}
+
+/// A choice between stretches of operations.
+#[derive(Debug, Clone)]
+pub struct Choose {
+    /// Where each begins, and its weight.
+    pub branches: Vec<(usize, u32)>,
+    /// The sum of the weights.
+    pub total: u64,
 }
 
 /// Stretches of operations that are carried out at the same time.
@@ -223,7 +251,14 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             Op::Next(_) => {
                 factors.pop();
             }
-            Op::Think(..) | Op::Log(_) | Op::Leave(_) | Op::Fork(_) => {}
+            // Of several ways all are counted: which it is that takes most depends on chance.
+            Op::Think(..)
+            | Op::Log(_)
+            | Op::Leave(_)
+            | Op::Fork(_)
+            | Op::If(_)
+            | Op::Choose(_)
+            | Op::Jump(_) => {}
         }
     }
     sum
@@ -337,6 +372,8 @@ impl Compiler<'_> {
                 Step::Leave(share) => ops.push(Op::Leave(*share)),
                 Step::Loop(inner) => self.repeat(inner, ops),
                 Step::Parallel(inner) => self.fork(inner, ops),
+                Step::Block(inner) => self.block(inner, ops),
+                Step::Choose(branches) => self.choose(branches, ops),
             }
         }
     }
@@ -358,6 +395,41 @@ impl Compiler<'_> {
         if let Op::Fork(fork) = &mut ops[begin] {
             (fork.branches, fork.behind) = (branches, behind);
         }
+    }
+
+    fn block(&mut self, inner: &Block, ops: &mut Vec<Op>) {
+        match &inner.by {
+            BlockKind::If(condition) => {
+                let begin = ops.len();
+                ops.push(Op::If(Box::new(If {
+                    condition: condition.clone(),
+                    behind: 0,
+                })));
+                self.steps(&inner.steps, ops);
+                let end = ops.len();
+                if let Op::If(begin) = &mut ops[begin] {
+                    begin.behind = end;
+                }
+            }
+        }
+    }
+
+    fn choose(&mut self, all: &[Branch], ops: &mut Vec<Op>) {
+        let begin = ops.len();
+        ops.push(Op::Jump(0));
+        let (mut branches, mut ends) = (Vec::new(), Vec::new());
+        for branch in all {
+            branches.push((ops.len(), branch.weight));
+            self.steps(&branch.steps, ops);
+            ends.push(ops.len());
+            ops.push(Op::Jump(0));
+        }
+        let behind = ops.len();
+        for end in ends {
+            ops[end] = Op::Jump(behind);
+        }
+        let total = all.iter().map(|branch| u64::from(branch.weight)).sum();
+        ops[begin] = Op::Choose(Box::new(Choose { branches, total }));
     }
 
     fn repeat(&mut self, inner: &Loop, ops: &mut Vec<Op>) {

@@ -1,5 +1,6 @@
 //! A virtual user: its variables, its place in a flat list of operations, its connections. One small future each.
 
+mod blocks;
 mod capture;
 mod fork;
 pub mod hook;
@@ -291,6 +292,13 @@ impl<'a> User<'a> {
                         return Err(End::Left);
                     }
                 }
+                Op::If(block) => {
+                    if !self.is_true(&block.condition)? {
+                        at = block.behind;
+                    }
+                }
+                Op::Choose(choose) => at = self.choose(choose),
+                Op::Jump(to) => at = *to,
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
                         at = enter.behind;

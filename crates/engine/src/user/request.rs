@@ -81,14 +81,8 @@ impl User<'_> {
         let Some(condition) = &step.spec.condition else {
             return Ok(None);
         };
-        let is_true = condition.is_true(&self.vars, &mut self.rng);
-        match self.vars.take_gave_up() {
-            None => Ok((!is_true).then_some("its condition is not true")),
-            Some(why) => {
-                let name = format!("condition `{}` {why}", condition.text());
-                Err(End::Named(name, Fault::Declared))
-            }
-        }
+        let is_true = self.condition(condition)?;
+        Ok((!is_true).then_some("its condition is not true"))
     }
 
     /// Builds the request, and has it sent.

@@ -27,6 +27,8 @@ pub enum Walked {
     Thinks(u64),
     /// A step was left out: its method and URL as written, and why.
     LeftOut(String, &'static str),
+    /// It came where it goes on in one way or another: what decides, and how.
+    Goes(String, String),
 }
 
 /// A request that has come to its end.
@@ -76,6 +78,7 @@ impl Walked {
                 Walked::Request(asked)
             }
             Walked::LeftOut(what, why) => Walked::LeftOut(change(&what), why),
+            Walked::Goes(what, how) => Walked::Goes(change(&what), how),
             thinks @ Walked::Thinks(_) => thinks,
         }
     }

@@ -145,7 +145,11 @@ pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 /// `volume`, where it is more than a number with its unit.
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are no requests; every other step is named by its method.
-pub const STEPS: &[&str] = &["think", "loop", "log", "leave"];
+pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
+/// What may stand beside steps, or hold several of them together.
+pub const BESIDE_STEPS: &[&str] = &["if", "steps"];
+/// An item of `choose`.
+pub const BRANCH: &[&str] = &["weight", "steps"];
 /// A request.
 pub const REQUEST: &[&str] = &[
     "url",

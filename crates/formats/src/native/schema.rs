@@ -3,11 +3,11 @@
 //! exists, that a file is there - no schema says.
 
 mod mqtt;
+mod steps;
 
 use serde_json::{Map, Value, json};
 
 use super::{mocks, model};
-use crate::methods::METHODS;
 
 /// Where the schema says of itself that it stands.
 const TITLE: &str = "A native plan of Loadline";
@@ -31,73 +31,71 @@ pub fn schema() -> Value {
 
 fn definitions() -> Value {
     let mut all = json!({
-        "duration": {
-            "type": "string",
-            "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
-            "description": "A number with ns us ms s m h d: 500ms, 1.5s, 10m",
-        },
-        "rate": {
-            "anyOf": [
-                { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" },
-                { "type": "number", "minimum": 0 },
-            ],
-            "description": "200/s, 90/m, 3000/h, 5/d; a bare number is per second",
-        },
-        "level": {
-            "type": "string",
-            "pattern": "^\\s*[0-9][0-9._]*\\s*[x%]\\s*$",
-            "description": "A multiple of all volumes: 0.5x, 150%",
-        },
-        "amount": { "anyOf": [reference("rate"), reference("level")], "description": "A rate (10/s) or a level (0.5x)" },
-        "share": { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*%\\s*$", "description": "20%" },
-        "text": { "type": ["string", "number", "boolean"], "description": "Text; {{ name }} in it is a variable" },
-        "texts": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
-        "pairs": { "type": "object", "description": "Names and values; a list repeats its name" },
-        "statuses": {
-            "anyOf": [reference("status"), { "type": "array", "items": reference("status") }],
-            "description": "A status, or a list of them",
-        },
-        "status": { "type": "integer", "minimum": 100, "maximum": 599 },
-        "rule": { "description": "A condition, and what becomes of the run: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
-        "load": {
-            "anyOf": [reference("phase"), { "type": "array", "items": reference("phase"), "minItems": 1 }],
-            "description": "When virtual users arrive: a phase, or a list of them",
-        },
-        "phase": phase_object(),
-        "table": object(model::CSV, table, &["file"]),
-        "scenario": object(model::SCENARIO, scenario, &["steps"]),
-        "volume": {
-            "anyOf": [
-                { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
-                object(model::VOLUME, volume, &["volume"]),
-            ],
-            "description": "How often the scenario is begun at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
-        },
-        "http": object(model::HTTP, http, &[]),
-        "tls": object(model::TLS, tls, &[]),
-        "mqtt": object(model::MQTT, mqtt::section, &["host"]),
-        "publish": object(model::MQTT_PUBLISH, mqtt::group, &["clients", "topic"]),
-        "subscribe": object(model::MQTT_SUBSCRIBE, mqtt::group, &["clients", "topic"]),
-        "source": { "anyOf": [{ "type": "string" }, object(model::SOURCE, source, &["from"])] },
-        "about": object(model::ABOUT, about, &[]),
-        "assume": object(model::ASSUME, assume, &[]),
-        "stage": object(model::STAGE, stage, &["name"]),
-        "cool-down": object(model::COOL_DOWN, cool_down, &[]),
-        "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
-        "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
-        "step": step_object(),
-        "request": {
-            "anyOf": [
-                { "type": "string", "description": "The URL, or a path behind the target" },
-                object(model::REQUEST, request, &["url"]),
-            ],
-        },
-        "auth": object(model::AUTH, |_| said("Text", reference("text")), &["user", "password"]),
-        "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
-        "check": object(model::CHECK, check, &[]),
-        "loop": object(model::LOOP, a_loop, &["steps"]),
-        "think": { "anyOf": [{ "type": "string" }, object(model::THINK, think, &["time"])], "description": "A pause: 1s, or { time: 1s, jitter: 20% }" },
+    "duration": {
+        "type": "string",
+        "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
+        "description": "A number with ns us ms s m h d: 500ms, 1.5s, 10m",
+    },
+    "rate": {
+        "anyOf": [
+            { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" },
+            { "type": "number", "minimum": 0 },
+        ],
+        "description": "200/s, 90/m, 3000/h, 5/d; a bare number is per second",
+    },
+    "level": {
+        "type": "string",
+        "pattern": "^\\s*[0-9][0-9._]*\\s*[x%]\\s*$",
+        "description": "A multiple of all volumes: 0.5x, 150%",
+    },
+    "amount": { "anyOf": [reference("rate"), reference("level")], "description": "A rate (10/s) or a level (0.5x)" },
+    "share": { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*%\\s*$", "description": "20%" },
+    "text": { "type": ["string", "number", "boolean"], "description": "Text; {{ name }} in it is a variable" },
+    "texts": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
+    "pairs": { "type": "object", "description": "Names and values; a list repeats its name" },
+    "statuses": {
+        "anyOf": [reference("status"), { "type": "array", "items": reference("status") }],
+        "description": "A status, or a list of them",
+    },
+    "status": { "type": "integer", "minimum": 100, "maximum": 599 },
+    "rule": { "description": "A condition, and what becomes of the run: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
+    "load": {
+        "anyOf": [reference("phase"), { "type": "array", "items": reference("phase"), "minItems": 1 }],
+        "description": "When virtual users arrive: a phase, or a list of them",
+    },
+    "phase": phase_object(),
+    "table": object(model::CSV, table, &["file"]),
+    "scenario": object(model::SCENARIO, scenario, &["steps"]),
+    "volume": {
+        "anyOf": [
+            { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
+            object(model::VOLUME, volume, &["volume"]),
+        ],
+        "description": "How often the scenario is begun at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
+    },
+    "http": object(model::HTTP, http, &[]),
+    "tls": object(model::TLS, tls, &[]),
+    "mqtt": object(model::MQTT, mqtt::section, &["host"]),
+    "publish": object(model::MQTT_PUBLISH, mqtt::group, &["clients", "topic"]),
+    "subscribe": object(model::MQTT_SUBSCRIBE, mqtt::group, &["clients", "topic"]),
+    "source": { "anyOf": [{ "type": "string" }, object(model::SOURCE, source, &["from"])] },
+    "about": object(model::ABOUT, about, &[]),
+    "assume": object(model::ASSUME, assume, &[]),
+    "stage": object(model::STAGE, stage, &["name"]),
+    "cool-down": object(model::COOL_DOWN, cool_down, &[]),
+    "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
+    "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
+            "request": {
+        "anyOf": [
+            { "type": "string", "description": "The URL, or a path behind the target" },
+            object(model::REQUEST, request, &["url"]),
+        ],
+    },
+    "auth": object(model::AUTH, |_| said("Text", reference("text")), &["user", "password"]),
+    "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
+    "check": object(model::CHECK, check, &[]),
     });
+    steps::definitions(&mut all);
     for (name, definition) in mocks::schema::definitions() {
         all[name] = definition;
     }
@@ -420,28 +418,6 @@ fn deployment(key: &str) -> Value {
     }
 }
 
-fn step_object() -> Value {
-    let keys: Vec<&str> = model::STEPS.iter().chain(METHODS).copied().collect();
-    let mut step = object(&keys, step, &[]);
-    step["minProperties"] = 1.into();
-    step["maxProperties"] = 1.into();
-    step
-}
-
-fn step(key: &str) -> Value {
-    match key {
-        "think" => reference("think"),
-        "loop" => named("Steps that repeat", "loop"),
-        "log" => string("A line on standard output"),
-        "leave" => named(
-            "This share of those that come here goes no further",
-            "share",
-        ),
-        method if METHODS.contains(&method) => named("A request", "request"),
-        _ => any(),
-    }
-}
-
 fn request(key: &str) -> Value {
     match key {
         "url" => string("The URL, or a path behind the target"),
@@ -490,29 +466,6 @@ fn check(key: &str) -> Value {
             json!({ "type": ["string", "object"], "description": "A JSONPath that finds something, or JSONPaths and their values" })
         }
         "body" => string("Text that is in the body"),
-        _ => any(),
-    }
-}
-
-fn a_loop(key: &str) -> Value {
-    match key {
-        "count" => json!({ "type": ["integer", "string"], "description": "How often" }),
-        "over" => {
-            json!({ "type": ["array", "string"], "description": "A list, or the variable that holds one" })
-        }
-        "index" => string("The variable that counts [$loopCount]"),
-        "element" => string("The variable that holds the element [$loopElement]"),
-        "steps" => reference("steps"),
-        _ => any(),
-    }
-}
-
-fn think(key: &str) -> Value {
-    match key {
-        "time" => string("How long: 1s"),
-        "jitter" => {
-            json!({ "anyOf": [reference("share"), reference("duration")], "description": "Spread around it: 20%, or 100ms" })
-        }
         _ => any(),
     }
 }

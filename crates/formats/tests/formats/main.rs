@@ -2,6 +2,7 @@
 
 mod campaign;
 mod detect;
+mod flows;
 mod mocks;
 mod mqtt;
 mod native;

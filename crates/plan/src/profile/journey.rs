@@ -3,7 +3,7 @@
 
 use crate::{
     Plan, Request, Scenario, Step, Variable,
-    scenario::{LoopCount, LoopRange, Over, ThinkTime},
+    scenario::{BlockKind, Branch, LoopCount, LoopRange, Over, ThinkTime},
 };
 
 /// An iteration on average, where no request fails.
@@ -64,6 +64,23 @@ impl Journey {
                 }
                 Step::Parallel(inner) => {
                     self.walk(plan, &inner.steps, coming);
+                }
+                Step::Block(inner) => match inner.by {
+                    // Whether it holds is known only when its turn comes: all go through it.
+                    BlockKind::If(_) => {
+                        self.is_known = false;
+                        coming = self.walk(plan, &inner.steps, coming);
+                    }
+                },
+                Step::Choose(branches) => {
+                    self.is_certain &= branches.len() < 2;
+                    let all: f64 = branches.iter().map(|b| f64::from(b.weight)).sum();
+                    let each = |branch: &Branch| coming * f64::from(branch.weight) / all.max(1.0);
+                    let shares: Vec<f64> = branches.iter().map(each).collect();
+                    let gone = branches.iter().zip(shares);
+                    coming = gone
+                        .map(|(branch, share)| self.walk(plan, &branch.steps, share))
+                        .sum();
                 }
                 Step::Loop(inner) => {
                     let rounds = rounds(plan, &inner.count, inner.over.as_ref());

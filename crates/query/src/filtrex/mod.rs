@@ -135,6 +135,12 @@ impl Expression {
         self.root.value(scope, rng).is_truthy()
     }
 
+    /// The same where the sides of `and`, `or` and `not` are taken as true or not, each for itself: to filtrex they are numbers, and a
+    /// text, which is none, is never true behind `and`.
+    pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
+        self.root.holds(scope, rng)
+    }
+
     /// Every variable that the expression names.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
@@ -170,6 +176,19 @@ impl Node {
                 parts.1.visit(see);
                 parts.2.visit(see);
             }
+        }
+    }
+
+    fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
+        match self {
+            Node::Not(inner) => !inner.holds(scope, rng),
+            Node::Binary(Operator::And, sides) => {
+                sides.0.holds(scope, rng) && sides.1.holds(scope, rng)
+            }
+            Node::Binary(Operator::Or, sides) => {
+                sides.0.holds(scope, rng) || sides.1.holds(scope, rng)
+            }
+            other => other.value(scope, rng).is_truthy(),
         }
     }
 

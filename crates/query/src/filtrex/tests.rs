@@ -183,3 +183,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn sides_of_and_or_and_not_may_be_texts_where_a_plan_asks() {
+    let scope: Map<String, Value> =
+        serde_json::from_str(r#"{ "n": 2, "url": "http://x", "none": "" }"#).unwrap();
+    let holds = |text: &str| {
+        let expression = Expression::parse(text, Names::Variables).unwrap();
+        expression.holds(&scope, &mut Middle)
+    };
+    for (text, expected) in [
+        ("n == 2 and url", true),
+        ("n == 2 and none", false),
+        ("none or url", true),
+        ("(none or missing) or n > 3", false),
+        ("not (n == 2 and url)", false),
+        ("not missing", true),
+        ("n", true),
+    ] {
+        assert_eq!(holds(text), expected, "{text}");
+    }
+}

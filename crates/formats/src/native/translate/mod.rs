@@ -2,6 +2,7 @@
 
 mod assume;
 mod capture;
+mod flow;
 mod http;
 mod load;
 mod mqtt;

@@ -1,9 +1,7 @@
-//! Steps of a native plan: each is a mapping with one key, the method or `think`, `loop`, `log`, `leave`.
-
-use std::collections::BTreeSet;
+//! What single steps of a native plan say: `think`, `loop`, `leave`. Which step it is `flow` tells.
 
 use plan::{
-    Step, Template,
+    Template,
     scenario::{Jitter, Loop, LoopCount, LoopRange, Over, Think, ThinkTime},
     units::Quantity,
 };
@@ -11,70 +9,13 @@ use query::path::Path;
 
 use super::{Translator, model};
 use crate::{
-    document::{Entry, Node},
-    methods::METHODS,
-    native::read::{self, entries, list},
-    nearest::nearest,
+    document::Node,
+    native::read::{self, entries},
 };
 
 impl Translator<'_> {
-    /// All steps of a virtual user, or of what is done once. What it captures is not there before.
-    pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
-        self.later = captured(node).difference(&self.given).cloned().collect();
-        let steps = self.steps(node);
-        self.later.clear();
-        steps
-    }
-
-    pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
-        let items = list(node, "steps", self.findings);
-        if node.as_list().is_some_and(<[Node]>::is_empty) {
-            self.findings.problem(node.mark, "`steps` is empty");
-        }
-        items.iter().flat_map(|item| self.step(item)).collect()
-    }
-
-    /// A step; of a request that is sent so many times perhaps several.
-    fn step(&mut self, node: &Node) -> Vec<Step> {
-        let Some(entry) = self.only_key(node) else {
-            return Vec::new();
-        };
-        match entry.key.as_str() {
-            "think" => one(self.think(&entry.value).map(Step::Think)),
-            "loop" => one(self.repeat(&entry.value).map(Step::Loop)),
-            "log" => vec![Step::Log(self.template(&entry.value))],
-            "leave" => one(self.leave(&entry.value).map(Step::Leave)),
-            method if METHODS.contains(&method) => self.requests(entry),
-            _ => {
-                self.unknown(entry);
-                Vec::new()
-            }
-        }
-    }
-
-    fn only_key<'n>(&mut self, node: &'n Node) -> Option<&'n Entry> {
-        match node.entries() {
-            [entry] => Some(entry),
-            [] => {
-                self.findings.problem(
-                    node.mark,
-                    format!("a step is a mapping like {{ get: / }}, not {}", node.kind()),
-                );
-                None
-            }
-            [first, second, ..] => {
-                let text = format!(
-                    "a step has one key, and this one has `{}` and `{}`: make two steps of it",
-                    first.key, second.key
-                );
-                self.findings.problem(second.key_mark, text);
-                None
-            }
-        }
-    }
-
     /// This share ends its iteration here.
-    fn leave(&mut self, node: &Node) -> Option<f64> {
+    pub(super) fn leave(&mut self, node: &Node) -> Option<f64> {
         match read::quantity(node, "leave", self.findings)? {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
             _ => {
@@ -88,20 +29,8 @@ impl Translator<'_> {
         }
     }
 
-    fn unknown(&mut self, entry: &Entry) {
-        let known = model::STEPS.iter().chain(METHODS).copied();
-        let help = nearest(&entry.key, known).map_or_else(
-            || "a step is think, loop, log, leave, or an HTTP method like get or post".to_owned(),
-            |known| format!("did you mean `{known}`?"),
-        );
-        self.findings.problem(
-            entry.key_mark,
-            format!("`{}` is no step: {help}", entry.key),
-        );
-    }
-
     /// `1s`, or `{ time: 1s, jitter: 20% }`.
-    fn think(&mut self, node: &Node) -> Option<Think> {
+    pub(super) fn think(&mut self, node: &Node) -> Option<Think> {
         let (time, jitter) = if node.is_map() {
             entries(node, "think", model::THINK, self.findings);
             let Some(time) = node.get("time") else {
@@ -138,7 +67,7 @@ impl Translator<'_> {
         }
     }
 
-    fn repeat(&mut self, node: &Node) -> Option<Loop> {
+    pub(super) fn repeat(&mut self, node: &Node) -> Option<Loop> {
         entries(node, "loop", model::LOOP, self.findings);
         let Some(steps) = node.get("steps") else {
             read::missing(
@@ -219,21 +148,4 @@ impl Translator<'_> {
             }
         }
     }
-}
-
-fn one(step: Option<Step>) -> Vec<Step> {
-    step.into_iter().collect()
-}
-
-/// The variables that steps capture outside of loops: in a loop, what comes later has been there in the round before.
-fn captured(steps: &Node) -> BTreeSet<String> {
-    let items = steps.as_list().unwrap_or_default().iter();
-    let requests = items
-        .flat_map(Node::entries)
-        .filter(|entry| entry.key != "loop");
-    let captures = requests.filter_map(|entry| entry.value.get("capture"));
-    let names = captures.flat_map(Node::entries);
-    names
-        .map(|entry| Path::parse(&entry.key).root().to_owned())
-        .collect()
 }

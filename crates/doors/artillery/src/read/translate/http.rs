@@ -250,6 +250,8 @@ fn needs_target(steps: &[Step]) -> bool {
         Step::Request(request) => !request.url_text.starts_with("http"),
         Step::Loop(inner) => needs_target(&inner.steps),
         Step::Parallel(inner) => needs_target(&inner.steps),
+        Step::Block(inner) => needs_target(&inner.steps),
+        Step::Choose(branches) => branches.iter().any(|branch| needs_target(&branch.steps)),
         Step::Think(_) | Step::Log(_) | Step::Leave(_) => false,
     })
 }

@@ -1,0 +1,64 @@
+//! Where a virtual user goes on: conditions of blocks, and choices between branches.
+
+use measure::Fault;
+use query::filtrex::Expression;
+
+use super::{End, User, walk::Walked};
+use crate::{program::Choose, worker::Line};
+
+impl User<'_> {
+    /// Whether a condition of a request holds, as in the original; where that cannot be told, the iteration ends by an error of the flow.
+    pub(super) fn condition(&mut self, condition: &Expression) -> Result<bool, End> {
+        let is_true = condition.is_true(&self.vars, &mut self.rng);
+        self.unless_given_up(condition, is_true)
+    }
+
+    fn unless_given_up(&self, condition: &Expression, is_true: bool) -> Result<bool, End> {
+        match self.vars.take_gave_up() {
+            None => Ok(is_true),
+            Some(why) => {
+                let name = format!("condition `{}` {why}", condition.text());
+                Err(End::Named(name, Fault::Declared))
+            }
+        }
+    }
+
+    /// Whether a block is carried out.
+    pub(super) fn is_true(&mut self, condition: &Expression) -> Result<bool, End> {
+        let is_true = condition.holds(&self.vars, &mut self.rng);
+        let is_true = self.unless_given_up(condition, is_true)?;
+        if self.worker.common.walks {
+            let what = format!("if {}", condition.text());
+            self.worker.emit(Line::Step(if is_true {
+                Walked::Goes(what, "true".to_owned())
+            } else {
+                Walked::LeftOut(what, "its condition is not true")
+            }));
+        }
+        Ok(is_true)
+    }
+
+    /// The operation at which one of several branches begins, drawn by their weights.
+    pub(super) fn choose(&mut self, choose: &Choose) -> usize {
+        let mut drawn = self.rng.below(choose.total.max(1));
+        let mut taken = choose.branches.len().saturating_sub(1);
+        for (index, (_, weight)) in choose.branches.iter().enumerate() {
+            if drawn < u64::from(*weight) {
+                taken = index;
+                break;
+            }
+            drawn -= u64::from(*weight);
+        }
+        let (begins, weight) = choose.branches[taken];
+        if self.worker.common.walks {
+            let (number, of) = (taken + 1, choose.branches.len());
+            let how = format!(
+                "branch {number} of {of}, weight {weight} of {}",
+                choose.total
+            );
+            self.worker
+                .emit(Line::Step(Walked::Goes("choose".to_owned(), how)));
+        }
+        begins
+    }
+}

@@ -1,0 +1,77 @@
+//! The schema of steps, but for requests.
+
+use serde_json::{Value, json};
+
+use super::{any, named, object, reference, string, whole};
+use crate::{methods::METHODS, native::model};
+
+pub(super) fn definitions(all: &mut Value) {
+    all["step"] = step_object();
+    all["branch"] = object(model::BRANCH, branch, &["steps"]);
+    all["loop"] = object(model::LOOP, a_loop, &["steps"]);
+    all["think"] = json!({ "anyOf": [{ "type": "string" }, object(model::THINK, think, &["time"])], "description": "A pause: 1s, or { time: 1s, jitter: 20% }" });
+}
+
+fn step_object() -> Value {
+    let beside = model::BESIDE_STEPS.iter();
+    let keys: Vec<&str> = beside.chain(model::STEPS).chain(METHODS).copied().collect();
+    let mut step = object(&keys, step, &[]);
+    step["minProperties"] = 1.into();
+    step["maxProperties"] = 2.into();
+    // Two keys: one of them says what the other belongs together by.
+    step["if"] = json!({ "minProperties": 2 });
+    step["then"] = json!({ "required": ["if"] });
+    step
+}
+
+fn step(key: &str) -> Value {
+    match key {
+        "think" => reference("think"),
+        "loop" => named("Steps that repeat", "loop"),
+        "log" => string("A line on standard output"),
+        "leave" => named(
+            "This share of those that come here goes no further",
+            "share",
+        ),
+        "choose" => {
+            json!({ "type": "array", "minItems": 1, "items": reference("branch"), "description": "One of several ways to go on, drawn by their weights" })
+        }
+        "if" => {
+            json!({ "type": ["string", "number"], "description": "Left out where this is not true: status == \"open\" and count > 3" })
+        }
+        "steps" => named("Several steps, beside `if`", "steps"),
+        method if METHODS.contains(&method) => named("A request", "request"),
+        _ => any(),
+    }
+}
+
+fn branch(key: &str) -> Value {
+    match key {
+        "weight" => whole("Its share, in proportion to all weights [1]", 1),
+        "steps" => reference("steps"),
+        _ => any(),
+    }
+}
+
+fn a_loop(key: &str) -> Value {
+    match key {
+        "count" => json!({ "type": ["integer", "string"], "description": "How often" }),
+        "over" => {
+            json!({ "type": ["array", "string"], "description": "A list, or the variable that holds one" })
+        }
+        "index" => string("The variable that counts [$loopCount]"),
+        "element" => string("The variable that holds the element [$loopElement]"),
+        "steps" => reference("steps"),
+        _ => any(),
+    }
+}
+
+fn think(key: &str) -> Value {
+    match key {
+        "time" => string("How long: 1s"),
+        "jitter" => {
+            json!({ "anyOf": [reference("share"), reference("duration")], "description": "Spread around it: 20%, or 100ms" })
+        }
+        _ => any(),
+    }
+}

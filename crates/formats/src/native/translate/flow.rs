@@ -1,0 +1,190 @@
+//! Which steps a virtual user carries out, in which order: each is a mapping with one key - the method, `think`, `loop`, `log`, `leave`,
+//! `choose` -, perhaps with a condition beside it, which may also stand beside several `steps`.
+
+use std::collections::BTreeSet;
+
+use plan::{
+    Step,
+    scenario::{Block, BlockKind, Branch},
+};
+use query::{
+    filtrex::{Expression, Names},
+    path::Path,
+};
+
+use super::{Translator, model};
+use crate::{
+    document::{Entry, Node},
+    methods::METHODS,
+    native::read::{self, entries, list},
+    nearest::nearest,
+};
+
+impl Translator<'_> {
+    /// All steps of a virtual user, or of what is done once. What it captures is not there before.
+    pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
+        self.later = captured(node).difference(&self.given).cloned().collect();
+        let steps = self.steps(node);
+        self.later.clear();
+        steps
+    }
+
+    pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
+        let items = list(node, "steps", self.findings);
+        if node.as_list().is_some_and(<[Node]>::is_empty) {
+            self.findings.problem(node.mark, "`steps` is empty");
+        }
+        items.iter().flat_map(|item| self.step(item)).collect()
+    }
+
+    /// A step; of a request that is sent so many times perhaps several.
+    fn step(&mut self, node: &Node) -> Vec<Step> {
+        let all = node.entries();
+        let condition = node.entry("if");
+        let steps = match all
+            .iter()
+            .filter(|entry| entry.key != "if")
+            .collect::<Vec<_>>()[..]
+        {
+            [entry] => self.one_step(entry, condition.is_some()),
+            [] if condition.is_some() => {
+                let text =
+                    "`if` stands beside what it decides: { if: 'n > 1', get: / }, or `steps`";
+                self.findings.problem(node.mark, text);
+                return Vec::new();
+            }
+            [] => {
+                let text = format!("a step is a mapping like {{ get: / }}, not {}", node.kind());
+                self.findings.problem(node.mark, text);
+                return Vec::new();
+            }
+            [first, second, ..] => {
+                let text = format!(
+                    "a step has one key, and this one has `{}` and `{}`: make two steps of it",
+                    first.key, second.key
+                );
+                self.findings.problem(second.key_mark, text);
+                return Vec::new();
+            }
+        };
+        let Some(entry) = condition else {
+            return steps;
+        };
+        let by = self.condition(&entry.value).map(BlockKind::If);
+        one(by.map(|by| Step::Block(Block { by, steps })))
+    }
+
+    fn one_step(&mut self, entry: &Entry, has_condition: bool) -> Vec<Step> {
+        match entry.key.as_str() {
+            "think" => one(self.think(&entry.value).map(Step::Think)),
+            "loop" => one(self.repeat(&entry.value).map(Step::Loop)),
+            "log" => vec![Step::Log(self.template(&entry.value))],
+            "leave" => one(self.leave(&entry.value).map(Step::Leave)),
+            "choose" => vec![Step::Choose(self.choice(&entry.value))],
+            "steps" if has_condition => self.steps(&entry.value),
+            "steps" => {
+                let text = "`steps` as a step stand beside what they belong together by: `if`";
+                self.findings.problem(entry.key_mark, text);
+                Vec::new()
+            }
+            method if METHODS.contains(&method) => self.requests(entry),
+            _ => {
+                self.unknown(entry);
+                Vec::new()
+            }
+        }
+    }
+
+    fn unknown(&mut self, entry: &Entry) {
+        let known = model::STEPS.iter().chain(METHODS).copied();
+        let help = nearest(&entry.key, known).map_or_else(
+            || {
+                "a step is think, loop, log, leave, choose, or an HTTP method like get or post"
+                    .to_owned()
+            },
+            |known| format!("did you mean `{known}`?"),
+        );
+        self.findings.problem(
+            entry.key_mark,
+            format!("`{}` is no step: {help}", entry.key),
+        );
+    }
+
+    /// An expression over variables.
+    fn condition(&mut self, node: &Node) -> Option<Expression> {
+        let text = read::scalar(node, "if", self.findings)?;
+        let expression = Expression::parse(&text, Names::Variables)
+            .map_err(|error| {
+                let text = format!("`if`: {}", error.message);
+                self.findings.problem(node.mark_at(error.offset), text);
+            })
+            .ok()?;
+        for name in expression.variables() {
+            let mark = node.mark_at(text.find(name).unwrap_or(0));
+            if matches!(name, "true" | "false" | "null") {
+                let text = format!(
+                    "`{name}` is a variable's name in conditions: write the other side alone, or `not` before it"
+                );
+                self.findings.problem(mark, text);
+            } else {
+                self.templates.uses.push((Path::parse(name), mark));
+            }
+        }
+        Some(expression)
+    }
+
+    /// `[{ weight: 3, steps: [...] }, { steps: [...] }]`
+    fn choice(&mut self, node: &Node) -> Vec<Branch> {
+        let items = list(node, "choose", self.findings);
+        if node.as_list().is_some_and(<[Node]>::is_empty) {
+            let text = "`choose` is empty: write for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]";
+            self.findings.problem(node.mark, text);
+        }
+        let branches = items.iter().map(|item| {
+            entries(item, "choose", model::BRANCH, self.findings);
+            let weight = item
+                .get("weight")
+                .and_then(|weight| read::whole_u32(weight, "weight", 1, self.findings));
+            let steps = match item.get("steps") {
+                Some(steps) => self.steps(steps),
+                None => {
+                    let text = "this branch has no `steps`: write { weight: 3, steps: [...] }";
+                    read::missing(item, model::BRANCH, text, self.findings);
+                    Vec::new()
+                }
+            };
+            Branch {
+                weight: weight.unwrap_or(1),
+                steps,
+            }
+        });
+        branches.collect()
+    }
+}
+
+fn one(step: Option<Step>) -> Vec<Step> {
+    step.into_iter().collect()
+}
+
+/// The variables that steps capture outside of loops: in a loop, what comes later has been there in the round before.
+fn captured(steps: &Node) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let items = steps.as_list().unwrap_or_default().iter();
+    for entry in items.flat_map(Node::entries) {
+        match entry.key.as_str() {
+            "loop" => {}
+            "steps" => names.extend(captured(&entry.value)),
+            "choose" => {
+                let branches = entry.value.as_list().unwrap_or_default().iter();
+                let inner = branches.filter_map(|branch| branch.get("steps"));
+                names.extend(inner.flat_map(captured));
+            }
+            _ => {
+                let captures = entry.value.get("capture").into_iter();
+                let captured = captures.flat_map(Node::entries);
+                names.extend(captured.map(|one| Path::parse(&one.key).root().to_owned()));
+            }
+        }
+    }
+    names
+}
