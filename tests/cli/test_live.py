@@ -1,6 +1,7 @@
 """`--ui`: the live view's page, its events, its stop button, and who may not use them."""
 
 import contextlib
+import csv
 import http.client
 import json
 import re
@@ -89,7 +90,14 @@ def test_a_page_follows_the_run_to_its_end(live, loadline):
             page = data
         elif name == "tick":
             tell(page, data)
+        elif name == "now":
+            newest = data["newest"]
+            assert newest["errors_so_far"] == 0
+            if any(counts) and len(counts) < 3:
+                assert newest["span_ns"][1] == page["series"]["points"]["to_ns"][-1]
+            continue
         if name == "end":
+            assert data["report"].endswith("/report.html")
             break
         points = page["series"]["points"]
         counts.append(sum(points["ok"]))
@@ -166,6 +174,43 @@ def test_pages_that_do_not_read_hold_nobody_up(loadline, start_lab):
     assert "300 issued = 300 ok" in out
     for connection in connections:
         connection.close()
+
+
+def test_what_there_is_so_far_is_fetched_as_csv(live):
+    for name, data in live.listen():
+        if name == "now" and data["newest"]["span_ns"][1] > 10**9:
+            known = data["newest"]["span_ns"][1] / 1e9
+            break
+    status, text, headers = live.ask("GET", f"/{live.token}/run.csv")
+    assert status == 200
+    assert headers["content-type"] == "text/csv; charset=utf-8"
+    assert re.fullmatch(r'attachment; filename="[\w.-]+\.csv"', headers["content-disposition"])
+    rows = list(csv.DictReader(text.splitlines()))
+    last = [row for row in rows if row["group"] == "all"][-1]
+    assert float(last["time_s"]) + float(last["length_s"]) >= known - 1e-9
+    assert sum(int(row["ok"]) for row in rows if row["group"] == "all") >= 90
+    assert live.ask("GET", f"/{live.token}/run.csv", Origin="http://rebound.test")[0] == 403
+    assert live.ask("GET", "/run.csv")[0] == 404
+
+
+def test_errors_are_told_by_endpoint_with_what_was_found(loadline, start_lab):
+    lab = start_lab("sum")
+    view = Live(loadline, f"{lab.url}/nothing/here", "--duration", "60s")
+    try:
+        for name, data in view.listen():
+            if name == "now" and data["newest"]["errors_so_far"] >= 100:
+                break
+        (kind,) = data["newest"]["kinds"]
+        assert (kind["class"], kind["label"], kind["first"]["status"]) == ("failed", "GET /nothing/here", 404)
+        assert kind["count"] == data["newest"]["errors_so_far"]
+        assert 0 < kind["now"] == data["newest"]["errors"] <= kind["count"]
+        assert data["newest"]["error_share"] == 1
+        log = data["log"]["lines"]
+        assert {"phase", "error"} <= {line["kind"] for line in log}
+        assert [line["at_ns"] for line in log] == sorted(line["at_ns"] for line in log)
+    finally:
+        view.run.send_signal(signal.SIGINT)
+        view.run.communicate(timeout=20)
 
 
 def test_a_page_that_comes_before_the_start_sees_the_plan(live):

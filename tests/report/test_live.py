@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 Wire = queue.Queue[tuple[str, object] | None]
 
@@ -133,13 +134,24 @@ def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, res
     assert last_moment() == "at 59.5 s"
     page.screenshot(path=results / "live.png")
 
-    page.get_by_role("button", name="Stop the test").click()
+    # It asks first; whoever thinks better of it has stopped nothing.
+    stop, question = page.get_by_role("button", name="Stop the test"), page.get_by_role("dialog", name="Stop the test?")
+    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("button", name="Carry on").click()):
+        stop.click()
+        assert question.is_visible()
+        leave()
+        assert question.is_hidden()
+        assert stop.evaluate("button => button === document.activeElement")
+    assert stage.stops == 0
+    stop.click()
+    page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_text("stopping").wait_for()
     assert stage.stops == 1
 
-    wire.put(("end", {}))
+    wire.put(("end", {"record": "/runs/one", "report": "/runs/one/report.html"}))
     page.get_by_text("The test is over.").wait_for()
-    assert page.get_by_role("button", name="Stop the test").is_hidden()
+    assert page.get_by_text("/runs/one/report.html", exact=True).is_visible()
+    assert stop.is_hidden()
     assert page.locator("[data-chart=requests] canvas").is_visible()
     assert errors == []
     context.close()
@@ -171,3 +183,154 @@ def test_a_lost_connection_is_said_and_taken_up_again(stage: Stage, browser, fix
     wire.put(("tick", {**part(whole, 50, 51), "from": 50}))
     say(stage.accept(), 60, "Sixty seconds.")
     context.close()
+
+
+def now(second: int, **newest: object) -> dict:
+    """What the newest second of a test of one minute was like."""
+    nothing = {
+        "span_ns": [(second - 1) * 10**9, second * 10**9],
+        "end_ns": 60 * 10**9,
+        "phase": {"name": "peak", "number": 2, "of": 3},
+        "closed": False,
+        "answered_per_second": 1234.4,
+        "in_flight": 17,
+        "users": 17,
+        "time": "response",
+        "p95": {"at_least_ns": 10**10, "beyond": 60},
+        "ended": 1240,
+        "errors": 12,
+        "error_share": 12 / 1240,
+        "errors_so_far": 40,
+        "kinds": [],
+        "kinds_left_out": 0,
+    }
+    return {"newest": {**nothing, **newest}, "log": {"lines": [], "left_out": 0}}
+
+
+ERROR = {
+    "reason": "check `status is 200` failed",
+    "class": "failed",
+    "label": "POST /cart",
+    "count": 1040,
+    "now": 12,
+    "first": {
+        "label": 3,
+        "reason": "check",
+        "detail": "expected 200, found 503",
+        "status": 503,
+        "intended_ns": 0,
+        "done_ns": 31 * 10**9,
+    },
+}
+
+
+@pytest.fixture
+def watched(stage: Stage, browser, fixtures: Path):
+    """Opens the live page with a run on it; answers the page and its wire."""
+    whole = json.loads((fixtures / "erroring.json").read_text())
+    whole["summary"]["run"]["state"] = "running"
+    contexts = []
+
+    def open_(**options):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(stage.url)
+        wire = stage.accept()
+        wire.put(("page", {**part(whole, 0, 40), "manifest": whole["manifest"]}))
+        page.get_by_text("live", exact=True).wait_for()
+        return page, wire
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def test_the_bar_says_how_far_the_test_is_and_what_its_newest_second_was_like(watched) -> None:
+    page, wire = watched()
+    wire.put(("now", now(31)))
+    page.get_by_text("peak (phase 2 of 3) · 31 s of 1 min").wait_for()
+    assert page.get_by_role("progressbar", name="Planned time").get_attribute("aria-valuenow") == "51"
+    figures = page.get_by_label("The newest second").inner_text().split("\n")
+    figures = [text for text in figures if text.strip()]
+    assert figures == [
+        *("Rate", "1,234/s", "answered"),
+        *("In flight", "17", "requests"),
+        *("p95", "≥ 10.0 s", "response time"),
+        *("Errors", "12 (0.968 %)", "40 so far"),
+    ]
+    # Without an end there is no bar; where users wait for their answers there are users; of nothing there is no percentile.
+    nothing = {"p95": None, "ended": 0, "errors": 0, "error_share": None, "answered_per_second": 0}
+    wire.put(("now", now(32, end_ns=0, closed=True, users=5, **nothing)))
+    page.get_by_text("32 s so far").wait_for()
+    assert page.get_by_role("progressbar").count() == 0
+    text = " ".join(page.get_by_label("The newest second").inner_text().split())
+    assert text == "Rate 0/s answered Users 5 under way p95 – response time Errors – 40 so far"
+    page.mouse.wheel(0, 4000)
+    assert page.get_by_text("32 s so far").is_visible()
+    assert page.locator(".live-bar").bounding_box()["y"] == 0
+    wire.put(("now", now(70)))
+    page.get_by_text("the load is over").wait_for()
+
+
+def test_errors_and_log_are_tabs_that_stay_where_they_are(watched) -> None:
+    page, wire = watched()
+    lines = [{"at_ns": n * 10**9, "kind": "message", "text": f"line {n} <b>"} for n in range(150)]
+    told = now(31, kinds=[ERROR], kinds_left_out=7)
+    told["log"] = {"lines": lines, "left_out": 1200}
+    wire.put(("now", told))
+    tabs = page.get_by_role("tab")
+    page.get_by_text("POST /cart", exact=True).first.wait_for()
+    assert tabs.all_inner_texts() == ["Errors (40)", "Log"]
+    row = page.get_by_role("tabpanel").get_by_role("row").nth(1).inner_text()
+    assert "expected 200, found 503" in row
+    assert "1,040" in row
+    assert "0:31.0" in row
+    assert page.get_by_text("7 kinds more are not shown.").is_visible()
+    tabs.first.focus()
+    page.keyboard.press("ArrowRight")
+    assert tabs.nth(1).get_attribute("aria-selected") == "true"
+    panel = page.get_by_role("tabpanel", name="Log")
+    assert page.get_by_text("1,200 older lines more are not shown.").is_visible() or panel.evaluate("p => p.scrollTop") > 0
+    # It follows its end, until somebody reads further up.
+    at_end = "p => p.scrollTop + p.clientHeight >= p.scrollHeight - 4"
+    assert panel.evaluate(at_end)
+    told["log"]["lines"].append({"at_ns": 150 * 10**9, "kind": "warning", "text": "the newest"})
+    wire.put(("now", told))
+    page.get_by_text("the newest", exact=True).wait_for()
+    assert panel.evaluate(at_end)
+    panel.evaluate("p => { p.scrollTop = 40 }")
+    told["log"]["lines"].append({"at_ns": 151 * 10**9, "kind": "message", "text": "newer still"})
+    wire.put(("now", told))
+    page.get_by_text("newer still", exact=True).wait_for(state="attached")
+    assert panel.evaluate("p => p.scrollTop") == 40
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1200])
+def test_it_fits_and_axe_finds_nothing_serious(width: int, scheme: str, watched, results: Path) -> None:
+    page, wire = watched(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    told = now(31, kinds=[ERROR])
+    told["log"]["lines"] = [{"at_ns": 10**9, "kind": "phase", "text": "phase peak started"}]
+    wire.put(("now", told))
+    page.get_by_text("POST /cart", exact=True).first.wait_for()
+    page.screenshot(path=results / f"cockpit-{scheme}-{width}.png")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".live-bar").bounding_box()["height"] < 300
+    page.get_by_role("button", name="Stop the test").click()
+    page.screenshot(path=results / f"cockpit-stop-{scheme}-{width}.png")
+    page.evaluate((ROOT / "web/node_modules/axe-core/axe.min.js").read_text())
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    grave = [(v["id"], [n["target"] for n in v["nodes"]][:5]) for v in found["violations"] if v["impact"] in ("serious", "critical")]
+    assert grave == []
+
+
+def test_a_server_that_has_gone_leaves_the_page_as_it_was(stage: Stage, watched) -> None:
+    page, wire = watched()
+    wire.put(("now", now(31)))
+    page.get_by_text("31 s of 1 min").wait_for()
+    stage.close()
+    # The browser tries a few times, some seconds apart.
+    page.get_by_text("nobody answers", exact=True).wait_for(timeout=60_000)
+    assert page.get_by_text("31 s of 1 min").is_visible()
+    assert page.get_by_role("heading", level=1).is_visible()

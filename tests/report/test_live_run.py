@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import signal
 from pathlib import Path
@@ -36,8 +37,18 @@ def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results
         while last_moment() < first + 2:
             page.wait_for_timeout(100)
         page.screenshot(path=results / "live-run.png")
+        assert page.get_by_label("The newest second").inner_text().count("/s") == 1
+        page.get_by_role("tab", name="Log").click()
+        page.get_by_role("tabpanel", name="Log").get_by_text("phase 1 started").wait_for()
+        with page.expect_download() as fetched:
+            page.get_by_role("link", name="CSV").click()
+        rows = list(csv.DictReader(fetched.value.path().read_text().splitlines()))
+        assert sum(int(row["ok"]) for row in rows if row["group"] == "all") > 200
         page.get_by_role("button", name="Stop the test").click()
+        page.get_by_role("button", name="Stop", exact=True).click()
         page.get_by_text("The test is over.").wait_for()
+        report = Path(page.locator(".live-bar .path").inner_text())
+        assert report.is_absolute()
         page.get_by_text("the live view's stop button").first.wait_for()
         context.close()
         assert (errors, strays) == ([], [])
@@ -46,6 +57,7 @@ def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results
             run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=20)
     assert run.returncode == 130
+    assert report.is_file()
     summary = loadline.summary()
     assert summary["run"]["ended_by"] == "the live view's stop button"
     assert summary["requests"]["ok"] == lab.stats()["answered"]["total"]

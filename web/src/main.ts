@@ -4,6 +4,7 @@ import "./charts/crisp";
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/head.css";
+import "./style/live.css";
 import "./style/tables.css";
 import "./style/charts.css";
 import "./style/print.css";
@@ -13,6 +14,7 @@ import { Lazy } from "./charts/lazy";
 import { h } from "./dom/el";
 import { bar } from "./live/bar";
 import { type Connection, follow } from "./live/follow";
+import { told } from "./live/told";
 import { view } from "./page";
 import { paper } from "./paper";
 import { header } from "./sections/header";
@@ -82,15 +84,20 @@ function start(app: HTMLElement): void {
     return;
   }
   const live = bar();
-  app.replaceChildren(live.el, spoken);
+  const beneath = told();
+  app.replaceChildren(live.el, beneath.el, spoken);
   follow({
-    connection: (now) => {
+    connection: (now, ending) => {
       connection = now;
-      live.show(now);
+      live.show(now, ending);
     },
     page: (fresh) => {
-      if (!shown.el.isConnected) live.el.after(shown.el);
+      if (!shown.el.isConnected) beneath.el.after(shown.el);
       shown.show(fresh);
+    },
+    now: (now) => {
+      live.newest(now.newest);
+      beneath.show(now);
     },
   });
 }

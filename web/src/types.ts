@@ -520,3 +520,53 @@ export interface Tick {
   series: Series;
   from: number;
 }
+
+/** What the live view is sent beside that: what the newest interval was like, and the log. */
+export interface Now {
+  newest: Newest;
+  /** The newest lines, the oldest of them first; so many older ones are left out. */
+  log: { lines: LogLine[]; left_out: number };
+}
+
+export interface Newest {
+  /** The interval's start and end; the end is how far the test is. */
+  span_ns: [number, number];
+  /** When the load ends; 0: that is not known. */
+  end_ns: number;
+  /** Where there are several. */
+  phase: { name: string; number: number; of: number } | null;
+  closed: boolean;
+  /** Null before there was an interval. */
+  answered_per_second: number | null;
+  /** At the interval's end. */
+  in_flight: number;
+  users: number;
+  /** What the percentile is of: `response`, `iteration`, `service`. */
+  time: string;
+  p95: Figure | null;
+  ended: number;
+  errors: number;
+  error_share: number | null;
+  errors_so_far: number;
+  /** Those that came last first. */
+  kinds: NewestError[];
+  kinds_left_out: number;
+}
+
+/** A kind of error at one endpoint. */
+export interface NewestError {
+  reason: string;
+  class: string;
+  label: string;
+  count: number;
+  /** In the newest interval. */
+  now: number;
+  first: ErrorRow["first"];
+}
+
+export interface LogLine {
+  at_ns: number;
+  /** `message` (the test's own), `remark`, `warning`, `error`, `phase`, `stop`. */
+  kind: string;
+  text: string;
+}

@@ -105,7 +105,7 @@ impl Sink for Recording<'_> {
         self.window.add(&interval);
         self.judge(&interval);
         self.observer.interval(&interval, self.writer.run());
-        self.live.interval(self.writer.run());
+        self.live.interval(&interval, self.writer.run());
     }
 
     fn line(&mut self, line: Line) {
@@ -120,7 +120,10 @@ impl Sink for Recording<'_> {
                     self.tell(warning);
                 }
             }
-            Some(line) => self.observer.line(&line),
+            Some(line) => {
+                self.live.line(&line);
+                self.observer.line(&line);
+            }
         }
     }
 }

@@ -92,7 +92,8 @@ impl Ready {
                 })
             }
         };
-        let live = self.live.serve(&stop, &voice);
+        let live = self.live.serve(zero, &stop, &voice);
+        let voice = live.overheard(&voice);
         let heard = if job.hears_signals {
             hear(&stop, &writer, &voice)
         } else {

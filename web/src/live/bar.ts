@@ -1,63 +1,102 @@
-// The bar of a running test: whether the page is up to date, and a button that stops the test.
+// The bar of a running test, always in sight: how far it is, the figures of its newest second, whether the page is up to date, and the
+// button that stops it. When the test is over it says where the report is.
 
 import { fill, h } from "../dom/el";
 import { badge } from "../dom/status";
-import type { Connection } from "./follow";
+import type { Newest } from "../types";
+import type { Connection, Ending } from "./follow";
+import { stop } from "./stop";
+import { figures, progress, type Shown } from "./words";
 
 export interface Bar {
   readonly el: HTMLElement;
-  show(now: Connection): void;
+  show(now: Connection, ending: Ending | null): void;
+  newest(newest: Newest): void;
 }
 
 export function bar(): Bar {
-  const text = h("span", { role: "status" });
-  const result = h("span", { class: "muted", role: "status" });
-  const stop = h("button", { type: "button", class: "stop" }, "Stop the test");
-  stop.addEventListener("click", () => void ask(stop, result));
-  const el = h("div", { class: "live-bar" }, text, stop, result);
+  const text = h("span", { class: "connection", role: "status" });
+  const csv = h("a", { class: "button", href: "run.csv", download: true, title: "What there is so far" }, "CSV");
+  const ends = stop();
+  const place = h("span", { class: "place" });
+  const track = h("div", {
+    class: "track",
+    role: "progressbar",
+    "aria-label": "Planned time",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+  });
+  const done = h("div", {});
+  track.append(done);
+  const course = h("div", { class: "course", hidden: true }, place, track);
+  const list = h("dl", { class: "now", "aria-label": "The newest second", hidden: true });
+  const tools = h("span", { class: "live-tools" }, csv, ends.button);
+  const el = h("div", { class: "live-bar" }, text, tools, ends.result, course, list, ends.dialog);
   let shown: Connection | null = null;
   return {
     el,
-    show(now) {
+    show(now, ending) {
       if (now === shown) return;
       shown = now;
-      stop.hidden = now === "ended";
-      fill(text, ...words(now));
+      el.dataset.connection = now;
+      if (now === "ended") {
+        ends.over();
+        for (const gone of [csv, course, list]) gone.hidden = true;
+      }
+      fill(text, ...words(now, ending));
+    },
+    newest(newest) {
+      if (shown === "ended") return;
+      const { text, share } = progress(newest);
+      place.textContent = text;
+      track.hidden = share === null;
+      if (share !== null) {
+        done.style.width = `${share * 100}%`;
+        track.setAttribute("aria-valuenow", `${Math.floor(share * 100)}`);
+      }
+      fill(list, ...figures(newest).map(item));
+      course.hidden = false;
+      list.hidden = false;
     },
   };
 }
 
-function words(now: Connection): (HTMLElement | string)[] {
+function item({ name, value, note, bad }: Shown): HTMLElement {
+  const words = h("dd", { class: "muted" }, note);
+  return h("div", {}, h("dt", {}, name), h("dd", { class: bad && "bad-text" }, value), words);
+}
+
+function words(now: Connection, ending: Ending | null): (HTMLElement | string)[] {
   switch (now) {
     case "connecting":
       return [badge("connecting", "neutral", "none"), "The first figures are on their way."];
     case "live":
-      return [badge("live", "good", "good"), "The test is running; this page follows it second by second."];
+      return [badge("live", "good", "good")];
     case "lost":
       return [
         badge("connection lost", "bad", "bad"),
         "What is shown is as old as the last second that arrived. Trying again.",
       ];
-    case "ended":
+    case "gone":
       return [
-        badge("ended", "neutral", "none"),
-        "The test is over. These are its last figures; the full report is in its record.",
+        badge("nobody answers", "bad", "bad"),
+        "The test is over, or its machine cannot be reached. What had arrived is kept here; the record of the run tells the rest.",
       ];
+    case "ended":
+      return [badge("ended", "neutral", "none"), ...over(ending)];
   }
 }
 
-async function ask(button: HTMLButtonElement, result: HTMLElement): Promise<void> {
-  button.disabled = true;
-  result.textContent = "Asking the test to stop …";
-  try {
-    const answer = await fetch("stop", { method: "POST" });
-    const said = (await answer.text()).trim();
-    result.textContent = answer.ok
-      ? said || "The test was asked to stop."
-      : `It was not stopped: ${said || answer.status}`;
-    button.disabled = answer.ok;
-  } catch {
-    result.textContent = "It was not stopped: nobody answers.";
-    button.disabled = false;
-  }
+/** A page from the network may not link a file: its path is there to be copied. */
+function over(ending: Ending | null): (HTMLElement | string)[] {
+  const said = "The test is over. These are its last figures; ";
+  const path = ending?.report;
+  if (!path) return [h("span", {}, `${said}it has no record.`)];
+  const copy = h("button", { type: "button" }, "Copy the path");
+  copy.addEventListener("click", () => {
+    void navigator.clipboard.writeText(path).then(() => {
+      copy.textContent = "Copied";
+    });
+  });
+  return [h("span", {}, `${said}the full report is `, h("code", { class: "path" }, path)), copy];
 }

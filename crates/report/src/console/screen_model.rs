@@ -5,10 +5,11 @@ use measure::{
     Interval, Kind, Label, LabelId, interval::RunPart, label, label::Group, slot::Counters,
 };
 
-use record::{Model, Part, Run};
+use record::{Part, Run};
 
 use analysis::{
     figures::{self, Sampled},
+    newest,
     summary::Figure,
     verdict::{self, Judged},
 };
@@ -114,16 +115,9 @@ impl ScreenModel {
     }
 
     fn counts(&mut self, run: &Run, interval: &Interval, all: &Part) {
-        let phases = &run.manifest.phases;
-        let number = interval.phase as usize;
         self.elapsed_ns = interval.span.1;
-        self.phase = phases
-            .get(number)
-            .filter(|_| phases.len() > 1)
-            .map(|phase| {
-                let name = phase.name.clone().unwrap_or_default();
-                (name, number + 1, phases.len())
-            });
+        self.phase = newest::phase(run, interval.phase as usize)
+            .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
         let sum = |figure: fn(&RunPart) -> u64| rows.values().map(|row| figure(&row.run)).sum();
         self.arrivals = (
@@ -151,21 +145,15 @@ impl ScreenModel {
     }
 
     fn times(&mut self, run: &Run, interval: &Interval, all: &Part) {
-        let counters = &all.slot.counters;
-        let kind = match run.manifest.load.model {
-            Model::Closed => Kind::Service,
-            _ if counters.paced == counters.ended() => Kind::Response,
-            _ => Kind::Iteration,
-        };
+        let kind = newest::headline(run, all);
         self.time = kind.name();
-        let (mut now, mut so_far) = (Part::default(), Part::default());
+        let now = newest::timed(run, interval, kind);
+        let mut so_far = Part::default();
         if kind == Kind::Iteration {
             for label in run.labels_of(Group::Iteration) {
-                now.slot.add(&interval.label(label.id));
                 so_far.add(&run.totals.label(label.id));
             }
         } else {
-            now.slot.add(&interval.label(label::ALL));
             so_far.add(all);
         }
         let now = Sampled::of(&now, kind);

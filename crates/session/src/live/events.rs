@@ -1,5 +1,5 @@
-//! The live view's stream of server-sent events to one page: first the whole page, then what is new after each interval, at last
-//! `end`. What a page has is known from what it was sent; nothing is queued for it.
+//! The live view's stream of server-sent events to one page: first the whole page, then what is new after each interval, behind
+//! each of them what the newest interval was like (`now`), at last `end`. What a page has is known from what it was sent; nothing is queued for it.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -19,6 +19,8 @@ struct Watcher {
     newest: Arc<Newest>,
     states: watch::Receiver<Option<Arc<State>>>,
     sent: Option<Sent>,
+    /// What is still to be told of the state that was sent.
+    now: Option<Arc<State>>,
     stage: Stage,
     /// Held for as long as the page listens.
     _seat: tokio::sync::OwnedSemaphorePermit,
@@ -34,8 +36,8 @@ struct Sent {
 
 enum Stage {
     Following,
-    /// The last figures are sent; `end` is still to come.
-    Told,
+    /// The last figures are sent; `end`, with where the report will be, is still to come.
+    Told(Arc<State>),
     Done,
 }
 
@@ -48,6 +50,7 @@ pub fn stream(
         states: newest.watch(),
         newest,
         sent: None,
+        now: None,
         stage: Stage::Following,
         _seat: seat,
     };
@@ -59,21 +62,21 @@ pub fn stream(
 
 impl Watcher {
     async fn next(&mut self) -> Option<Event> {
-        match self.stage {
-            Stage::Following => {}
-            Stage::Told => {
-                self.stage = Stage::Done;
-                // An event without data would not be heard.
-                return Some(Event::default().event("end").data("{}"));
-            }
+        if let Some(state) = self.now.take() {
+            return Some(Event::default().event("now").data(state.now()));
+        }
+        match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Following => self.stage = Stage::Following,
+            Stage::Told(state) => return Some(Event::default().event("end").data(state.end())),
             Stage::Done => return None,
         }
         self.rest().await;
         let than = self.sent.map(|sent| sent.number);
         let state = self.newest.newer(&mut self.states, than).await?;
         if state.over {
-            self.stage = Stage::Told;
+            self.stage = Stage::Told(Arc::clone(&state));
         }
+        self.now = Some(Arc::clone(&state));
         Some(self.event(&state))
     }
 

@@ -2,8 +2,10 @@
 //! a thread of low priority with a runtime of its own. Nothing is computed while nobody looks, the run never waits for anybody, and
 //! the process is held for at most a second after the run to tell that it is over.
 
+mod csv;
 mod events;
 mod guard;
+mod log;
 mod server;
 mod state;
 
@@ -17,7 +19,9 @@ use std::{
 };
 
 use axum::{Router, serve::ListenerExt};
-use engine::StopHandle;
+use engine::{Line, StopHandle, Zero};
+use log::Log;
+use measure::Interval;
 use record::Run;
 use state::Newest;
 
@@ -105,8 +109,8 @@ impl Bound {
     }
 
     /// Says where they are, and begins to answer. What cannot be had any more is told: the run goes on without.
-    pub fn serve(self, stop: &StopHandle, voice: &SharedVoice) -> Live {
-        let newest = Arc::new(Newest::default());
+    pub fn serve(self, zero: Zero, stop: &StopHandle, voice: &SharedVoice) -> Live {
+        let newest = Arc::new(Newest::with(Log::from(zero)));
         let servers = self.servers(&newest, stop, voice);
         let servers = servers.unwrap_or_else(|why| {
             voice.warning(&format_args!("no live view: {why}"));
@@ -173,9 +177,25 @@ impl Live {
     }
 
     /// An interval is complete.
-    pub fn interval(&self, run: &Run) {
+    pub fn interval(&self, interval: &Arc<Interval>, run: &Run) {
         if self.thread.is_some() {
-            self.newest.interval(run);
+            self.newest.interval(interval, run);
+        }
+    }
+
+    /// A line of the test's own, without secrets.
+    pub fn line(&self, line: &Line) {
+        if self.thread.is_some() {
+            self.newest.log().line(line);
+        }
+    }
+
+    /// The voice, overheard: what it says is in the live view's log as well.
+    pub fn overheard(&self, voice: &SharedVoice) -> SharedVoice {
+        if self.thread.is_some() {
+            self.newest.log().overhear(voice)
+        } else {
+            voice.clone()
         }
     }
 
@@ -234,6 +254,8 @@ fn work(servers: Vec<Server>, newest: &Arc<Newest>, voice: &SharedVoice) {
         };
         let _ = tokio::time::timeout(GRACE, all).await;
     });
+    // Whoever still fetches the CSV holds nobody up.
+    runtime.shutdown_background();
 }
 
 /// Answers on one port; comes back when the run is over and everyone who was listening has been told.

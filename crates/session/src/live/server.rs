@@ -16,13 +16,15 @@ use report::export;
 use tokio::sync::Semaphore;
 
 use super::{
-    events,
+    csv, events,
     guard::{self, Names},
     state::Newest,
 };
 
 /// So many pages may listen at a time.
 const SEATS: usize = 16;
+/// So many may fetch the CSV at a time: it is read from the record.
+const CSV_SEATS: usize = 2;
 
 /// What the live view's routes know.
 #[derive(Clone)]
@@ -30,6 +32,7 @@ struct View {
     newest: Arc<Newest>,
     stop: StopHandle,
     seats: Arc<Semaphore>,
+    csv_seats: Arc<Semaphore>,
 }
 
 /// The live view's routes, below its token: who does not know it finds nothing.
@@ -39,6 +42,7 @@ pub fn view(newest: Arc<Newest>, stop: StopHandle, token: &str, port: u16) -> Ro
         newest,
         stop,
         seats,
+        csv_seats: Arc::new(Semaphore::new(CSV_SEATS)),
     };
     let home = format!("/{token}/");
     let to_home = home.clone();
@@ -47,6 +51,7 @@ pub fn view(newest: Arc<Newest>, stop: StopHandle, token: &str, port: u16) -> Ro
         .route(&format!("/{token}"), get(redirect))
         .route(&home, get(page))
         .route(&format!("{home}events"), get(listen))
+        .route(&format!("{home}run.csv"), get(so_far))
         .route(&format!("{home}stop"), post(stop_run))
         // Browsers ask for it on their own; a page whose console shows an error looks broken.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
@@ -81,6 +86,16 @@ async fn listen(State(view): State<View>) -> Response {
         Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
         Err(_) => {
             let why = "too many pages listen already: close one of them\n";
+            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+        }
+    }
+}
+
+async fn so_far(State(view): State<View>) -> Response {
+    match view.csv_seats.try_acquire_owned() {
+        Ok(seat) => csv::of(&view.newest, seat).await,
+        Err(_) => {
+            let why = "too many fetch it already: try again in a moment\n";
             (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
         }
     }

@@ -10,10 +10,16 @@ use std::{
     },
 };
 
-use analysis::page::{self, Page};
-
+use analysis::{
+    newest,
+    page::{self, Page},
+};
+use measure::Interval;
 use record::Run;
+use serde_json::json;
 use tokio::sync::watch;
+
+use super::log::Log;
 
 /// Where the newest copy is.
 #[derive(Debug)]
@@ -23,6 +29,8 @@ pub struct Newest {
     intervals: AtomicU64,
     /// Watchers that wait for the next copy.
     waiting: AtomicUsize,
+    /// What was said meanwhile.
+    log: Log,
 }
 
 /// The run at the end of an interval.
@@ -34,6 +42,9 @@ pub struct State {
     pub over: bool,
     /// All of it.
     pub run: Run,
+    /// The interval that had ended; none before the first.
+    interval: Option<Arc<Interval>>,
+    log: Log,
     page: OnceLock<Worked>,
     /// What was written for watchers that know the points up to the key.
     ticks: Mutex<BTreeMap<usize, Arc<str>>>,
@@ -44,43 +55,54 @@ pub struct State {
 struct Worked {
     page: Page,
     text: Arc<str>,
+    now: Arc<str>,
     cpu_ns: u64,
 }
 
-impl Default for Newest {
-    fn default() -> Newest {
+impl Newest {
+    /// Nothing yet; what is said of the run will be in `log`.
+    pub fn with(log: Log) -> Newest {
         Newest {
             states: watch::Sender::new(None),
             intervals: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
+            log,
         }
     }
-}
 
-impl Newest {
+    /// What was said meanwhile.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
     /// The run is about to start.
     pub fn started(&self, run: &Run) {
-        self.publish(run, false);
+        self.publish(run, None, false);
     }
 
     /// An interval is complete.
-    pub fn interval(&self, run: &Run) {
+    pub fn interval(&self, interval: &Arc<Interval>, run: &Run) {
         self.intervals.fetch_add(1, Ordering::Relaxed);
         if self.waiting.load(Ordering::Relaxed) > 0 {
-            self.publish(run, false);
+            self.publish(run, Some(Arc::clone(interval)), false);
         }
     }
 
     /// The run is over, and will not change again.
     pub fn over(&self, run: &Run) {
-        self.publish(run, true);
+        let newest = self.states.borrow();
+        let interval = newest.as_ref().and_then(|state| state.interval.clone());
+        drop(newest);
+        self.publish(run, interval, true);
     }
 
-    fn publish(&self, run: &Run, over: bool) {
+    fn publish(&self, run: &Run, interval: Option<Arc<Interval>>, over: bool) {
         let state = State {
             number: self.intervals.load(Ordering::Relaxed),
             over,
             run: run.clone(),
+            interval,
+            log: self.log.clone(),
             page: OnceLock::new(),
             ticks: Mutex::default(),
         };
@@ -127,6 +149,11 @@ impl State {
         Arc::clone(&self.worked().text)
     }
 
+    /// As JSON, what the newest interval was like, and the log.
+    pub fn now(&self) -> Arc<str> {
+        Arc::clone(&self.worked().now)
+    }
+
     /// The width and the number of the series' points.
     pub fn extent(&self) -> (u64, usize) {
         self.worked().page.extent()
@@ -144,6 +171,16 @@ impl State {
         Arc::clone(text)
     }
 
+    /// As JSON, where the run's record and its report will be once they are written; nowhere when nothing could be written.
+    pub fn end(&self) -> String {
+        let dir = self.run.dir.as_deref().map(|dir| {
+            let whole = std::path::absolute(dir);
+            whole.unwrap_or_else(|_| dir.to_owned())
+        });
+        let report = dir.as_ref().map(|dir| dir.join(report::derived::PAGE));
+        json!({"record": dir, "report": report}).to_string()
+    }
+
     /// CPU time that it took to compute the page.
     pub fn cpu_ns(&self) -> u64 {
         self.worked().cpu_ns
@@ -154,9 +191,12 @@ impl State {
             let before = engine::clock::thread_cpu_ns();
             let page = page::of(&self.run);
             let text = serde_json::to_string(&page).unwrap_or_default().into();
+            let newest = newest::of(&self.run, self.interval.as_deref());
+            let now = json!({"newest": newest, "log": self.log.with(&self.run.events)});
             Worked {
                 page,
                 text,
+                now: now.to_string().into(),
                 cpu_ns: engine::clock::thread_cpu_ns().saturating_sub(before),
             }
         })

@@ -1,0 +1,72 @@
+//! What a run has so far, as the CSV that `--export csv` writes at its end: read from the record piece by piece on a thread of its own,
+//! no faster than it is taken. The columns are `report`'s.
+
+use std::{
+    io::{self, BufWriter, Write},
+    sync::Arc,
+};
+
+use axum::{
+    body::Body,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use report::export;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use super::state::Newest;
+
+/// Of a piece of it.
+const PIECE: usize = 64 * 1024;
+/// Pieces that may wait to be taken.
+const PIECES: usize = 4;
+
+/// The answer: all intervals that are finished.
+pub async fn of(newest: &Arc<Newest>, seat: OwnedSemaphorePermit) -> Response {
+    let mut states = newest.watch();
+    let Some(state) = newest.newer(&mut states, None).await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let Some(dir) = &state.run.dir else {
+        let why = "there is no CSV: this run's record could not be written\n";
+        return (StatusCode::NOT_FOUND, why).into_response();
+    };
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let kept = format!("attachment; filename=\"{name}.csv\"");
+    let (sender, receiver) = mpsc::channel(PIECES);
+    tokio::task::spawn_blocking(move || {
+        let mut out = BufWriter::with_capacity(PIECE, Pieces(&sender));
+        let written = export::csv(&state.run, &mut out).and_then(|_| out.flush());
+        if let Err(why) = written {
+            // Cut off rather than ended: what came is not all.
+            let _ = sender.blocking_send(Err(why));
+        }
+        drop(seat);
+    });
+    let pieces = stream::unfold(receiver, |mut receiver| async move {
+        let piece = receiver.recv().await?;
+        Some((piece, receiver))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, kept),
+    ];
+    (headers, Body::from_stream(pieces)).into_response()
+}
+
+/// Hands over what is written to it, and waits until there is room.
+struct Pieces<'a>(&'a mpsc::Sender<io::Result<Bytes>>);
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(piece)));
+        sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

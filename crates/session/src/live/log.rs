@@ -1,0 +1,214 @@
+//! What a run said while it went on, for the live view: the test's own lines, the run's remarks, and what is in its events. The newest
+//! lines are kept, and how many are gone; it is no record.
+
+use std::{
+    collections::VecDeque,
+    fmt::Display,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use engine::{Line, Zero, clock};
+use record::{Event, EventKind};
+use serde::Serialize;
+
+use crate::voice::{SharedVoice, Voice};
+
+/// So many lines are kept and shown.
+const MOST_LINES: usize = 200;
+/// Longer ones are cut: what a test prints may be whole answers.
+const LONGEST: usize = 500;
+
+/// The lines. Copies hold the same.
+#[derive(Debug, Clone)]
+pub struct Log {
+    zero_ns: u64,
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<Entry>,
+    gone: usize,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// When, in nanoseconds from the start.
+    at_ns: u64,
+    /// `message` (the test's own), `remark`, `warning`, `error`, `phase`, `stop`.
+    kind: &'static str,
+    text: String,
+}
+
+/// The newest lines, the oldest of them first.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    lines: Vec<Entry>,
+    /// So many older ones are not among them.
+    left_out: usize,
+}
+
+impl Log {
+    /// A log of a run that begins at that moment.
+    pub fn from(zero: Zero) -> Log {
+        Log {
+            zero_ns: zero.monotonic_ns,
+            kept: Arc::default(),
+        }
+    }
+
+    /// A line of the test's own.
+    pub fn line(&self, line: &Line) {
+        match line {
+            Line::Log { text, .. } | Line::Trace(text) | Line::Text(text) => {
+                self.add("message", text);
+            }
+            // Remarks are events; the others are no lines.
+            Line::Step(_) | Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
+        }
+    }
+
+    /// A voice that is heard here too.
+    pub fn overhear(&self, voice: &SharedVoice) -> SharedVoice {
+        Arc::new(Overheard {
+            log: self.clone(),
+            voice: Arc::clone(voice),
+        })
+    }
+
+    /// What was said and what happened, in the order of time.
+    pub fn with(&self, events: &[Event]) -> Lines {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = events.len().saturating_sub(MOST_LINES);
+        let mut lines: Vec<Entry> = events[newest..].iter().map(Entry::of).collect();
+        lines.extend(kept.lines.iter().cloned());
+        lines.sort_by_key(|entry| entry.at_ns);
+        let more = lines.len().saturating_sub(MOST_LINES);
+        lines.drain(..more);
+        Lines {
+            lines,
+            left_out: newest + kept.gone + more,
+        }
+    }
+
+    fn add(&self, kind: &'static str, text: &str) {
+        let at_ns = clock::monotonic_ns().saturating_sub(self.zero_ns);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.lines.push_back(Entry {
+            at_ns,
+            kind,
+            text: cut(text),
+        });
+        if kept.lines.len() > MOST_LINES {
+            kept.lines.pop_front();
+            kept.gone += 1;
+        }
+    }
+}
+
+impl Entry {
+    fn of(event: &Event) -> Entry {
+        Entry {
+            at_ns: event.at_ns,
+            kind: match event.event {
+                EventKind::PhaseStarted | EventKind::PhaseCompleted => "phase",
+                EventKind::Warning => "warning",
+                EventKind::FirstError => "error",
+                EventKind::Stop | EventKind::Interrupt => "stop",
+                EventKind::Finding | EventKind::Unmeasured | EventKind::Note => "remark",
+            },
+            text: cut(&event.text),
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    let text = text.trim_end_matches('\n');
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Says everything to a voice, and notes what is meant for people.
+struct Overheard {
+    log: Log,
+    voice: SharedVoice,
+}
+
+impl Voice for Overheard {
+    fn say(&self, line: &dyn Display) {
+        self.log.add("remark", &line.to_string());
+        self.voice.say(line);
+    }
+
+    fn warning(&self, line: &dyn Display) {
+        self.log.add("warning", &line.to_string());
+        self.voice.warning(line);
+    }
+
+    fn error(&self, line: &dyn Display) {
+        self.log.add("error", &line.to_string());
+        self.voice.error(line);
+    }
+
+    fn out(&self, text: &str) {
+        self.log.add("message", text);
+        self.voice.out(text);
+    }
+
+    fn document(&self, text: &str) {
+        self.voice.document(text);
+    }
+
+    // It must wait for nobody, so not for the log either.
+    fn last_words(&self, line: &dyn Display) {
+        self.voice.last_words(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> Log {
+        Log {
+            zero_ns: clock::monotonic_ns(),
+            kept: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn lines_and_events_stand_in_the_order_of_time() {
+        let log = log();
+        let early = Event::new(0, EventKind::PhaseStarted, "phase 1 started");
+        let late = Event::new(u64::MAX, EventKind::Stop, "stopped");
+        log.add("message", "hello\n");
+        let shown = log.with(&[early, late]);
+        let lines: Vec<_> = shown.lines.iter().map(|l| (l.kind, &*l.text)).collect();
+        let expected = [
+            ("phase", "phase 1 started"),
+            ("message", "hello"),
+            ("stop", "stopped"),
+        ];
+        assert_eq!((lines.as_slice(), shown.left_out), (&expected[..], 0));
+    }
+
+    #[test]
+    fn the_newest_lines_are_kept_and_the_others_counted() {
+        let log = log();
+        let all = MOST_LINES * 3;
+        (0..all).for_each(|n| log.add("message", &n.to_string()));
+        let events: Vec<_> = (0..all)
+            .map(|n| Event::new(0, EventKind::Warning, n.to_string()))
+            .collect();
+        let shown = log.with(&events);
+        assert_eq!(shown.lines.len(), MOST_LINES);
+        assert_eq!(shown.left_out, 2 * all - MOST_LINES);
+        assert_eq!(shown.lines.last().unwrap().text, (all - 1).to_string());
+        log.add("message", &"é".repeat(LONGEST + 1));
+        let long = log.with(&[]).lines.pop().unwrap().text;
+        assert_eq!(long.chars().count(), LONGEST + 1);
+    }
+}

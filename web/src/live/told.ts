@@ -1,0 +1,125 @@
+// Beneath the bar of a running test, two tabs: its errors by kind and endpoint, and its log. Both hold the newest and say how much more
+// there is; neither is redrawn while nothing in it changes, so that text can be marked and copied.
+
+import { type Child, fill, h } from "../dom/el";
+import { prose } from "../dom/prose";
+import { table } from "../dom/table";
+import { count } from "../text/units";
+import type { LogLine, Newest, NewestError, Now } from "../types";
+import { clock } from "./words";
+
+export interface Told {
+  readonly el: HTMLElement;
+  show(now: Now): void;
+}
+
+interface Tab {
+  button: HTMLButtonElement;
+  panel: HTMLElement;
+  /** What it was made of. */
+  made: string;
+}
+
+export function told(): Told {
+  const errors = tab("errors", "Errors");
+  const log = tab("log", "Log");
+  const tabs = [errors, log];
+  const list = h("div", { class: "tabs", role: "tablist", "aria-label": "While the test runs" });
+  list.append(...tabs.map(({ button }) => button));
+  const el = h("div", { class: "told", hidden: true }, list, ...tabs.map(({ panel }) => panel));
+  const choose = (chosen: Tab) => {
+    for (const each of tabs) {
+      const is = each === chosen;
+      each.button.setAttribute("aria-selected", String(is));
+      each.button.tabIndex = is ? 0 : -1;
+      each.panel.hidden = !is;
+    }
+    toEnd(log.panel);
+  };
+  for (const each of tabs) each.button.addEventListener("click", () => choose(each));
+  list.addEventListener("keydown", ({ key }) => {
+    if (key !== "ArrowLeft" && key !== "ArrowRight") return;
+    const other = errors.panel.hidden ? errors : log;
+    choose(other);
+    other.button.focus();
+  });
+  choose(errors);
+  return {
+    el,
+    show({ newest, log: said }) {
+      el.hidden = false;
+      errors.button.textContent = `Errors (${count(newest.errors_so_far)})`;
+      renew(errors, newest.kinds, newest.kinds_left_out, () => kinds(newest));
+      const atEnd = log.panel.scrollTop + log.panel.clientHeight >= log.panel.scrollHeight - 4;
+      renew(log, said.lines, said.left_out, () => lines(said.lines, said.left_out));
+      if (atEnd) toEnd(log.panel);
+    },
+  };
+}
+
+function tab(id: string, name: string): Tab {
+  const attributes = { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}` };
+  return {
+    button: h("button", attributes, name),
+    panel: h("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, tabindex: 0 }),
+    made: "",
+  };
+}
+
+/** Makes a panel anew where what it is of has changed; it stays where it was scrolled to. */
+function renew(tab: Tab, of: unknown, more: number, make: () => Child[]): void {
+  const made = JSON.stringify([of, more]);
+  if (made === tab.made) return;
+  tab.made = made;
+  const top = tab.panel.scrollTop;
+  fill(tab.panel, ...make());
+  tab.panel.scrollTop = top;
+}
+
+function toEnd(panel: HTMLElement): void {
+  panel.scrollTop = panel.scrollHeight;
+}
+
+function kinds(newest: Newest): Child[] {
+  if (newest.kinds.length === 0) return [h("p", { class: "muted" }, "No request has failed so far.")];
+  const rows = newest.kinds.map((kind): Child[] => [
+    h("span", {}, ...prose(kind.reason), found(kind)),
+    kind.label,
+    count(kind.now),
+    count(kind.count),
+    kind.first ? clock(kind.first.done_ns) : "",
+  ]);
+  const columns = [
+    { name: "What went wrong" },
+    { name: "Endpoint" },
+    { name: "Newest second", number: true },
+    { name: "So far", number: true },
+    { name: "First at", number: true, title: "Minutes and seconds from the start" },
+  ];
+  return [
+    table("Errors by kind and endpoint, the newest first", columns, rows, "kinds"),
+    leftOut(newest.kinds_left_out, "kinds"),
+  ];
+}
+
+/** What the first of them said beyond its reason, such as what was expected and what was there. */
+function found({ first }: NewestError): Child {
+  if (!first) return null;
+  const { status: code, detail } = first;
+  const told = code === null || `${first.reason} ${detail}`.includes(String(code));
+  const status = told ? "" : `status ${code}`;
+  const parts = [status, detail === first.reason ? "" : detail].filter((part) => part !== "");
+  return parts.length > 0 ? h("span", { class: "sub muted" }, `the first: ${parts.join(", ")}`) : null;
+}
+
+function lines(said: LogLine[], more: number): Child[] {
+  if (said.length === 0) return [h("p", { class: "muted" }, "Nothing was said so far.")];
+  const items = said.map(({ at_ns, kind, text }) =>
+    h("li", { "data-kind": kind }, h("time", {}, clock(at_ns)), h("b", {}, kind), h("span", {}, text)),
+  );
+  return [leftOut(more, "older lines"), h("ol", { class: "log" }, ...items)];
+}
+
+function leftOut(more: number, what: string): Child {
+  return more > 0 ? h("p", { class: "muted" }, `${count(more)} ${what} more are not shown.`) : null;
+}
