@@ -1,7 +1,10 @@
-"""What a plan of Loadline's own can say, through the command: planned ends, users that come and go, conditions, choices."""
+"""What a plan of Loadline's own can say, through the command: planned ends, users that come and go, conditions,
+choices, functions."""
 
 import json
 import re
+
+from peers import Recorder
 
 # Of nobody: the lab asks for one.
 TOKEN = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzaG9ydGVuZXIifQ.hWd5e270NJUcHqXJCy0BKP8k7ISozh_y8tQsbsWpHgs"
@@ -103,3 +106,26 @@ def test_what_is_wrong_with_a_flow_is_told_where_it_stands(loadline):
     assert run.returncode == 2
     assert "plan.yml:11:14: `if`: a value is missing here" in run.stderr
     assert "plan.yml:16:19: `weight: 0` must be a whole number, 1 or more" in run.stderr
+
+
+TYPED = """loadline: 1
+target: URL
+load: { count: 20, duration: 200ms }
+steps:
+  - post:
+      url: /
+      json: { age: '{{ $randomNumber(18, 90) }}', room: 'B{{ $randomNumber(1, 9) }}', all: [ '{{ $randomNumber(1, 1) }}' ] }
+"""
+
+
+def test_a_number_that_is_drawn_is_a_number_where_it_stands_alone(loadline):
+    with Recorder() as server:
+        run, _ = summary_of(loadline, TYPED.replace("URL", server.url))
+        bodies = [json.loads(request.body) for request in server.requests]
+    assert run.returncode in (0, 4), run.stderr
+    assert len(bodies) == 20
+    for body in bodies:
+        assert type(body["age"]) is int
+        assert 18 <= body["age"] <= 90
+        assert re.fullmatch("B[1-9]", body["room"])
+        assert body["all"] == [1]

@@ -207,7 +207,7 @@ impl Secrets {
                     }
                 }
             }
-            Template::Variable(_) | Template::Text(_) => {}
+            Template::Variable(_) | Template::Call(_) | Template::Text(_) => {}
             Template::List(items) => items
                 .iter()
                 .for_each(|item| self.template("", item, secret)),

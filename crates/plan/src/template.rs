@@ -27,6 +27,8 @@ pub enum Template {
     Literal(Value),
     /// One variable and nothing else: the value keeps its type.
     Variable(Path),
+    /// One function and nothing else: the result keeps its type. Only [`Template::typed`] makes them.
+    Call(Function),
     /// Text around variables and functions: the result is text.
     Text(Vec<Piece>),
     /// A list of templates.
@@ -128,6 +130,27 @@ impl Template {
         }
     }
 
+    /// The same where values of lists and mappings, and the value itself, that are one function and nothing else keep the type of its
+    /// result: a number is none in quotes. Texts around it, and keys, stay text.
+    #[must_use]
+    pub fn typed(self) -> Template {
+        match self {
+            Template::Text(pieces) => match <[Piece; 1]>::try_from(pieces) {
+                Ok([Piece::Call(function)]) => Template::Call(function),
+                Ok(other) => Template::Text(other.into()),
+                Err(pieces) => Template::Text(pieces),
+            },
+            Template::List(items) => {
+                Template::List(items.into_iter().map(Template::typed).collect())
+            }
+            Template::Map(entries) => {
+                let typed = |(key, item): (Template, Template)| (key, item.typed());
+                Template::Map(entries.into_iter().map(typed).collect())
+            }
+            other => other,
+        }
+    }
+
     /// The value, if nothing depends on variables or chance.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Value> {
@@ -149,6 +172,8 @@ impl Template {
     pub fn made_up(&self) -> Option<Fakery> {
         match self {
             Template::Literal(_) | Template::Variable(_) => None,
+            Template::Call(Function::Fake(fakery)) => Some(*fakery),
+            Template::Call(_) => None,
             Template::Text(pieces) => pieces.iter().find_map(|piece| match piece {
                 Piece::Call(Function::Fake(fakery)) => Some(*fakery),
                 _ => None,
@@ -162,7 +187,7 @@ impl Template {
 
     fn collect_variables<'a>(&'a self, paths: &mut Vec<&'a Path>) {
         match self {
-            Template::Literal(_) => {}
+            Template::Literal(_) | Template::Call(_) => {}
             Template::Variable(path) => paths.push(path),
             Template::Text(pieces) => paths.extend(pieces.iter().filter_map(|piece| match piece {
                 Piece::Variable(path) => Some(path),
@@ -183,6 +208,7 @@ impl Template {
         match self {
             Template::Literal(value) => Some(value.clone()),
             Template::Variable(path) => path.get(scope).map(Cow::into_owned),
+            Template::Call(function) => Some(function.value(rng)),
             Template::Text(pieces) => {
                 let mut out = String::new();
                 write_pieces(pieces, scope, rng, &mut out);
@@ -222,6 +248,7 @@ impl Template {
             Template::Variable(path) => {
                 value::write_text(Some(path.get(scope).ok_or(Undefined)?.as_ref()), out)
             }
+            Template::Call(function) => function.write(rng, out),
             Template::Text(pieces) => write_pieces(pieces, scope, rng, out),
             Template::List(_) | Template::Map(_) => return self.write_json(scope, rng, out),
         }
@@ -253,7 +280,7 @@ impl Template {
             Template::Variable(path) => {
                 value::write_json(path.get(scope).ok_or(Undefined)?.as_ref(), out)
             }
-            Template::Text(_) => {
+            Template::Call(_) | Template::Text(_) => {
                 if let Some(text) = self.eval(scope, rng) {
                     value::write_json(&text, out);
                 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::fake::Fakery;
 use crate::rng::Rng;
@@ -49,6 +50,17 @@ fn random_string(arguments: &[Option<i64>]) -> Result<Function, String> {
 }
 
 impl Function {
+    /// The function's result, with its type.
+    #[must_use]
+    pub fn value(&self, rng: &mut Rng) -> Value {
+        let mut text = String::new();
+        self.write(rng, &mut text);
+        match self {
+            Function::RandomNumber(..) => text.parse::<i64>().map_or(Value::Null, Value::from),
+            Function::RandomString(_) | Function::Fake(_) => Value::String(text),
+        }
+    }
+
     /// Appends the function's result.
     pub fn write(&self, rng: &mut Rng, out: &mut String) {
         const ALPHABET: &[u8; 62] =

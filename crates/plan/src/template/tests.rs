@@ -202,3 +202,34 @@ proptest! {
         prop_assert_eq!(Some(read), template.eval(&scope, &mut rng()));
     }
 }
+
+#[test]
+fn a_function_alone_keeps_its_type_where_a_reader_asks_for_it() {
+    let value = json!({
+        "n": "{{ $randomNumber(3, 3) }}",
+        "list": ["{{ $randomNumber(4, 4) }}", " {{ $randomNumber(3, 3) }}"],
+        "text": "B{{ $randomNumber(3, 3) }}",
+        "word": "{{ $randomString(0) }}",
+        "yes": "{{ yes }}",
+        "{{ $randomNumber(3, 3) }}": true,
+    });
+    let template = Template::parse(&value).unwrap();
+    let scope: Map<String, Value> = serde_json::from_value(json!({ "yes": true })).unwrap();
+    let mut rng = rng();
+    let expected =
+        json!({ "n": 3, "list": [4, " 3"], "text": "B3", "word": "", "yes": true, "3": true });
+    let typed = template.clone().typed();
+    assert_eq!(typed.eval(&scope, &mut rng), Some(expected.clone()));
+    let mut written = String::new();
+    typed.write_json(&scope, &mut rng, &mut written).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
+    // Artillery's are text.
+    let as_text = template.eval(&scope, &mut rng).unwrap();
+    assert_eq!(
+        (&as_text["n"], &as_text["list"][0]),
+        (&json!("3"), &json!("4"))
+    );
+    // Without functions nothing changes.
+    let plain = Template::parse(&json!({ "a": ["{{ yes }}", 1, "x {{ yes }}"] })).unwrap();
+    assert_eq!(plain.clone().typed(), plain);
+}

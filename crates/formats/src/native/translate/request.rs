@@ -145,7 +145,9 @@ impl Translator<'_> {
         }
         match given.first() {
             None => Body::None,
-            Some(Entry { key, value, .. }) if key == "json" => Body::Json(self.template(value)),
+            Some(Entry { key, value, .. }) if key == "json" => {
+                Body::Json(self.template(value).typed())
+            }
             Some(Entry { key, value, .. }) if key == "form" => {
                 Body::Form(self.pairs(value, "form"))
             }
