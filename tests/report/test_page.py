@@ -218,6 +218,30 @@ def test_a_row_shows_its_codes(open_report) -> None:
     assert page.locator(".details").count() == 0
 
 
+def test_a_row_opens_to_its_details(open_report) -> None:
+    opened = open_report("erroring")
+    page = opened.page
+    page.get_by_role("button", name="GET /", exact=True).click()
+    detail = page.locator(".detail")
+    assert detail.get_by_role("img").evaluate_all("all => all.map(one => one.getAttribute('aria-label'))") == [
+        "GET /: percentiles over time",
+        "GET /: distribution",
+    ]
+    paths = detail.locator("path.line").evaluate_all("all => all.map(one => one.getAttribute('d').length)")
+    assert len(paths) == 3 and min(paths) > 100
+    assert detail.locator("rect.bar").count() == 5
+    assert detail.get_by_role("row", name="service time").count() == 1
+    assert detail.get_by_role("row", name="steady").inner_text().split("\t")[1:3] == ["400", "3"]
+    assert "pool exhausted" in detail.locator("pre").inner_text()
+    assert '$.state is "refused", expected "paid"' in detail.inner_text()
+    # Nothing of it may make the page wider than the screen, nor lie beyond its edge.
+    page.set_viewport_size({"width": 400, "height": 900})
+    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert overflow <= 0
+    assert detail.evaluate("one => one.getBoundingClientRect().right") <= 400
+    assert (opened.errors, opened.strays) == ([], [])
+
+
 def test_the_theme_can_be_chosen(open_report) -> None:
     opened = open_report("healthy", color_scheme="dark")
     page = opened.page

@@ -251,20 +251,30 @@ export interface PhaseRow {
   p99: Figure | null;
 }
 
+/** The first sample of an error. */
+export interface FirstError {
+  label: number;
+  reason: string;
+  detail: string;
+  /** Of what was looked for in the answer, what is not as it has to be. */
+  found?: string[];
+  /** The beginning of the answer's body. */
+  body?: string;
+  status: number | null;
+  intended_ns: number;
+  first_write_ns?: number | null;
+  done_ns: number;
+}
+
 export interface ErrorRow {
   reason: string;
   /** `failed` (an answer came), or the class of the missing answer: timeout reset refused tls dns protocol generator unfinished. */
   class: string;
   count: number;
   labels: number[];
-  first: {
-    label: number;
-    reason: string;
-    detail: string;
-    status: number | null;
-    intended_ns: number;
-    done_ns: number;
-  } | null;
+  /** The same label by label. */
+  by_label?: { label: number; count: number; first: FirstError | null }[];
+  first: FirstError | null;
   /** The end of the last second in which it came. */
   last_ns: number | null;
 }
@@ -463,15 +473,31 @@ export interface Series {
     /** [from, to, count] in nanoseconds, logarithmic cells, only those that hold something. */
     density: [number, number, number][];
   }[];
-  /** By label: at most 60 points over the whole run, for sparklines. */
+  /** By label: its course in at most 60 points, and what its row opens to. */
   labels: {
     id: number;
+    /** The time that its percentiles are of. */
+    time: string;
     from_ns: number[];
     to_ns: number[];
     count: number[];
     errors: number[];
-    /** 95th percentile of service time (iterations: of the iteration). */
+    p50: Column;
     p95: Column;
+    p99: Column;
+    /** How it is spread over the whole run: [from, to, count], only cells that hold something. */
+    density: [number, number, number][];
+    /** What was measured of it. */
+    times: { time: string; count: number; p50: Figure; p95: Figure; p99: Figure; max: Figure }[];
+    /** By phase of the load, where there are several: of what was intended in it. */
+    phases?: {
+      phase: number;
+      count: number;
+      errors: number;
+      p50: Figure | null;
+      p95: Figure | null;
+      p99: Figure | null;
+    }[];
   }[];
   /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
   criteria_timeline: (boolean | null)[][];

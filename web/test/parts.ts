@@ -85,6 +85,11 @@ export function interval(response: number, time: string, percentile: "p50" | "p9
   return { of: "all requests", time, percentile, ns, low_ns, high_ns, samples: 10_400, effective: 6_200, rough: false };
 }
 
+/** A cause's count, all of it under its first label. */
+function byLabel(ids: number[], count: number, first: ErrorRow["first"]): ErrorRow["by_label"] {
+  return ids.slice(0, 1).map((label) => ({ label, count, first }));
+}
+
 export function errors(failed: number, none: number, labels: Row[], seconds: number): ErrorRow[] {
   const all: ErrorRow[] = [];
   const ids = labels.map((label) => label.id);
@@ -104,7 +109,19 @@ export function errors(failed: number, none: number, labels: Row[], seconds: num
       503,
       41.2 * SECOND,
     );
-    all.push({ reason: "status 503", class: "failed", count: failed, labels: ids, first: sample, last_ns });
+    all.push({
+      reason: "status 503",
+      class: "failed",
+      count: failed,
+      labels: ids,
+      by_label: byLabel(ids, failed, {
+        ...sample,
+        found: ['$.state is "refused", expected "paid"'],
+        body: '{"error":"pool exhausted"}',
+      } as ErrorRow["first"]),
+      first: sample,
+      last_ns,
+    });
   }
   if (none > 0) {
     const sample = first("response timeout", "no complete answer within 10 s", null, 44.7 * SECOND);
@@ -113,6 +130,7 @@ export function errors(failed: number, none: number, labels: Row[], seconds: num
       class: "timeout",
       count: none,
       labels: ids.slice(0, 2),
+      by_label: byLabel(ids.slice(0, 2), none, sample),
       first: sample,
       last_ns,
     });

@@ -220,15 +220,30 @@ export function course(run: Series, id: number, part: number, median: number): S
   const size = Math.max(1, Math.ceil(n / 60));
   const starts = Array.from({ length: Math.ceil(n / size) }, (_, i) => i * size);
   const sum = (values: number[], first: number) => values.slice(first, first + size).reduce((a, b) => a + b, 0);
+  const times = (scale: number) =>
+    starts.map((first) => {
+      const base = points.service.p95[first] ?? null;
+      return base === null ? null : Math.round(((base * median) / (points.service.p50[0] ?? median)) * scale);
+    });
+  const { p50, p95, p99 } = stats(median, 400);
+  const quantiles = { p50, p95, p99 };
+  const known = times(1).filter((ns) => ns !== null);
   return {
     id,
+    time: "service",
     from_ns: starts.map((first) => points.from_ns[first] ?? 0),
     to_ns: starts.map((first) => points.to_ns[Math.min(first + size, n) - 1] ?? 0),
     count: starts.map((first) => Math.round(sum(points.issued, first) * part)),
     errors: starts.map((first) => Math.round((sum(points.failed, first) + sum(points.none, first)) * part)),
-    p95: starts.map((first) => {
-      const base = points.service.p95[first] ?? null;
-      return base === null ? null : Math.round((base * median) / (points.service.p50[0] ?? median));
-    }),
+    p50: times(0.4),
+    p95: times(1),
+    p99: times(1.8),
+    density:
+      known.length === 0 ? [] : [1, 2, 3, 4, 5].map((i) => [median * i * 0.5, median * (i + 1) * 0.5, 60 - i * 9]),
+    times: [{ time: "service", ...stats(median, starts.length * 40) }],
+    phases: [
+      { phase: 0, count: 40, errors: 0, ...quantiles },
+      { phase: 1, count: 400, errors: 3, ...quantiles },
+    ],
   };
 }

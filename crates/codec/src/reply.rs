@@ -38,6 +38,11 @@ pub struct Replies {
     stash: Vec<u8>,
     /// What is kept of the answer under way: as its first bytes came.
     keep: Keep,
+    /// So many bytes are kept of the body of an answer with a status of 400 and above that nobody wants: what a server says of
+    /// its refusal explains it.
+    pub excerpt: usize,
+    /// The most that is kept of the body under way.
+    most: usize,
     /// Lines of its trailers, where its head is kept.
     trailers: Vec<u8>,
     /// The answer under way, and the last one until the next begins.
@@ -157,13 +162,13 @@ impl Replies {
         let State::Body(framing) = &mut self.state else {
             return Ok(Fed { used, done: false });
         };
-        let (reply, keep) = (&mut self.reply, self.keep);
+        let (reply, keep, most) = (&mut self.reply, self.keep, self.most);
         let trailers = &mut self.trailers;
         let data = |data: &[u8]| {
             reply.body_bytes += data.len() as u64;
-            if keep == Keep::Body {
-                let room = MAX_BODY.saturating_sub(reply.body.len());
-                reply.body_cut |= data.len() > room;
+            if most > 0 {
+                let room = most.saturating_sub(reply.body.len());
+                reply.body_cut |= keep == Keep::Body && data.len() > room;
                 reply.body.extend_from_slice(&data[..data.len().min(room)]);
             }
         };
@@ -242,6 +247,11 @@ impl Replies {
         let reply = &mut self.reply;
         (reply.status, reply.keep_alive) = (head.status, head.keep_alive);
         (reply.notable, reply.head_length) = (head.notable, head.length);
+        self.most = match self.keep {
+            Keep::Body => MAX_BODY,
+            _ if head.status >= 400 => self.excerpt,
+            _ => 0,
+        };
         heads.seen(head.length, 0);
         let Some(framing) = head.body else {
             return Step::Done(used);
@@ -260,7 +270,11 @@ impl Replies {
     #[must_use]
     pub fn unwanted(&self) -> Option<u64> {
         match self.state {
-            State::Body(Framing::Length(left)) if self.keep < Keep::Body && left >= DISCARD => {
+            State::Body(Framing::Length(left))
+                if self.keep < Keep::Body
+                    && left >= DISCARD
+                    && self.reply.body.len() >= self.most =>
+            {
                 Some(left)
             }
             _ => None,

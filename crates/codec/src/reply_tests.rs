@@ -347,3 +347,34 @@ fn trailers_are_no_headers() {
         assert_eq!(answer.headers, [only]);
     }
 }
+
+#[test]
+fn of_a_refusal_that_nobody_wants_the_beginning_is_kept() {
+    let (mut heads, mut replies) = (Heads::default(), Replies::default());
+    replies.excerpt = 4;
+    let mut kept = |head: &str, body: &[u8]| {
+        replies.begin();
+        let answer = [head.as_bytes(), body].concat();
+        for piece in answer.chunks(7) {
+            replies
+                .feed(piece, &mut heads, false, Keep::Status)
+                .expect("HTTP");
+        }
+        (
+            replies.unwanted(),
+            replies.reply.body.clone(),
+            replies.reply.body_cut,
+        )
+    };
+    let refusal = "HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\n";
+    assert_eq!(kept(refusal, b"db broken"), (None, b"db b".to_vec(), false));
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+    assert_eq!(kept(answer, b"all is ok"), (None, Vec::new(), false));
+    // The rest of a long one goes unseen, once there is enough of it.
+    let long = "HTTP/1.1 404 No\r\nContent-Length: 100000\r\n\r\n";
+    assert_eq!(kept(long, b""), (None, Vec::new(), false));
+    assert_eq!(
+        kept(long, b"nothing"),
+        (Some(99_993), b"noth".to_vec(), false)
+    );
+}

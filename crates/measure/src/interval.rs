@@ -113,8 +113,28 @@ impl Gauge {
 pub struct FirstSeen {
     /// The sample.
     pub sample: Sample,
-    /// What else is known, in one line. May hold secrets: whoever writes it redacts it.
+    /// What else is known of it.
+    pub told: Told,
+}
+
+/// What is known of a failure beside its sample. May hold secrets: whoever writes it redacts it.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// What failed, in one line.
     pub detail: String,
+    /// Of what was looked for in the answer, what is not as it has to be: what was found, and what was expected.
+    pub found: Vec<String>,
+    /// The beginning of the answer's body.
+    pub body: Option<String>,
+}
+
+impl From<String> for Told {
+    fn from(detail: String) -> Told {
+        Told {
+            detail,
+            ..Told::default()
+        }
+    }
 }
 
 impl FirstSeen {

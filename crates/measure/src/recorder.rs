@@ -7,7 +7,7 @@ use crate::{
     Kind, LabelId, Outcome, Sample, Slot,
     accumulator::{Accumulator, Event},
     cuts::Cuts,
-    interval::{FirstSeen, RunPart, Snapshot},
+    interval::{FirstSeen, RunPart, Snapshot, Told},
     label,
     sample::{Ended, Intended},
 };
@@ -166,11 +166,11 @@ impl Recorder {
     }
 
     /// Keeps the first sample of a failure, with what is known of it.
-    pub fn first(&mut self, sample: &Sample, detail: String) {
+    pub fn first(&mut self, sample: &Sample, told: impl Into<Told>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
             sample: *sample,
-            detail,
+            told: told.into(),
         });
     }
 

@@ -44,6 +44,10 @@ impl Event {
         if let Some(error) = &mut event.error {
             error.reason = redactor.text(&error.reason);
             error.detail = redactor.text(&error.detail);
+            let texts = error.found.iter_mut().chain(&mut error.body);
+            for text in texts {
+                *text = redactor.text(text);
+            }
         }
         event
     }
@@ -83,6 +87,12 @@ pub struct FirstError {
     pub reason: String,
     /// What else is known.
     pub detail: String,
+    /// Of what was looked for in the answer, what is not as it has to be: `$.id is "7", expected "8"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
+    /// The beginning of the answer's body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
     /// The status, when a head came.
     pub status: Option<u16>,
     /// When it should have started.
@@ -106,7 +116,14 @@ impl FirstError {
         FirstError {
             label: sample.label,
             reason: first.reason(),
-            detail: redactor.text(&first.detail),
+            detail: redactor.text(&first.told.detail),
+            found: first
+                .told
+                .found
+                .iter()
+                .map(|text| redactor.text(text))
+                .collect(),
+            body: first.told.body.as_ref().map(|text| redactor.text(text)),
             status: sample.status,
             intended_ns: sample.intended.ns(),
             started_ns: sample.started_ns,

@@ -1,14 +1,14 @@
 // The endpoint table: a row per label, iterations in a group of their own, sortable by every column, each row with its course
-// over time and, on demand, its codes. The record's figures are shown as they are.
+// over time and, on demand, its details (endpoint_detail.ts). The record's figures are shown as they are.
 
 import { spark } from "../charts/spark";
 import { type Child, fill, h } from "../dom/el";
 import { scroller } from "../dom/table";
 import { type Order, press, sorted } from "../state/sort";
 import { rowTime } from "../text/figures";
-import { bytes, count } from "../text/units";
 import type { Page, Row } from "../types";
 import { columns, type EndpointColumn } from "./endpoint_columns";
+import { detail } from "./endpoint_detail";
 import { muted, type Section } from "./section";
 
 const NAME: EndpointColumn = {
@@ -76,7 +76,7 @@ export class Endpoints implements Section {
         "tbody",
         {},
         heading,
-        ...lines.flatMap((row) => this.#lines(row, shown, picture(row), marked, row === total)),
+        ...lines.flatMap((row) => this.#lines(page, row, shown, picture(row), marked, row === total)),
       );
     };
     // A journey and, below it, the same without its pauses: a row that is told apart by a number of its own.
@@ -139,7 +139,14 @@ export class Endpoints implements Section {
   }
 
   /** A row, and its details when it is open. */
-  #lines(row: Row, shown: EndpointColumn[], picture: Child, marked: boolean, total: boolean): HTMLElement[] {
+  #lines(
+    page: Page,
+    row: Row,
+    shown: EndpointColumn[],
+    picture: Child,
+    marked: boolean,
+    total: boolean,
+  ): HTMLElement[] {
     const open = this.#open.has(row.id);
     const toggle = () => {
       if (!this.#open.delete(row.id)) this.#open.add(row.id);
@@ -161,29 +168,8 @@ export class Endpoints implements Section {
       h("td", {}, picture),
     );
     if (!open) return [line];
-    return [line, h("tr", { class: "details" }, h("td", { colspan: shown.length + 2 }, details(row)))];
+    return [line, h("tr", { class: "details" }, h("td", { colspan: shown.length + 2 }, detail(page, row)))];
   }
-}
-
-/** Codes, missing answers by class, bytes. */
-function details(row: Row): HTMLElement {
-  const stats = rowTime(row)?.stats;
-  const tally = (title: string, counts: Record<string, number>): Child => {
-    const entries = Object.entries(counts);
-    if (entries.length === 0) return null;
-    const chips = entries.map(([name, n]) => h("span", { class: "chip" }, `${name} `, h("b", {}, count(n))));
-    return h("p", { class: "chips" }, h("span", { class: "muted" }, title), ...chips);
-  };
-  const answered = stats
-    ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete answer`
-    : "nothing measured";
-  return h(
-    "div",
-    {},
-    tally("answers by status", row.codes),
-    tally("no answer", row.none),
-    h("p", { class: "muted" }, `${answered} · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`),
-  );
 }
 
 function legend(): HTMLElement {
@@ -196,6 +182,6 @@ function legend(): HTMLElement {
     h("span", { class: "key errors" }),
     "errors ",
     h("span", { class: "key p95" }),
-    "p95 (service; of iterations their own), logarithmic, each row on its own scale.",
+    "p95 of the time that the row shows, logarithmic, each row on its own scale. A row opens to its details.",
   );
 }

@@ -23,6 +23,9 @@ pub struct ErrorRow {
     pub share: Option<f64>,
     /// Under which labels, in numbers.
     pub labels: Vec<LabelId>,
+    /// The same label by label: how often, and the first of each.
+    #[serde(default)]
+    pub by_label: Vec<UnderLabel>,
     /// The first of all.
     pub first: Option<FirstError>,
     /// The end of the last interval in which it came, in nanoseconds from the start.
@@ -30,9 +33,20 @@ pub struct ErrorRow {
     pub last_ns: Option<u64>,
 }
 
+/// A cause of errors under one label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnderLabel {
+    /// Which.
+    pub label: LabelId,
+    /// How often.
+    pub count: u64,
+    /// The first of all.
+    pub first: Option<FirstError>,
+}
+
 /// The causes of a run's errors, most frequent first.
 pub fn rows(run: &Run) -> Vec<ErrorRow> {
-    let mut rows: BTreeMap<(String, String), (u64, Vec<LabelId>)> = BTreeMap::new();
+    let mut rows: BTreeMap<(String, String), Vec<(LabelId, u64)>> = BTreeMap::new();
     for label in run
         .labels
         .iter()
@@ -52,8 +66,7 @@ pub fn rows(run: &Run) -> Vec<ErrorRow> {
             .map(|(fault, n)| (fault.text().to_owned(), fault.class().name(), *n));
         for (reason, class, n) in failures.chain(faults) {
             let row = rows.entry((reason, class.to_owned())).or_default();
-            row.0 += n;
-            row.1.push(label.id);
+            row.push((label.id, n));
         }
     }
     let ended = run.totals.label(measure::label::ALL).slot.counters.ended();
@@ -63,19 +76,29 @@ pub fn rows(run: &Run) -> Vec<ErrorRow> {
         .filter(|event| event.event == EventKind::FirstError)
         .filter_map(|event| event.error.as_ref())
         .collect();
-    let row = |((reason, class), (count, labels)): ((String, String), (u64, Vec<LabelId>))| {
-        let first = firsts
-            .iter()
-            .filter(|first| first.reason == reason)
-            .min_by_key(|first| first.done_ns);
+    let row = |((reason, class), counts): ((String, String), Vec<(LabelId, u64)>)| {
+        let of_cause = || firsts.iter().filter(|first| first.reason == reason);
+        let earliest = |first: &&&FirstError| first.done_ns;
+        let under = |(label, count): &(LabelId, u64)| UnderLabel {
+            label: *label,
+            count: *count,
+            first: of_cause()
+                .filter(|first| first.label == *label)
+                .min_by_key(earliest)
+                .map(|first| (*first).clone()),
+        };
+        let count = counts.iter().map(|(_, n)| n).sum();
         ErrorRow {
-            first: first.map(|first| (*first).clone()),
+            first: of_cause()
+                .min_by_key(earliest)
+                .map(|first| (*first).clone()),
             last_ns: run.totals.last_seen.get(&reason).copied(),
+            labels: counts.iter().map(|(label, _)| *label).collect(),
+            by_label: counts.iter().map(under).collect(),
             reason,
             class,
             count,
             share: share_of(count, ended),
-            labels,
         }
     };
     let mut rows: Vec<ErrorRow> = rows.into_iter().map(row).collect();

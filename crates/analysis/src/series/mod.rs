@@ -3,18 +3,18 @@
 //! described in `docs/run-record.md`.
 
 mod columns;
+mod courses;
 mod heat;
 mod server;
 mod shape;
-mod sparks;
 
 use serde::Serialize;
 
 pub use columns::{Columns, Times};
+pub use courses::{Course, InPhase, Spread};
 pub use heat::Heat;
 pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
-pub use sparks::Spark;
 
 use record::Run;
 
@@ -39,8 +39,8 @@ pub struct Series {
     pub heat: Heat,
     /// The distribution over the whole run: of the headline, and of service times where that is another.
     pub distribution: Vec<Distribution>,
-    /// By label, for sparklines.
-    pub labels: Vec<Spark>,
+    /// By label: its course, and what its row opens to.
+    pub labels: Vec<Course>,
     /// By criterion: for each point whether it held for that point alone.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     /// What was measured beside the load.
@@ -67,7 +67,7 @@ pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Ser
         points: columns::of(&timeline.moments),
         heat: heat::of(&timeline.moments, headline),
         distribution: shape::of(run, headline),
-        labels: sparks::of(run),
+        labels: courses::of(run, summary),
         criteria_timeline: timeline.criteria.clone(),
         constants: server::constants(&server),
         server,

@@ -290,6 +290,7 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
         class: class.to_owned(),
         count,
         share: share_of(count, requests),
+        by_label: Vec::new(),
         labels: Vec::new(),
         first: None,
         last_ns: None,

@@ -25,7 +25,7 @@ use crate::{
     net::{connect::Connector, fault::socket_fault, tls},
     worker::Worker,
 };
-pub use call::{Agent, Call, CallError, Caller, Redirects};
+pub use call::{Agent, Call, CallError, Caller, EXCERPT, Redirects};
 use codec::{Origin, heads::Heads};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};

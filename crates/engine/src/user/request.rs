@@ -63,8 +63,9 @@ impl User<'_> {
             });
             (self.clone(), url)
         });
+        let drawn_from = self.rng.clone();
         let (ended, result) = self.judge(&mut ongoing, result);
-        self.book(&ongoing, ended, &result);
+        self.book(&ongoing, ended, &result, drawn_from);
         if let Some((mut witness, url)) = witness {
             witness.tell(&ongoing, url, ended, &result);
         }

@@ -128,7 +128,10 @@ impl User<'_> {
             (Ended::Ok, _) => None,
         };
         let body = (failed.is_some() || is_told)
-            .then(|| seen.text().map(|text| self.hidden(excerpt(text))))
+            .then(|| {
+                let text = seen.text()?;
+                Some(excerpt(&self.hidden(text.to_owned()), EXCERPT, 0))
+            })
             .flatten()
             .filter(|text| !text.is_empty());
         let asked = Asked {
@@ -151,7 +154,8 @@ impl User<'_> {
         self.worker.emit(Line::Step(Walked::LeftOut(what, why)));
     }
 
-    fn findings(&mut self, step: &RequestStep, seen: &mut Inspection<'_>) -> Vec<Found> {
+    /// What was looked for in an answer, and what was found: of a user that is as it was before it looked.
+    pub(super) fn findings(&mut self, step: &RequestStep, seen: &mut Inspection<'_>) -> Vec<Found> {
         let mut all = Vec::new();
         for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
             let source = self.source(&spec.from);
@@ -294,17 +298,41 @@ fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
     }
 }
 
-/// The beginning of a body.
-fn excerpt(text: &str) -> String {
-    let mut cut = EXCERPT.min(text.len());
+/// The beginning of a text behind which so many bytes more were not kept, of `most` bytes at most. It ends with a whole word: what
+/// is left of a secret would not be recognised as one.
+pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
+    if text.len() <= most && beyond == 0 {
+        return text.trim().to_owned();
+    }
+    let mut cut = most.min(text.len());
     while !text.is_char_boundary(cut) {
         cut -= 1;
     }
-    let more = text.len() - cut;
-    let begins = text[..cut].trim();
-    if more == 0 {
-        begins.to_owned()
-    } else {
-        format!("{begins} … {more} bytes more")
+    let whole = text[..cut].trim_end_matches(|c: char| !is_between_words(c));
+    let more = beyond + (text.len() - whole.len()) as u64;
+    let begins = whole.trim();
+    let space = if begins.is_empty() { "" } else { " " };
+    format!("{begins}{space}… {more} bytes more")
+}
+
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || "\"'<>{}[](),;&".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn an_excerpt_ends_before_the_word_that_is_cut() {
+        assert_eq!(excerpt(" short ", 10, 0), "short");
+        assert_eq!(excerpt("one two three", 9, 0), "one two … 5 bytes more");
+        assert_eq!(excerpt("one two", 9, 4), "one … 7 bytes more");
+        assert_eq!(
+            excerpt("{\"token\":\"s3cr3t\"}", 14, 0),
+            "{\"token\":\" … 8 bytes more"
+        );
+        assert_eq!(excerpt("s3cr3ts3cr3t", 6, 0), "… 12 bytes more");
+        assert_eq!(excerpt("ää ää", 4, 0), "… 9 bytes more");
     }
 }

@@ -13,7 +13,7 @@ mod trial;
 use crate::{mocks, printable};
 
 use record::{
-    State,
+    FirstError, State,
     units::{self, count},
 };
 
@@ -256,6 +256,22 @@ fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     rest.trim_matches([' ', ':'])
 }
 
+/// The beginning of a text of several lines, in one of so many characters at most.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let head: String = line.chars().take(most.saturating_sub(1)).collect();
+    head + "…"
+}
+
+/// How far what was answered stands from the edge.
+const INDENT: usize = 6;
+/// Of so many other endpoints it is told what the same cause was there.
+const ELSEWHERE: usize = 3;
+
 fn errors(summary: &Summary, columns: Columns) -> String {
     let label = |id| {
         let rows = [&summary.all]
@@ -280,7 +296,30 @@ fn errors(summary: &Summary, columns: Columns) -> String {
                 text.push_str(&format!(": {detail}"));
             }
         }
-        cut(&format!("  {text}"), columns.count())
+        let mut lines = vec![cut(&format!("  {text}"), columns.count())];
+        let below = |text: &str| {
+            let line = one_line(text, columns.count() - INDENT);
+            format!("{:INDENT$}{line}", "")
+        };
+        let answered = |first: &FirstError| {
+            // Its line breaks stand as escapes here.
+            let body = first.body.as_ref()?.replace("\\n", " ");
+            Some(below(&format!("answered {body}")))
+        };
+        lines.extend(row.first.as_ref().and_then(answered));
+        // What a check or a capture found elsewhere is another story under the same name.
+        let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
+        let elsewhere =
+            elsewhere.filter(|first| !first.found.is_empty() && Some(*first) != row.first.as_ref());
+        for first in elsewhere.take(ELSEWHERE) {
+            let found = first.found.join("; ");
+            lines.push(below(&format!(
+                "in {}: {found}",
+                cut(label(first.label), 40)
+            )));
+            lines.extend(answered(first));
+        }
+        lines.join("\n")
     };
     let shown = summary.errors.iter().take(20).map(line);
     let more = summary.errors.len().saturating_sub(20);

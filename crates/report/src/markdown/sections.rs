@@ -1,9 +1,9 @@
 //! The sections of `report.md`, in the order in which they are read. A section without anything to say is empty.
 
 use super::table::{Table, escaped};
-use crate::about;
+use crate::{about, console};
 use analysis::{
-    summary::{Conclusion, Confidence, Figure, Row, Stats, Summary, Tone},
+    summary::{Conclusion, Confidence, ErrorRow, Figure, Row, Stats, Summary, Tone},
     verdict::{Judged, Judgement},
 };
 use plan::about::About;
@@ -283,6 +283,9 @@ pub fn latency(summary: &Summary) -> String {
     )
 }
 
+/// The most of an answer that a line of the report holds, in characters.
+const EXCERPT: usize = 200;
+
 pub fn errors(summary: &Summary) -> String {
     let label = |id: &u16| {
         let rows = summary.labels.iter().find(|row| row.id == *id);
@@ -322,7 +325,29 @@ pub fn errors(summary: &Summary) -> String {
     if table.is_empty() {
         return String::new();
     }
-    section("Errors", &table.to_string())
+    let samples: Vec<String> = summary.errors.iter().filter_map(sample).collect();
+    let samples = if samples.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n", samples.concat())
+    };
+    section("Errors", &format!("{table}{samples}"))
+}
+
+/// What the first error of a cause expected and was answered instead: a list item.
+fn sample(row: &ErrorRow) -> Option<String> {
+    let first = row.first.as_ref()?;
+    let answered = first
+        .body
+        .as_deref()
+        .map(|body| format!("answered {}", console::one_line(body, EXCERPT)));
+    let parts: Vec<String> = first.found.iter().cloned().chain(answered).collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "\n- {}",
+            escaped(&format!("{}: {}", row.reason, parts.join("; ")))
+        )
+    })
 }
 
 pub fn concurrency(summary: &Summary) -> String {

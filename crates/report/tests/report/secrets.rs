@@ -123,7 +123,10 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
             None,
         );
         let detail = format!("GET /x?a={text} Authorization: Basic {text}");
-        interval.firsts.push(FirstSeen { sample, detail });
+        interval.firsts.push(FirstSeen {
+            sample,
+            told: detail.into(),
+        });
         interval
             .door
             .counters

@@ -197,7 +197,10 @@ pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<S
         );
         recorder.issued(intended.ns(), 3, intended);
         if recorder.is_first(3, ended) {
-            recorder.first(&second, "POST http://shop.example.test:8080/order".into());
+            recorder.first(
+                &second,
+                "POST http://shop.example.test:8080/order".to_owned(),
+            );
         }
         recorder.sample(&second);
         recorder.iteration(second.done_ns, 4, Intended::scheduled(at), ended);

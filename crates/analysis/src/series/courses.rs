@@ -1,0 +1,193 @@
+//! One label in depth: its course over time, for the line in its row, and what a reader sees who opens that - how its time is
+//! spread, what it is made of, and how it was in each phase.
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, Label, label, label::Group};
+use serde::Serialize;
+
+use record::{Part, Run};
+
+use super::shape::Grid;
+use crate::{
+    figures::{Figure, Sampled},
+    summary::Summary,
+};
+
+/// Cells of the spread per decade.
+const GRID: Grid = Grid(10.0);
+/// What the time of a request is made of, and what is beside it, in the order in which it happens.
+const PARTS: [Kind; 10] = [
+    Kind::Wait,
+    Kind::Connect,
+    Kind::Tls,
+    Kind::FirstByte,
+    Kind::Service,
+    Kind::Response,
+    Kind::Ack,
+    Kind::Delivery,
+    Kind::Iteration,
+    Kind::Unpaused,
+];
+
+/// A label over time, at most 60 points, and over the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Course {
+    /// The label.
+    pub id: u16,
+    /// The time that its percentiles are of: `response`, `service`, `iteration`.
+    pub time: String,
+    /// Where its points begin.
+    pub from_ns: Vec<u64>,
+    /// Where they end.
+    pub to_ns: Vec<u64>,
+    /// Requests or iterations that ended.
+    pub count: Vec<u64>,
+    /// Those that failed or had no complete answer.
+    pub errors: Vec<u64>,
+    /// 50th percentile, in nanoseconds.
+    pub p50: Vec<Option<u64>>,
+    /// 95th percentile.
+    pub p95: Vec<Option<u64>>,
+    /// 99th percentile.
+    pub p99: Vec<Option<u64>>,
+    /// How it is spread over the whole run: from, to and count; only cells that hold something.
+    pub density: Vec<(u64, u64, u64)>,
+    /// The times that were measured of it.
+    pub times: Vec<Spread>,
+    /// By phase of the load, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<InPhase>,
+}
+
+/// A time of a label over the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// Which: `wait`, `connect`, `tls`, `first_byte`, `service`, `response`, …
+    pub time: String,
+    /// Samples.
+    pub count: u64,
+    /// 50th percentile.
+    pub p50: Figure,
+    /// 95th percentile.
+    pub p95: Figure,
+    /// 99th percentile.
+    pub p99: Figure,
+    /// The largest.
+    pub max: Figure,
+}
+
+/// A label in a phase of the load: of what was intended in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InPhase {
+    /// Index into the summary's phases.
+    pub phase: u32,
+    /// Requests or iterations that ended.
+    pub count: u64,
+    /// Those that failed or had no complete answer.
+    pub errors: u64,
+    /// 50th percentile of the label's time; none of nothing.
+    pub p50: Option<Figure>,
+    /// 95th percentile.
+    pub p95: Option<Figure>,
+    /// 99th percentile.
+    pub p99: Option<Figure>,
+}
+
+/// All labels with a history.
+pub fn of(run: &Run, summary: &Summary) -> Vec<Course> {
+    let labels = run.labels.iter().filter(|label| label.id != label::ALL);
+    labels
+        .filter_map(|label| course(run, label, time_of(label, summary)))
+        .collect()
+}
+
+/// The time that a label's row shows first.
+fn time_of(label: &Label, summary: &Summary) -> Kind {
+    let mut rows = summary.labels.iter();
+    let is_paced = rows.any(|row| row.id == label.id && row.response.is_some());
+    match label.group {
+        Group::Iteration => Kind::Iteration,
+        _ if is_paced => Kind::Response,
+        _ => Kind::Service,
+    }
+}
+
+fn course(run: &Run, label: &Label, kind: Kind) -> Option<Course> {
+    let mut course = Course {
+        id: label.id,
+        time: kind.name().to_owned(),
+        ..Course::default()
+    };
+    for (_, point) in run.totals.history.labels.get(&label.id)?.points() {
+        course.from_ns.push(point.span.0);
+        course.to_ns.push(point.span.1);
+        let (count, errors) = ended(&point.part);
+        course.count.push(count);
+        course.errors.push(errors);
+        let sampled = Sampled::of(&point.part, kind);
+        let known = |q| {
+            let figure: Option<Figure> = sampled.quantile(q);
+            figure.and_then(|figure| figure.ns.or(figure.at_least_ns))
+        };
+        course.p50.push(known(0.5));
+        course.p95.push(known(0.95));
+        course.p99.push(known(0.99));
+    }
+    let whole = run.totals.label(label.id);
+    let mut rows = BTreeMap::new();
+    GRID.count(&whole, kind, &mut rows);
+    let cells = rows.into_iter();
+    course.density = cells
+        .map(|(row, n)| (GRID.bound_ns(row), GRID.bound_ns(row + 1), n))
+        .collect();
+    course.times = PARTS
+        .into_iter()
+        .filter_map(|kind| spread(&whole, kind))
+        .filter(|spread| spread.time != Kind::Response.name() || kind == Kind::Response)
+        .collect();
+    course.phases = phases(run, label, kind);
+    Some(course)
+}
+
+fn ended(part: &Part) -> (u64, u64) {
+    let counters = &part.slot.counters;
+    (
+        counters.ended(),
+        counters.failed + counters.without_answer(),
+    )
+}
+
+/// None where nothing was measured: a connection that is kept costs no handshake.
+fn spread(part: &Part, kind: Kind) -> Option<Spread> {
+    let was_measured = measure::Outcome::ALL
+        .iter()
+        .any(|outcome| part.slot.histogram(kind, *outcome).is_some());
+    let sampled = was_measured.then(|| Sampled::of(part, kind))?;
+    Some(Spread {
+        time: kind.name().to_owned(),
+        count: sampled.count(),
+        p50: sampled.given_quantile(0.5)?,
+        p95: sampled.given_quantile(0.95)?,
+        p99: sampled.given_quantile(0.99)?,
+        max: sampled.given_quantile(1.0)?,
+    })
+}
+
+fn phases(run: &Run, label: &Label, kind: Kind) -> Vec<InPhase> {
+    let parts = run.totals.parts.range((label.id, 0)..=(label.id, u32::MAX));
+    let in_phase = |((_, phase), part): (&(u16, u32), &Part)| {
+        let sampled = Sampled::of(part, kind);
+        let (count, errors) = ended(part);
+        InPhase {
+            phase: *phase,
+            count,
+            errors,
+            p50: sampled.given_quantile(0.5),
+            p95: sampled.given_quantile(0.95),
+            p99: sampled.given_quantile(0.99),
+        }
+    };
+    let phases: Vec<InPhase> = parts.map(in_phase).collect();
+    if phases.len() > 1 { phases } else { Vec::new() }
+}

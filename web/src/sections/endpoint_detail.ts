@@ -1,0 +1,151 @@
+// What a row of the endpoint table opens to: its percentiles over time, how its time is spread and what it is made of, each phase
+// of the load, its codes, and its errors with what was expected and what came instead. Figures are the record's.
+
+import { course as drawCourse, LINES, spread } from "../charts/course";
+import { type Child, h } from "../dom/el";
+import { table } from "../dom/table";
+import { figure, NONE, rowTime } from "../text/figures";
+import { bytes, count, duration } from "../text/units";
+import type { ErrorRow, Page, Row, Series } from "../types";
+
+type Course = Series["labels"][number];
+
+/** What the times are called, and what they are of. */
+const TIMES: Record<string, [string, string]> = {
+  wait: ["waiting to be sent", "from the moment at which it was due to its first byte written"],
+  connect: ["connect", "opening a connection, where one was opened"],
+  tls: ["TLS handshake", "behind the connect"],
+  first_byte: ["first byte", "from its first byte written to the first byte of the answer"],
+  service: ["service time", "from its first byte written to the last byte read"],
+  response: ["response time", "from the moment at which it was due to the last byte read"],
+  ack: ["acknowledged", "from a message sent to its acknowledgement"],
+  delivery: ["delivered", "from a message sent to a message received"],
+  iteration: ["iteration", "from the intended arrival to the last answer"],
+  unpaused: ["without its pauses", "the iteration without its think times"],
+};
+
+/** The details of a row; of all requests together, and of tools that tell no more, there are only codes and errors. */
+export function detail(page: Page, row: Row): HTMLElement {
+  const known = page.series.labels.find((label) => label.id === row.id);
+  return h(
+    "div",
+    { class: "detail" },
+    known ? pictures(known, row) : null,
+    known ? h("div", { class: "pair" }, times(known), phases(page, known)) : null,
+    tally("answers by status", row.codes),
+    tally("no answer", row.none),
+    amounts(row),
+    errors(page, row),
+  );
+}
+
+function pictures(known: Course, row: Row): Child {
+  const [over, of] = [drawCourse(known, row.text), spread(known, row.text)];
+  if (!over && !of) return null;
+  const keys = LINES.map(([name, colour]) => h("span", {}, h("span", { class: `key line ${colour}` }), name));
+  const named = TIMES[known.time]?.[0] ?? known.time;
+  return h(
+    "div",
+    { class: "pictures" },
+    over && h("figure", {}, h("figcaption", {}, `${named} over time`, ...keys), over),
+    of && h("figure", {}, h("figcaption", {}, `${named}, how it is spread`), of),
+  );
+}
+
+function times(known: Course): Child {
+  if (known.times.length === 0) return null;
+  const columns = [
+    { name: "time" },
+    ...["measured", "p50", "p95", "p99", "max"].map((name) => ({ name, number: true })),
+  ];
+  const rows = known.times.map((of): Child[] => {
+    const [name, meaning] = TIMES[of.time] ?? [of.time, ""];
+    return [
+      h("span", { title: meaning }, name),
+      count(of.count),
+      figure(of.p50),
+      figure(of.p95),
+      figure(of.p99),
+      figure(of.max),
+    ];
+  });
+  return h("div", {}, h("h4", {}, "What its time is made of"), table("What its time is made of", columns, rows));
+}
+
+function phases(page: Page, known: Course): Child {
+  if (!known.phases || known.phases.length === 0) return null;
+  const columns = [
+    { name: "phase" },
+    ...["ended", "errors", "p50", "p95", "p99"].map((name) => ({ name, number: true })),
+  ];
+  const rows = known.phases.map((of): Child[] => [
+    page.summary.phases[of.phase]?.name ?? String(of.phase + 1),
+    count(of.count),
+    of.errors > 0 ? h("span", { class: "bad-text" }, count(of.errors)) : "0",
+    of.p50 ? figure(of.p50) : NONE,
+    of.p95 ? figure(of.p95) : NONE,
+    of.p99 ? figure(of.p99) : NONE,
+  ]);
+  return h("div", {}, h("h4", {}, "In each phase"), table("In each phase", columns, rows));
+}
+
+function tally(title: string, counts: Record<string, number>): Child {
+  const entries = Object.entries(counts);
+  if (entries.length === 0) return null;
+  const chips = entries.map(([name, n]) => h("span", { class: "chip" }, `${name} `, h("b", {}, count(n))));
+  return h("p", { class: "chips" }, h("span", { class: "muted" }, title), ...chips);
+}
+
+function amounts(row: Row): Child {
+  const stats = rowTime(row)?.stats;
+  const answered = stats
+    ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete answer`
+    : "nothing measured";
+  // Bytes are counted with requests.
+  const moved = row.group === "iteration" ? "" : ` · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`;
+  return h("p", { class: "muted" }, answered + moved);
+}
+
+/** Each cause under this row, the most frequent first, with its first sample. */
+function errors(page: Page, row: Row): Child {
+  const under = (error: ErrorRow) => {
+    if (row.id === 0) return { count: error.count, first: error.first };
+    return error.by_label?.find((part) => part.label === row.id);
+  };
+  const causes = page.summary.errors
+    .map((error) => ({ error, here: under(error) }))
+    .filter(({ here }) => here !== undefined)
+    .sort((a, b) => (b.here?.count ?? 0) - (a.here?.count ?? 0));
+  if (causes.length === 0) return null;
+  return h(
+    "div",
+    {},
+    h("h4", {}, "Errors"),
+    h(
+      "ul",
+      { class: "causes" },
+      ...causes.map(({ error, here }) => cause(error.reason, here?.count ?? 0, here?.first ?? null)),
+    ),
+  );
+}
+
+function cause(reason: string, n: number, first: ErrorRow["first"]): HTMLElement {
+  const at = first ? `the first at ${duration(Math.round(first.done_ns / 1e6) * 1e6)}` : null;
+  const status = first?.status ? ` with status ${first.status}` : "";
+  const took = first?.first_write_ns
+    ? `, ${duration(Math.round((first.done_ns - first.first_write_ns) / 1e3) * 1e3)} after it was sent`
+    : "";
+  return h(
+    "li",
+    {},
+    h("p", {}, h("b", {}, `${count(n)} × ${reason}`), at && h("span", { class: "muted" }, ` ${at}${status}${took}`)),
+    first && (first.found ?? []).length > 0
+      ? h("ul", { class: "plain" }, ...(first.found ?? []).map((text) => h("li", {}, h("code", {}, text))))
+      : first?.detail
+        ? h("p", {}, h("code", { class: "sample-text" }, first.detail))
+        : null,
+    first?.body
+      ? h("div", {}, h("p", { class: "muted" }, "It was answered:"), h("pre", { class: "excerpt" }, first.body))
+      : null,
+  );
+}
