@@ -5,7 +5,7 @@ import { course as drawCourse, LINES, spread } from "../charts/course";
 import { type Child, h } from "../dom/el";
 import { table } from "../dom/table";
 import { figure, NONE, rowTime } from "../text/figures";
-import { bytes, count, duration } from "../text/units";
+import { bytes, count, time } from "../text/units";
 import type { ErrorRow, Page, Row, Series } from "../types";
 
 type Course = Series["labels"][number];
@@ -130,18 +130,16 @@ function errors(page: Page, row: Row): Child {
 }
 
 function cause(reason: string, n: number, first: ErrorRow["first"]): HTMLElement {
-  const at = first ? `the first at ${duration(Math.round(first.done_ns / 1e6) * 1e6)}` : null;
+  const at = first ? `the first at ${time(first.done_ns)}` : null;
   const status = first?.status ? ` with status ${first.status}` : "";
-  const took = first?.first_write_ns
-    ? `, ${duration(Math.round((first.done_ns - first.first_write_ns) / 1e3) * 1e3)} after it was sent`
-    : "";
+  const took = first?.first_write_ns ? `, ${time(first.done_ns - first.first_write_ns)} after it was sent` : "";
   return h(
     "li",
     {},
     h("p", {}, h("b", {}, `${count(n)} × ${reason}`), at && h("span", { class: "muted" }, ` ${at}${status}${took}`)),
     first && (first.found ?? []).length > 0
       ? h("ul", { class: "plain" }, ...(first.found ?? []).map((text) => h("li", {}, h("code", {}, text))))
-      : first?.detail
+      : first?.detail && !first.body
         ? h("p", {}, h("code", { class: "sample-text" }, first.detail))
         : null,
     first?.body
