@@ -228,7 +228,8 @@ def test_a_row_opens_to_its_details(open_report) -> None:
         "GET /: distribution",
     ]
     paths = detail.locator("path.line").evaluate_all("all => all.map(one => one.getAttribute('d').length)")
-    assert len(paths) == 3 and min(paths) > 100
+    assert len(paths) == 3
+    assert min(paths) > 100
     assert detail.locator("rect.bar").count() == 5
     assert detail.get_by_role("row", name="service time").count() == 1
     assert detail.get_by_role("row", name="steady").inner_text().split("\t")[1:3] == ["400", "3"]
