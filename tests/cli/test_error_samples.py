@@ -18,7 +18,7 @@ scenarios:
       - post:
           url: /pay
           json: {{ card: '{{{{ card }}}}' }}
-          capture: {{ receipt: $.receipt }}
+          capture: {{ receipt: $.receipt, reason: $.error }}
           check: {{ json: {{ $.state: paid }} }}
   - steps:
       - get: {{ url: /stock, check: {{ json: {{ $.left: 7 }} }} }}
@@ -29,7 +29,12 @@ LONG = "the pool is exhausted " + "x" * 3000
 def shop(request: Request) -> tuple[int, dict[str, str], bytes]:
     said = {
         "/broken": (503, LONG.encode()),
-        "/pay": (200, json.dumps({"state": "refused", "error": "db deadlock", "card": "4111-s3cr3t-0001"}, indent=1).encode()),
+        "/pay": (
+            200,
+            json.dumps(
+                {"state": "refused", "error": 'pool "a" is full', "why": "db deadlock", "card": "4111-s3cr3t-0001"}, indent=1
+            ).encode(),
+        ),
         "/stock": (200, b'{"left": 3, "token": "abcdefgh-12345678"}'),
     }
     status, body = said[request.path]
@@ -45,6 +50,8 @@ def test_it_says_what_was_expected_and_what_came(loadline, browser) -> None:
     pay = errors["capture or match"]["first"]
     assert pay["found"] == ["receipt: $.receipt finds nothing", '$.state is "refused", expected "paid"']
     assert "db deadlock" in pay["body"]
+    # What a variable holds is not the record's.
+    assert '"error": "‹reason›"' in pay["body"]
     assert errors["check json"]["first"]["found"] == ["$.left is 3, expected 7"]
     # Nobody wanted the body of this one, and its last word, which is cut, might have been a secret.
     assert errors["status 503"]["first"]["body"] == "the pool is exhausted … 3000 bytes more"

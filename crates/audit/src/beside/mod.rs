@@ -87,14 +87,55 @@ fn within((from, to, value): (i128, i128, f64), zero_ns: i128, end_ns: u64) -> O
 
 /// Requests that were sent, second by second.
 fn load(run: &Run) -> Vec<f64> {
+    let rows = run.totals.rows.values();
+    by_second(rows.map(|row| (row.span, row.all.issued)))
+}
+
+/// What was counted in stretches, by seconds from the start. Stretches end where a second of the wall clock or a phase does, and so
+/// within these seconds: each has a part of what was counted, by how much of the stretch is in it.
+fn by_second(counted: impl Iterator<Item = ((u64, u64), u64)>) -> Vec<f64> {
     let mut load = Vec::new();
-    for row in run.totals.rows.values() {
-        let second = usize::try_from(row.span.0 / SECOND).unwrap_or(usize::MAX);
-        // No run is as long: a damaged record may say anything.
-        if second < 1 << 22 {
-            load.resize(load.len().max(second + 1), 0.0);
-            load[second] += row.all.issued as f64;
+    for ((from_ns, to_ns), count) in counted {
+        let last = to_ns.saturating_sub(1).max(from_ns) / SECOND;
+        for second in from_ns / SECOND..=last {
+            let Ok(index) = usize::try_from(second) else {
+                break;
+            };
+            // No run is as long: a damaged record may say anything.
+            if index >= 1 << 22 {
+                break;
+            }
+            let end_ns = to_ns.min((second + 1) * SECOND);
+            let within_ns = end_ns.saturating_sub(from_ns.max(second * SECOND));
+            let share = within_ns as f64 / to_ns.saturating_sub(from_ns).max(1) as f64;
+            load.resize(load.len().max(index + 1), 0.0);
+            load[index] += count as f64 * share;
         }
     }
     load
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_has_its_part_of_the_stretches_that_it_cuts() {
+        let tenth = SECOND / 10;
+        // Ten a second up to 1.5 s, then sixty a second, cut at that moment and at whole seconds of a clock 0.1 s ahead.
+        let ends = [0, 9, 15, 19, 29].map(|tenths| tenths * tenth);
+        let counts = [9, 6, 24, 60];
+        let stretches = ends.windows(2).map(|ends| (ends[0], ends[1])).zip(counts);
+        let load = by_second(stretches);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(
+            near(load[0], 10.0) && near(load[1], 35.0) && near(load[2], 54.0),
+            "{load:?}"
+        );
+        assert_eq!(load.len(), 3);
+        assert_eq!(
+            by_second([((u64::MAX - 1, u64::MAX), 1)].into_iter()),
+            Vec::<f64>::new()
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! What an answer means: how its request ended, whether the iteration goes on, and the one sample that goes into the books. It
 //! sends and reads nothing.
 
-use measure::{Failure, Fault, Sample, accumulator::Event, interval::Told, sample::Ended};
+use measure::{Failure, Fault, Sample, accumulator::Event, sample::Ended};
 use plan::{
     mutant::{self, Mutant},
     rng::Rng,
@@ -12,16 +12,12 @@ use super::{
     capture::{CaptureFailed, Inspection},
     hook::{Answered, Unexpected},
     ongoing::Ongoing,
-    walk::excerpt,
 };
 use crate::{
-    client::{Built, EXCERPT, Moments},
+    client::{Built, Moments},
     program::RequestStep,
 };
 use codec::{Answer, content::Unreadable};
-
-/// The most that is kept of what was found instead of what was looked for, in bytes.
-const FINDING: usize = 256;
 
 impl User<'_> {
     /// What the answer means: how the request ended, and whether the iteration goes on.
@@ -193,52 +189,6 @@ impl User<'_> {
             drop(recorder);
             let told = self.told(ongoing, (ended, result), drawn_from);
             self.worker.recorder.borrow_mut().first(&sample, told);
-        }
-    }
-
-    /// What is known of the first failure of its kind: what was looked for and not found, and what was answered instead. A copy of
-    /// the user that draws the same numbers looks at the answer once more.
-    fn told(
-        &self,
-        ongoing: &Ongoing<'_>,
-        (ended, result): (Ended, &Result<(), End>),
-        drawn_from: Rng,
-    ) -> Told {
-        let step = ongoing.step;
-        let answer = &ongoing.exchange.answer;
-        let has_answer = answer.status > 0 && !matches!(ended, Ended::Unanswered(_));
-        let mut witness = self.clone();
-        witness.rng = drawn_from;
-        let mut seen = Inspection::of(answer, self.worker.memory.left(), self.program.unpacking);
-        let found: Vec<String> = if has_answer {
-            let all = witness.findings(step, &mut seen).into_iter();
-            all.filter(|found| !found.holds)
-                .map(|found| excerpt(&found.text, FINDING, 0))
-                .collect()
-        } else {
-            Vec::new()
-        };
-        let kept = answer.body.len() as u64;
-        let beyond = answer.body_bytes.saturating_sub(kept);
-        let text = has_answer.then(|| seen.text()).flatten();
-        // Before it is cut: of a secret at the cut nothing would be recognised.
-        let body = text
-            .map(|text| excerpt(&witness.hidden(text.to_owned()), EXCERPT, beyond))
-            .filter(|text| !text.is_empty());
-        let spec = &step.spec;
-        let more = match (result, &ongoing.unexpected) {
-            (Err(End::Named(name, _) | End::Unsendable(name, ..)), _) => format!(": {name}"),
-            (_, Some(what)) => format!(": {what}"),
-            _ if !found.is_empty() && !matches!(ended, Ended::Failed(Failure::Status(_))) => {
-                format!(": {}", found.join("; "))
-            }
-            _ if answer.status > 0 => format!(": status {}", answer.status),
-            _ => String::new(),
-        };
-        Told {
-            detail: format!("{} {}{more}", spec.method, spec.url_text),
-            found,
-            body,
         }
     }
 }

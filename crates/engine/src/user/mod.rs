@@ -2,6 +2,7 @@
 
 mod blocks;
 mod capture;
+mod evidence;
 mod fork;
 pub mod hook;
 mod judge;

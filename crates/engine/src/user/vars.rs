@@ -102,6 +102,11 @@ impl<'a> Vars<'a> {
         path.set(&mut self.own, value);
     }
 
+    /// What the user itself has: captured, drawn, from tables; not the constants of the plan.
+    pub fn own(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.own.iter()
+    }
+
     /// The user's own variables.
     pub fn into_own(self) -> Map<String, Value> {
         self.own

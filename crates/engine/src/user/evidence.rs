@@ -1,0 +1,154 @@
+//! What is kept of the first failure of its kind: what was looked for and found instead, and the beginning of the answer. It goes
+//! into the record, so what variables hold - a token that was captured, a name from a table - stands there as the variable's name.
+
+use measure::{Failure, interval::Told, sample::Ended};
+use plan::rng::Rng;
+
+use super::{End, User, capture::Inspection, ongoing::Ongoing, vars::Vars, walk::excerpt};
+use crate::client::EXCERPT;
+
+/// The most that is kept of what was found instead of what was looked for, in bytes.
+const FINDING: usize = 256;
+/// So much of a text is looked at, in bytes,
+const LOOKED_AT: usize = 64 << 10;
+/// for so many values; a user who knows more of them keeps to himself what came.
+const MOST_VALUES: usize = 1_000;
+
+impl User<'_> {
+    /// What is known of the first failure of its kind. A copy of the user, with the random numbers of before it looked, looks at the
+    /// answer once more.
+    pub(super) fn told(
+        &self,
+        ongoing: &Ongoing<'_>,
+        (ended, result): (Ended, &Result<(), End>),
+        drawn_from: Rng,
+    ) -> Told {
+        let step = ongoing.step;
+        let answer = &ongoing.exchange.answer;
+        let has_answer = answer.status > 0 && !matches!(ended, Ended::Unanswered(_));
+        let mut witness = self.clone();
+        witness.rng = drawn_from;
+        let mut seen = Inspection::of(answer, self.worker.memory.left(), self.program.unpacking);
+        let findings = if has_answer {
+            witness.findings(step, &mut seen)
+        } else {
+            Vec::new()
+        };
+        // Only now is all known that the answer has told.
+        let values = Values::of(&witness.vars);
+        let shown = |text: &str, most, beyond| {
+            let values = values.as_ref()?;
+            values.shown(text, |text| witness.hidden(text), most, beyond)
+        };
+        let findings = findings.iter().filter(|found| !found.holds);
+        let found: Vec<String> = findings
+            .filter_map(|found| shown(&found.text, FINDING, 0))
+            .collect();
+        let beyond = answer.body_bytes.saturating_sub(answer.body.len() as u64);
+        let text = has_answer.then(|| seen.text()).flatten();
+        let body = text
+            .and_then(|text| shown(text, EXCERPT, beyond))
+            .filter(|text| !text.is_empty());
+        let spec = &step.spec;
+        let more = match (result, &ongoing.unexpected) {
+            (Err(End::Named(name, _) | End::Unsendable(name, ..)), _) => format!(": {name}"),
+            (_, Some(what)) => format!(": {what}"),
+            _ if !found.is_empty() && !matches!(ended, Ended::Failed(Failure::Status(_))) => {
+                format!(": {}", found.join("; "))
+            }
+            _ if answer.status > 0 => format!(": status {}", answer.status),
+            _ => String::new(),
+        };
+        Told {
+            detail: format!("{} {}{more}", spec.method, spec.url_text),
+            found,
+            body,
+        }
+    }
+}
+
+/// What a user's own variables hold, the longest first: each as it is and as JSON writes it, with its variable's name.
+struct Values(Vec<(String, String)>);
+
+impl Values {
+    /// None where there are too many to look for.
+    fn of(vars: &Vars<'_>) -> Option<Values> {
+        let mut all = Vec::new();
+        for (name, value) in vars.own() {
+            for leaf in plan::secret::leaves(value) {
+                let shown = format!("‹{name}›");
+                let quoted = serde_json::Value::from(leaf.as_str()).to_string();
+                let inner = quoted[1..quoted.len() - 1].to_owned();
+                if inner != leaf {
+                    all.push((inner, shown.clone()));
+                }
+                all.push((leaf, shown));
+                if all.len() > MOST_VALUES {
+                    return None;
+                }
+            }
+        }
+        all.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        Some(Values(all))
+    }
+
+    /// The beginning of a text, at most so many bytes, without these values; none where that cannot be told.
+    fn shown(
+        &self,
+        text: &str,
+        hidden: impl Fn(String) -> String,
+        most: usize,
+        beyond: u64,
+    ) -> Option<String> {
+        let mut cut = LOOKED_AT.min(text.len());
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let mut shown = hidden(text[..cut].to_owned());
+        for (value, name) in &self.0 {
+            if shown.contains(value.as_str()) {
+                shown = shown.replace(value.as_str(), name);
+            }
+        }
+        let rest = text.len() - cut;
+        // Before it is cut: of a value at the cut nothing would be recognised. So it is where what was looked at ends.
+        if rest > 0 && shown.len() < 2 * most {
+            return None;
+        }
+        Some(excerpt(&shown, most, beyond + rest as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(all: &[(&str, &str)]) -> Values {
+        let owned = |(value, name): &(&str, &str)| ((*value).to_owned(), format!("‹{name}›"));
+        Values(all.iter().map(owned).collect())
+    }
+
+    #[test]
+    fn values_stand_as_the_names_of_their_variables() {
+        let known = values(&[("hello world", "found"), ("hello", "word")]);
+        let shown = |text: &str| known.shown(text, |text| text, 40, 0);
+        assert_eq!(
+            shown("he said hello world, hello").as_deref(),
+            Some("he said ‹found›, ‹word›")
+        );
+        // What begins within the excerpt and ends behind it is recognised as well.
+        let long = "x".repeat(100);
+        let known = values(&[(&long, "token")]);
+        let text = format!("the token is {long} and it is long");
+        let shown = known.shown(&text, |text| text, 26, 0);
+        assert_eq!(
+            shown.as_deref(),
+            Some("the token is ‹token› … 14 bytes more")
+        );
+        // And where it ends behind all that was looked at, nothing is shown.
+        let known = values(&[("aaaa", "a")]);
+        let text = "a".repeat(LOOKED_AT) + "b";
+        assert_eq!(known.shown(&text, |text| text, LOOKED_AT, 0), None);
+        assert!(known.shown(&text, |text| text, 100, 0).is_some());
+    }
+}
