@@ -20,6 +20,8 @@ class Terminal:
         self.columns, self.wraps = columns, True
         self.lines, self.row, self.column = [""], 0, 0
         self.colours = False
+        # Between the first line of a frame, or of one that is taken away, and its end.
+        self.drawing = False
 
     def feed(self, text: str) -> None:
         at = 0
@@ -38,9 +40,11 @@ class Terminal:
             self.row = max(0, self.row - n)
         elif (letter, n) == ("K", 2):
             self.lines[self.row] = ""
+            self.drawing = True
         elif (letter, n) == ("J", 0):
             self.lines[self.row] = self.lines[self.row][: self.column]
             del self.lines[self.row + 1 :]
+            self.drawing = False
         elif private and n == 7:
             self.wraps = letter == "h"
         elif letter == "m":
@@ -92,7 +96,9 @@ def watch(folder, *args: object, columns: int = 100, env: dict[str, str] | None 
             end = len(rest)
         terminal.feed(rest[:end].decode())
         rest = rest[end:]
-        seen.append(terminal.text())
+        # Nor is a frame of which a read brought only a part anything that somebody could see.
+        if not terminal.drawing:
+            seen.append(terminal.text())
     os.close(ours)
     terminal.feed(rest.decode())
     return run.wait(timeout=10), seen, terminal
