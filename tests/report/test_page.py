@@ -231,6 +231,7 @@ def test_a_row_opens_to_its_details(open_report) -> None:
     assert len(paths) == 3
     assert min(paths) > 100
     assert detail.locator("rect.bar").count() == 5
+    assert detail.get_by_role("row", name="first byte").count() == 1
     assert detail.get_by_role("row", name="service time").count() == 1
     assert detail.get_by_role("row", name="steady").inner_text().split("\t")[1:3] == ["400", "3"]
     assert "pool exhausted" in detail.locator("pre").inner_text()

@@ -476,8 +476,8 @@ export interface Series {
   /** By label: its course in at most 60 points, and what its row opens to. */
   labels: {
     id: number;
-    /** The time that its percentiles are of. */
-    time: string;
+    /** The time that its percentiles are of; null where nobody answers. */
+    time: string | null;
     from_ns: number[];
     to_ns: number[];
     count: number[];
@@ -487,7 +487,7 @@ export interface Series {
     p99: Column;
     /** How it is spread over the whole run: [from, to, count], only cells that hold something. */
     density: [number, number, number][];
-    /** What was measured of it. */
+    /** What was measured of it beside the times of its row. */
     times: { time: string; count: number; p50: Figure; p95: Figure; p99: Figure; max: Figure }[];
     /** By phase of the load, where there are several: of what was intended in it. */
     phases?: {

@@ -240,7 +240,7 @@ export function course(run: Series, id: number, part: number, median: number): S
     p99: times(1.8),
     density:
       known.length === 0 ? [] : [1, 2, 3, 4, 5].map((i) => [median * i * 0.5, median * (i + 1) * 0.5, 60 - i * 9]),
-    times: [{ time: "service", ...stats(median, starts.length * 40) }],
+    times: [{ time: "first_byte", ...stats(median * 0.8, starts.length * 40) }],
     phases: [
       { phase: 0, count: 40, errors: 0, ...quantiles },
       { phase: 1, count: 400, errors: 3, ...quantiles },

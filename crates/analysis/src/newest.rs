@@ -65,7 +65,7 @@ pub struct ErrorKind {
     /// In words.
     pub reason: String,
     /// `failed` (an answer came), or the class of the missing answer.
-    pub class: &'static str,
+    pub class: String,
     /// The label's text.
     pub label: String,
     /// How often so far.
@@ -83,7 +83,7 @@ pub fn of(run: &Run, interval: Option<&Interval>) -> Newest {
     let kind = headline(run, &all);
     let counters = interval.map(|interval| interval.label(label::ALL).counters);
     let counters = counters.unwrap_or_default();
-    let (errors, ended) = (errors(&counters), counters.ended());
+    let (errors, ended) = (counters.errors(), counters.ended());
     let mut kinds = kinds(run, interval);
     let kinds_left_out = kinds.len().saturating_sub(MOST_KINDS);
     kinds.truncate(MOST_KINDS);
@@ -103,8 +103,8 @@ pub fn of(run: &Run, interval: Option<&Interval>) -> Newest {
         p95: sampled.and_then(|part| Sampled::of(&part, kind).given_quantile(0.95)),
         ended,
         errors,
-        error_share: (ended > 0).then(|| errors as f64 / ended as f64),
-        errors_so_far: self::errors(&all.slot.counters),
+        error_share: figures::share_of(errors, ended),
+        errors_so_far: all.slot.counters.errors(),
         kinds,
         kinds_left_out,
     }
@@ -147,44 +147,31 @@ pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     })
 }
 
-fn errors(counters: &measure::slot::Counters) -> u64 {
-    counters.failed + counters.without_answer()
-}
-
 /// By label and reason. When a reason came last is known of all labels together.
 fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
     let mut kinds = Vec::new();
-    let labels = run.labels.iter();
-    for label in labels.filter(|label| label.id != label::ALL && label.group != Group::Iteration) {
-        let newest = interval.map(|interval| Part::of(&interval.label(label.id)));
-        let newest: Vec<_> = newest.as_ref().map(counted).unwrap_or_default();
-        for (reason, class, count) in counted(&run.totals.label(label.id)) {
-            let same = newest.iter().find(|(known, ..)| *known == reason);
-            let mut firsts = run.events.iter().filter_map(|event| event.error.as_ref());
-            let first = firsts.find(|first| first.label == label.id && first.reason == reason);
-            kinds.push(ErrorKind {
-                class,
-                label: label.text.clone(),
-                count,
-                now: same.map_or(0, |(_, _, now)| *now),
-                first: first.cloned(),
-                reason,
-            });
+    for cause in figures::errors(run) {
+        for under in cause.by_label {
+            let newest = interval.map(|interval| Part::of(&interval.label(under.label)));
+            let newest = newest.as_ref().map(figures::causes).unwrap_or_default();
+            let same = newest.iter().find(|(known, ..)| *known == cause.reason);
+            let label = run.label(under.label);
+            kinds.push((
+                cause.last_ns,
+                ErrorKind {
+                    reason: cause.reason.clone(),
+                    class: cause.class.clone(),
+                    label: label.map_or_else(String::new, |label| label.text.clone()),
+                    count: under.count,
+                    now: same.map_or(0, |(_, _, now)| *now),
+                    first: under.first,
+                },
+            ));
         }
     }
-    let last = |kind: &ErrorKind| run.totals.last_seen.get(&kind.reason).copied();
-    kinds.sort_by(|a, b| {
-        let newest_first = (b.now > 0, last(b), b.count).cmp(&(a.now > 0, last(a), a.count));
+    kinds.sort_by(|(a_last, a), (b_last, b)| {
+        let newest_first = (b.now > 0, b_last, b.count).cmp(&(a.now > 0, a_last, a.count));
         newest_first.then_with(|| (&a.label, &a.reason).cmp(&(&b.label, &b.reason)))
     });
-    kinds
-}
-
-/// Errors by reason, with their class.
-fn counted(part: &Part) -> Vec<(String, &'static str, u64)> {
-    let failures = part.failures.iter();
-    let failed = failures.map(|(reason, n)| (reason.clone(), "failed", *n));
-    let faults = part.slot.counters.faults.0.iter();
-    let faults = faults.map(|(fault, n)| (fault.text().to_owned(), fault.class().name(), *n));
-    failed.chain(faults).collect()
+    kinds.into_iter().map(|(_, kind)| kind).collect()
 }

@@ -53,7 +53,7 @@ impl Observer for Progress {
 
     fn interval(&mut self, interval: &Interval, run: &Run) {
         let all = interval.label(measure::label::ALL).counters;
-        self.errors += all.failed + all.without_answer();
+        self.errors += all.errors();
         if self.screen {
             draw(run, Some(interval));
         } else if interval.span.1 >= self.last_plain_ns + PLAIN_EVERY_NS {

@@ -42,6 +42,12 @@ impl Counters {
         self.unanswered.iter().sum()
     }
 
+    /// Of them, those that failed or had no complete answer.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.failed + self.without_answer()
+    }
+
     /// Adds another label's or interval's.
     pub fn add(&mut self, other: &Counters) {
         self.issued += other.issued;

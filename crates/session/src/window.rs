@@ -125,7 +125,7 @@ impl Trailing {
     #[must_use]
     pub fn errors(&self) -> Option<f64> {
         let counters = &self.slot.counters;
-        let wrong = counters.failed + counters.without_answer();
+        let wrong = counters.errors();
         (counters.ended() > 0).then(|| wrong as f64 / counters.ended() as f64)
     }
 

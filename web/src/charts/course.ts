@@ -6,6 +6,7 @@ import { count, time } from "../text/units";
 import type { Series } from "../types";
 import { linearEnds, logEnds, logTicks, moment, TIME_STEPS } from "./axes";
 import type { Colour } from "./drawing";
+import { polyline, round } from "./path";
 
 type Course = Series["labels"][number];
 const WIDTH = 440;
@@ -111,22 +112,9 @@ function line(
   x: (ns: number) => number,
   y: (ns: number) => number,
 ): SVGElement {
-  let path = "";
-  let pen = "M";
-  label[figure].forEach((ns, i) => {
-    if (ns === null || ns <= 0) {
-      pen = "M";
-      return;
-    }
-    const at = x(((label.from_ns[i] ?? 0) + (label.to_ns[i] ?? 0)) / 2);
-    path += `${pen}${round(at)} ${round(y(ns))}`;
-    // A point that stands alone is to be seen too.
-    if (pen === "M") path += "h1";
-    pen = "L";
+  const points = label[figure].map((ns, i): [number, number] | null => {
+    if (ns === null || ns <= 0) return null;
+    return [x(((label.from_ns[i] ?? 0) + (label.to_ns[i] ?? 0)) / 2), y(ns)];
   });
-  return svg("path", { class: `line ${colour}`, d: path });
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
+  return svg("path", { class: `line ${colour}`, d: polyline(points, "h1") });
 }

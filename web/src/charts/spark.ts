@@ -2,6 +2,7 @@
 
 import { svg } from "../dom/el";
 import type { Series } from "../types";
+import { polyline, round } from "./path";
 
 type Course = Series["labels"][number];
 const WIDTH = 132;
@@ -50,21 +51,10 @@ function line(course: Course, x: (ns: number) => number): string {
   // Half a decade at least: noise shall not look like a mountain.
   const span = Math.max(high - low, 1.2);
   const middle = (low + high) / 2;
-  let path = "";
-  let pen = "M";
-  values.forEach((value, i) => {
-    if (value === null) {
-      pen = "M";
-      return;
-    }
+  const points = values.map((value, i): [number, number] | null => {
+    if (value === null) return null;
     const at = (x(course.from_ns[i] ?? 0) + x(course.to_ns[i] ?? 0)) / 2;
-    const y = HEIGHT / 2 - ((value - middle) / span) * (HEIGHT - 4);
-    path += `${pen}${round(at)} ${round(y)}`;
-    pen = "L";
+    return [at, HEIGHT / 2 - ((value - middle) / span) * (HEIGHT - 4)];
   });
-  return path;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
+  return polyline(points);
 }

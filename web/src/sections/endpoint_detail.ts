@@ -9,17 +9,17 @@ import { bytes, count, time } from "../text/units";
 import type { ErrorRow, Page, Row, Series } from "../types";
 
 type Course = Series["labels"][number];
+/** The times that stand in a row. */
+type OfRow = "service" | "response" | "iteration" | "unpaused";
 
-/** What the times are called, and what they are of. */
+/** What the times are called, and what they are of, in the order in which they happen. */
 const TIMES: Record<string, [string, string]> = {
-  wait: ["waiting to be sent", "from the moment at which it was due to its first byte written"],
   connect: ["connect", "opening a connection, where one was opened"],
   tls: ["TLS handshake", "behind the connect"],
   first_byte: ["first byte", "from its first byte written to the first byte of the answer"],
   service: ["service time", "from its first byte written to the last byte read"],
+  script: ["in the test's hands", "from the call of the test's own code to the answer in its hands"],
   response: ["response time", "from the moment at which it was due to the last byte read"],
-  ack: ["acknowledged", "from a message sent to its acknowledgement"],
-  delivery: ["delivered", "from a message sent to a message received"],
   iteration: ["iteration", "from the intended arrival to the last answer"],
   unpaused: ["without its pauses", "the iteration without its think times"],
 };
@@ -31,7 +31,7 @@ export function detail(page: Page, row: Row): HTMLElement {
     "div",
     { class: "detail" },
     known ? pictures(known, row) : null,
-    known ? h("div", { class: "pair" }, times(known), phases(page, known)) : null,
+    known ? h("div", { class: "pair" }, times(known, row), phases(page, known)) : null,
     tally("answers by status", row.codes),
     tally("no answer", row.none),
     amounts(row),
@@ -43,7 +43,7 @@ function pictures(known: Course, row: Row): Child {
   const [over, of] = [drawCourse(known, row.text), spread(known, row.text)];
   if (!over && !of) return null;
   const keys = LINES.map(([name, colour]) => h("span", {}, h("span", { class: `key line ${colour}` }), name));
-  const named = TIMES[known.time]?.[0] ?? known.time;
+  const named = called(known.time ?? "time");
   return h(
     "div",
     { class: "pictures" },
@@ -52,24 +52,24 @@ function pictures(known: Course, row: Row): Child {
   );
 }
 
-function times(known: Course): Child {
-  if (known.times.length === 0) return null;
+/** The row's own figures stand with the parts of them that only its course knows. */
+function times(known: Course, row: Row): Child {
   const columns = [
     { name: "time" },
     ...["measured", "p50", "p95", "p99", "max"].map((name) => ({ name, number: true })),
   ];
-  const rows = known.times.map((of): Child[] => {
-    const [name, meaning] = TIMES[of.time] ?? [of.time, ""];
-    return [
-      h("span", { title: meaning }, name),
-      count(of.count),
-      figure(of.p50),
-      figure(of.p95),
-      figure(of.p99),
-      figure(of.max),
-    ];
+  const rows = Object.entries(TIMES).flatMap(([time, [name, meaning]]): Child[][] => {
+    const of = known.times.find((part) => part.time === time) ?? row[time as OfRow];
+    if (!of) return [];
+    const figures = [of.p50, of.p95, of.p99, of.max].map(figure);
+    return [[h("span", { title: meaning }, name), count(of.count), ...figures]];
   });
+  if (rows.length === 0) return null;
   return h("div", {}, h("h4", {}, "What its time is made of"), table("What its time is made of", columns, rows));
+}
+
+function called(time: string): string {
+  return TIMES[time]?.[0] ?? time;
 }
 
 function phases(page: Page, known: Course): Child {

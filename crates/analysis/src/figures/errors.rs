@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rates::share_of;
-use record::{EventKind, FirstError, Run};
+use record::{EventKind, FirstError, Part, Run};
 
 /// One cause of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,16 @@ pub struct UnderLabel {
     pub first: Option<FirstError>,
 }
 
+/// What went wrong in a part, in words, with its class and how often.
+#[must_use]
+pub fn causes(part: &Part) -> Vec<(String, &'static str, u64)> {
+    let failures = part.failures.iter();
+    let failed = failures.map(|(reason, n)| (reason.clone(), "failed", *n));
+    let faults = part.slot.counters.faults.0.iter();
+    let faults = faults.map(|(fault, n)| (fault.text().to_owned(), fault.class().name(), *n));
+    failed.chain(faults).collect()
+}
+
 /// The causes of a run's errors, most frequent first.
 pub fn rows(run: &Run) -> Vec<ErrorRow> {
     let mut rows: BTreeMap<(String, String), Vec<(LabelId, u64)>> = BTreeMap::new();
@@ -53,18 +63,7 @@ pub fn rows(run: &Run) -> Vec<ErrorRow> {
         .filter(|label| label.id != measure::label::ALL && label.group != Group::Iteration)
     {
         let part = run.totals.label(label.id);
-        let failures = part
-            .failures
-            .iter()
-            .map(|(reason, n)| (reason.clone(), "failed", *n));
-        let faults = part
-            .slot
-            .counters
-            .faults
-            .0
-            .iter()
-            .map(|(fault, n)| (fault.text().to_owned(), fault.class().name(), *n));
-        for (reason, class, n) in failures.chain(faults) {
+        for (reason, class, n) in causes(&part) {
             let row = rows.entry((reason, class.to_owned())).or_default();
             row.push((label.id, n));
         }

@@ -97,7 +97,7 @@ pub fn arrivals(run: &Run) -> Arrivals {
         }
     });
     let abandoned = counted.unanswered[NoAnswer::Unfinished as usize];
-    let failed = counted.failed + counted.without_answer() - abandoned;
+    let failed = counted.errors() - abandoned;
     let ended = counted.ok + failed + abandoned;
     let under_way = under_way(run, started, ended);
     let ends_add_up = started == ended + under_way;

@@ -9,7 +9,7 @@ mod thin;
 mod times;
 
 pub use confidence::{Confidence, of as confidence};
-pub use errors::{ErrorRow, rows as errors};
+pub use errors::{ErrorRow, causes, rows as errors};
 pub use ledger::{Arrivals, Requests, arrivals, by_class, requests};
 pub use rates::{elapsed_ns, load_end_ns, per_second, share_of};
 pub use thin::Thin;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, Label, label, label::Group};
+use measure::{Kind, Label, label};
 use serde::Serialize;
 
 use record::{Part, Run};
@@ -16,27 +16,16 @@ use crate::{
 
 /// Cells of the spread per decade.
 const GRID: Grid = Grid(10.0);
-/// What the time of a request is made of, and what is beside it, in the order in which it happens.
-const PARTS: [Kind; 10] = [
-    Kind::Wait,
-    Kind::Connect,
-    Kind::Tls,
-    Kind::FirstByte,
-    Kind::Service,
-    Kind::Response,
-    Kind::Ack,
-    Kind::Delivery,
-    Kind::Iteration,
-    Kind::Unpaused,
-];
+/// Times of which there is no row: the parts of a request's, and what the test's own code sees of it.
+const PARTS: [Kind; 4] = [Kind::Connect, Kind::Tls, Kind::FirstByte, Kind::Script];
 
 /// A label over time, at most 60 points, and over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Course {
     /// The label.
     pub id: u16,
-    /// The time that its percentiles are of: `response`, `service`, `iteration`.
-    pub time: String,
+    /// The time that its percentiles are of, the one that its row shows: `response`, `service`, `iteration`; none where it has no time.
+    pub time: Option<&'static str>,
     /// Where its points begin.
     pub from_ns: Vec<u64>,
     /// Where they end.
@@ -53,7 +42,7 @@ pub struct Course {
     pub p99: Vec<Option<u64>>,
     /// How it is spread over the whole run: from, to and count; only cells that hold something.
     pub density: Vec<(u64, u64, u64)>,
-    /// The times that were measured of it.
+    /// The times that were measured of it beside those in its row.
     pub times: Vec<Spread>,
     /// By phase of the load, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -63,8 +52,8 @@ pub struct Course {
 /// A time of a label over the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Which: `wait`, `connect`, `tls`, `first_byte`, `service`, `response`, …
-    pub time: String,
+    /// Which: `connect`, `tls`, `first_byte`, `script`.
+    pub time: &'static str,
     /// Samples.
     pub count: u64,
     /// 50th percentile.
@@ -102,60 +91,55 @@ pub fn of(run: &Run, summary: &Summary) -> Vec<Course> {
         .collect()
 }
 
-/// The time that a label's row shows first.
-fn time_of(label: &Label, summary: &Summary) -> Kind {
-    let mut rows = summary.labels.iter();
-    let is_paced = rows.any(|row| row.id == label.id && row.response.is_some());
-    match label.group {
-        Group::Iteration => Kind::Iteration,
-        _ if is_paced => Kind::Response,
-        _ => Kind::Service,
-    }
+/// The time that a label's row shows first. What nobody answers takes none.
+fn time_of(label: &Label, summary: &Summary) -> Option<Kind> {
+    let mut rows = summary.labels.iter().chain(&summary.iterations);
+    let row = rows.find(|row| row.id == label.id)?;
+    let times = [
+        (Kind::Iteration, &row.iteration),
+        (Kind::Response, &row.response),
+        (Kind::Service, &row.service),
+    ];
+    let mut known = times.into_iter().filter(|(_, stats)| stats.is_some());
+    known.next().map(|(kind, _)| kind)
 }
 
-fn course(run: &Run, label: &Label, kind: Kind) -> Option<Course> {
+fn course(run: &Run, label: &Label, time: Option<Kind>) -> Option<Course> {
+    let whole = run.totals.label(label.id);
     let mut course = Course {
         id: label.id,
-        time: kind.name().to_owned(),
+        time: time.map(Kind::name),
+        times: PARTS
+            .into_iter()
+            .filter_map(|kind| spread(&whole, kind))
+            .collect(),
+        phases: phases(run, label, time),
         ..Course::default()
     };
     for (_, point) in run.totals.history.labels.get(&label.id)?.points() {
         course.from_ns.push(point.span.0);
         course.to_ns.push(point.span.1);
-        let (count, errors) = ended(&point.part);
-        course.count.push(count);
-        course.errors.push(errors);
-        let sampled = Sampled::of(&point.part, kind);
+        let counters = &point.part.slot.counters;
+        course.count.push(counters.ended());
+        course.errors.push(counters.errors());
+        let sampled = time.map(|kind| Sampled::of(&point.part, kind));
         let known = |q| {
-            let figure: Option<Figure> = sampled.quantile(q);
-            figure.and_then(|figure| figure.ns.or(figure.at_least_ns))
+            let figure: Figure = sampled.as_ref()?.quantile(q)?;
+            figure.ns.or(figure.at_least_ns)
         };
         course.p50.push(known(0.5));
         course.p95.push(known(0.95));
         course.p99.push(known(0.99));
     }
-    let whole = run.totals.label(label.id);
     let mut rows = BTreeMap::new();
-    GRID.count(&whole, kind, &mut rows);
+    if let Some(kind) = time {
+        GRID.count(&whole, kind, &mut rows);
+    }
     let cells = rows.into_iter();
     course.density = cells
         .map(|(row, n)| (GRID.bound_ns(row), GRID.bound_ns(row + 1), n))
         .collect();
-    course.times = PARTS
-        .into_iter()
-        .filter_map(|kind| spread(&whole, kind))
-        .filter(|spread| spread.time != Kind::Response.name() || kind == Kind::Response)
-        .collect();
-    course.phases = phases(run, label, kind);
     Some(course)
-}
-
-fn ended(part: &Part) -> (u64, u64) {
-    let counters = &part.slot.counters;
-    (
-        counters.ended(),
-        counters.failed + counters.without_answer(),
-    )
 }
 
 /// None where nothing was measured: a connection that is kept costs no handshake.
@@ -165,7 +149,7 @@ fn spread(part: &Part, kind: Kind) -> Option<Spread> {
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some());
     let sampled = was_measured.then(|| Sampled::of(part, kind))?;
     Some(Spread {
-        time: kind.name().to_owned(),
+        time: kind.name(),
         count: sampled.count(),
         p50: sampled.given_quantile(0.5)?,
         p95: sampled.given_quantile(0.95)?,
@@ -174,18 +158,23 @@ fn spread(part: &Part, kind: Kind) -> Option<Spread> {
     })
 }
 
-fn phases(run: &Run, label: &Label, kind: Kind) -> Vec<InPhase> {
+fn phases(run: &Run, label: &Label, time: Option<Kind>) -> Vec<InPhase> {
     let parts = run.totals.parts.range((label.id, 0)..=(label.id, u32::MAX));
     let in_phase = |((_, phase), part): (&(u16, u32), &Part)| {
-        let sampled = Sampled::of(part, kind);
-        let (count, errors) = ended(part);
+        let counters = &part.slot.counters;
+        let sampled = time.map(|kind| Sampled::of(part, kind));
+        let given = |q| {
+            sampled
+                .as_ref()
+                .and_then(|sampled| sampled.given_quantile(q))
+        };
         InPhase {
             phase: *phase,
-            count,
-            errors,
-            p50: sampled.given_quantile(0.5),
-            p95: sampled.given_quantile(0.95),
-            p99: sampled.given_quantile(0.99),
+            count: counters.ended(),
+            errors: counters.errors(),
+            p50: given(0.5),
+            p95: given(0.95),
+            p99: given(0.99),
         }
     };
     let phases: Vec<InPhase> = parts.map(in_phase).collect();

@@ -160,7 +160,7 @@ impl Watched {
             }
             Metric::Errors => {
                 let slot = slot(interval, subject);
-                let wrong = slot.counters.failed + slot.counters.without_answer();
+                let wrong = slot.counters.errors();
                 (slot.counters.ended(), wrong, 0, 0.0)
             }
             Metric::Rate => (slot(interval, subject).counters.ended(), 0, 0, 0.0),

@@ -179,10 +179,7 @@ fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
 
 fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
-    let (count, errors) = (
-        counters.ended(),
-        counters.failed + counters.without_answer(),
-    );
+    let (count, errors) = (counters.ended(), counters.errors());
     let is_iteration = label.group == Group::Iteration;
     let stats = |kind: Kind| {
         let sampled = Sampled::of(part, kind);

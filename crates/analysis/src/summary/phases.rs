@@ -85,7 +85,7 @@ pub(super) fn of(run: &Run, headline: Kind, elapsed_ns: u64) -> Vec<PhaseRow> {
             planned: is_open.then_some(planned),
             started: is_open.then_some(started),
             requests: counters.ended(),
-            errors: counters.failed + counters.without_answer(),
+            errors: counters.errors(),
             per_second: per_second(counters.ended(), length_ns),
             by_label: by_label.collect(),
             p95: stats.as_ref().map(|stats| stats.p95),

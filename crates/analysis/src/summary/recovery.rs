@@ -117,7 +117,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     let rows = run.totals.rows.values();
     let (during, after): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
         rows.partition(|row| row.span.0 < from_ns);
-    let errors = |row: &&IntervalRow| row.all.failed + row.all.without_answer();
+    let errors = |row: &&IntervalRow| row.all.errors();
     Some(AfterLoad {
         from_ns,
         under_way: under_way(&during),
@@ -273,10 +273,7 @@ impl Chunk {
         }
         let p95 = samples.quantile(0.95)?;
         let counters = &part.slot.counters;
-        let (ended, bad) = (
-            counters.ended(),
-            counters.failed + counters.without_answer(),
-        );
+        let (ended, bad) = (counters.ended(), counters.errors());
         Some(Chunk {
             span,
             p95,

@@ -100,7 +100,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
             planned_per_second: asked,
             ended: counters.ended(),
             completed,
-            failed: counters.failed + counters.without_answer() - unfinished,
+            failed: counters.errors() - unfinished,
             unfinished: (!under_way).then_some(unfinished),
             completed_per_hour: achieved * HOUR_S,
             completed_per_second: achieved,

@@ -87,7 +87,7 @@ fn stretch(moments: &[&Moment<'_>], headline: Kind) -> Stretch {
         samples += moment.sum(|row| row.run.in_flight.samples);
         level += moment.sum(|row| row.run.in_flight.sum);
     }
-    let errors = all.failed + all.without_answer();
+    let errors = all.errors();
     Stretch {
         from_ns: moments.first().map_or(0, |moment| moment.span.0),
         to_ns: moments.last().map_or(0, |moment| moment.span.1),

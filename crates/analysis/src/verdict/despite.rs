@@ -187,7 +187,7 @@ fn errors_stand(
     let part = scope.part();
     let counters = &part.slot.counters;
     let unsent = counters.ended() as f64 * unsent_share;
-    let errors = (counters.failed + counters.without_answer()) as f64;
+    let errors = (counters.errors()) as f64;
     let errors = if is_small {
         errors + unsent
     } else {

@@ -152,7 +152,7 @@ impl<'a> Scope<'a> {
     fn errors(&self, criterion: &Criterion) -> Result<Measured, String> {
         let part = self.part();
         let counters = &part.slot.counters;
-        let errors = counters.failed + counters.without_answer();
+        let errors = counters.errors();
         share_or_number(errors, counters.ended(), criterion)
             .ok_or_else(|| "no request ended".into())
     }

@@ -29,9 +29,6 @@ pub struct Agent<'u> {
     pub jar: &'u mut Jar,
 }
 
-/// The most that is kept of a refusal's body that nobody wants, in bytes.
-pub const EXCERPT: usize = 1024;
-
 /// What to send, and what of the answer is wanted.
 #[derive(Debug, Clone)]
 pub struct Call<'c> {
@@ -216,7 +213,6 @@ impl Client {
             to_head: method == "HEAD",
             began: 0,
         };
-        conn.transport.replies().excerpt = EXCERPT;
         let ended = conn
             .transport
             .exchange(&self.io(), bytes, limit, &mut watch)

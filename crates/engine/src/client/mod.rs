@@ -25,7 +25,7 @@ use crate::{
     net::{connect::Connector, fault::socket_fault, tls},
     worker::Worker,
 };
-pub use call::{Agent, Call, CallError, Caller, EXCERPT, Redirects};
+pub use call::{Agent, Call, CallError, Caller, Redirects};
 use codec::{Origin, heads::Heads};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
@@ -33,6 +33,9 @@ pub use http1::Http1;
 use pool::{Conn, OpenCount, OriginId, Pool};
 pub use request::{BuildError, Built, Override};
 use transport::Io;
+
+/// The most that is kept of a refusal's body that nobody wants, in bytes.
+pub const EXCERPT: usize = 1024;
 
 /// What a client needs to begin, the same for all workers of a run.
 #[derive(Debug, Clone)]
@@ -171,8 +174,10 @@ impl Client {
             time(Kind::Tls, ns);
         }
         let stream = opened.stream.with_read_interest();
+        let mut transport = Http1::over(stream.map_err(|e| socket_fault(&e))?);
+        transport.replies().excerpt = EXCERPT;
         let conn = Conn {
-            transport: Http1::over(stream.map_err(|e| socket_fault(&e))?),
+            transport,
             origin: id,
             idle_since_ns: now,
             carried: 0,

@@ -1,4 +1,4 @@
-//! What plans say of users and steps, in simulated time: users that come and go, branches, conditions, groups.
+//! What plans say of users and steps, in simulated time: users that come and go, branches, conditions.
 
 use plan::{
     Load, Plan, Pool, Request, Step, UserPhase,

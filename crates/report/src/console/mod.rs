@@ -309,15 +309,23 @@ fn errors(summary: &Summary, columns: Columns) -> String {
         lines.extend(row.first.as_ref().and_then(answered));
         // What a check or a capture found elsewhere is another story under the same name.
         let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
-        let elsewhere =
-            elsewhere.filter(|first| !first.found.is_empty() && Some(*first) != row.first.as_ref());
-        for first in elsewhere.take(ELSEWHERE) {
+        let elsewhere: Vec<&FirstError> = elsewhere
+            .filter(|first| !first.found.is_empty() && Some(*first) != row.first.as_ref())
+            .collect();
+        for first in elsewhere.iter().take(ELSEWHERE) {
             let found = first.found.join("; ");
             lines.push(below(&format!(
                 "in {}: {found}",
                 cut(label(first.label), 40)
             )));
             lines.extend(answered(first));
+        }
+        let more = elsewhere.len().saturating_sub(ELSEWHERE);
+        if more > 0 {
+            lines.push(below(&format!(
+                "and in {} more, see the report",
+                count(more as u64)
+            )));
         }
         lines.join("\n")
     };

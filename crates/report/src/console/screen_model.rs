@@ -1,9 +1,7 @@
 //! What the terminal's view of a running test shows: a few figures of the interval just past and of the run so far, cheap enough to be
 //! computed every second. How they are laid out is `screen`'s business.
 
-use measure::{
-    Interval, Kind, Label, LabelId, interval::RunPart, label, label::Group, slot::Counters,
-};
+use measure::{Interval, Kind, Label, LabelId, interval::RunPart, label, label::Group};
 
 use record::{Part, Run};
 
@@ -128,7 +126,7 @@ impl ScreenModel {
         let counters = &all.slot.counters;
         self.issued = counters.issued;
         self.ended = counters.ended();
-        self.errors = errors(counters);
+        self.errors = counters.errors();
         self.causes = causes(all);
         let now = &interval.run;
         self.under_way = (now.in_flight.last, now.users.last);
@@ -175,10 +173,6 @@ impl ScreenModel {
     }
 }
 
-fn errors(counters: &Counters) -> u64 {
-    counters.failed + counters.without_answer()
-}
-
 fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
     figures::per_second(n, to.saturating_sub(from))
 }
@@ -217,7 +211,7 @@ fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
             text: label.text.clone(),
             count,
             per_second: per_second(now, interval.span),
-            errors: errors(&part.slot.counters),
+            errors: part.slot.counters.errors(),
             p95: Sampled::of(&part, Kind::Service)
                 .stats()
                 .map(|stats| stats.p95),
