@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod compare;
 pub mod conclusions;
 pub mod figures;
 mod moments;

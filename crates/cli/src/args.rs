@@ -42,6 +42,9 @@ pub enum Command {
     /// Render a run's record again
     #[command(display_order = 92)]
     Report(Report),
+    /// Say whether runs are worse than others, with intervals: single runs, groups by tag, what other tools left
+    #[command(display_order = 92)]
+    Compare(Compare),
     /// Say what this machine can send before anyone tries
     #[command(display_order = 93)]
     Doctor,
@@ -162,6 +165,12 @@ pub struct Run {
     /// A rule that ends the run, for example 'errors > 10% for 10s: stop fail'; may be repeated
     #[arg(long, value_name = "EXPR")]
     pub stop: Vec<String>,
+    /// What the run is called, instead of what its file says
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// A word to find the run by among others, for `compare tag:WORD`; may be repeated
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
     /// What else is measured, once a second: NAME=PLACE, for example app=http://127.0.0.1:9464/metrics or db=port:5432; may be repeated
     #[arg(long, value_name = "NAME=PLACE")]
     pub server: Vec<String>,
@@ -228,6 +237,39 @@ pub struct Run {
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
+}
+
+/// `loadline compare`
+#[derive(Debug, ClapArgs)]
+pub struct Compare {
+    /// What it is measured against: runs (name, beginning of it, folder, `last`), tag:WORD, name:NAME, a folder of runs, a file of another tool; several with commas
+    pub baseline: String,
+    /// What is measured, named likewise
+    pub candidate: String,
+    /// So much worse is no regression
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    pub margin: String,
+    /// So many more errors are no regression, as a share of all requests
+    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
+    pub error_margin: String,
+    /// What is judged, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'; may be repeated [default: p50 and p99 of the headline time, errors, of closed loops the rate]
+    #[arg(long, value_name = "FIGURE")]
+    pub metric: Vec<String>,
+    /// Compare although loads, machines or measurements differ, and let a hint of too few runs decide
+    #[arg(long)]
+    pub anyway: bool,
+    /// Where to put the report [default: .loadline/comparisons/BASELINE-CANDIDATE]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write all figures as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Open the report in a browser
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// `loadline plan`

@@ -11,6 +11,7 @@ use audit::{
     import::{self, Import},
 };
 
+use analysis::page::Page;
 use report::{console, derived, markdown};
 
 use session::exit;
@@ -29,9 +30,11 @@ const LOCUST: [&str; 4] = [
 const OF: &str = "of";
 
 /// Why nothing is rendered.
-struct Failed {
-    line: String,
-    code: u8,
+pub struct Failed {
+    /// What is wrong.
+    pub line: String,
+    /// What to end with.
+    pub code: u8,
 }
 
 /// Runs `loadline report FILE`.
@@ -45,7 +48,8 @@ pub fn command(path: &Path, args: &args::Report) -> u8 {
     }
 }
 
-fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
+/// The run that a file of another tool tells of, with those that belong to it.
+pub fn read_run(path: &Path) -> Result<Page, Failed> {
     let files = set(path);
     let mut imports = Vec::new();
     for file in &files {
@@ -56,10 +60,14 @@ fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
             Err(_) => {}
         }
     }
-    let adopted = as_run::of(&imports).map_err(|error| Failed {
+    as_run::of(&imports).map_err(|error| Failed {
         line: error.to_string(),
         code: exit::BAD_INPUT,
-    })?;
+    })
+}
+
+fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
+    let adopted = read_run(path)?;
     if let Some(table) = args.table {
         log::out(&markdown::published(&adopted.summary, table.which()));
         return Ok(());

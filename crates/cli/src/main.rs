@@ -7,6 +7,7 @@ mod audit;
 mod beside;
 mod campaign;
 mod colour;
+mod compare;
 mod demo;
 mod doctor;
 mod doors;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         args::Command::Lab(lab) => labs::command(&lab),
         args::Command::Mock(mock) => mocked::command(&mock),
         args::Command::Report(report) => rerender::command(&report),
+        args::Command::Compare(compare) => compare::command(&compare),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),
         args::Command::Audit(audit) => audit::command(&audit),

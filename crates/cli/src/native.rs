@@ -18,7 +18,7 @@ use session::{
     exports::{self, Exports},
     hosts, inputs, lab_process, live,
     mock_process::{self, Addresses},
-    trust,
+    named, trust,
 };
 
 use crate::{
@@ -156,8 +156,11 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     })
 }
 
-/// What flags judge, watch and measure beside what the plan says.
+/// What flags call, judge, watch and measure beside what the plan says.
 fn add_rules(plan: &mut Plan, args: &args::Run) -> Result<(), Stop> {
+    let tags = args.tag.iter().map(String::as_str);
+    named::apply(plan, args.name.as_deref(), tags)
+        .map_err(|line| Stop::bad_input(format!("--tag: {line}")))?;
     for text in &args.check {
         plan.criteria
             .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);

@@ -80,6 +80,8 @@ fn unfit(args: &args::Run) -> Option<&'static str> {
 fn variables(args: &args::Run) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
+    say("LOADLINE_NAME", args.name.clone());
+    say("LOADLINE_TAGS", joined(&args.tag, ","));
     say("LOADLINE_CHECK", joined(&args.check, ";"));
     say("LOADLINE_STOP", joined(&args.stop, ";"));
     say("LOADLINE_SERVER", joined(&args.server, ";"));

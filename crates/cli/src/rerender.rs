@@ -26,14 +26,11 @@ pub fn command(args: &args::Report) -> u8 {
             return exit::BAD_INPUT;
         }
     };
-    let runs = args
-        .runs
-        .clone()
-        .or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
+    let runs = runs(args.runs.as_deref());
     if Path::new(&args.run).is_file() {
         return imported::command(Path::new(&args.run), args);
     }
-    let mut run = match Run::find(&runs.unwrap_or_else(|| PathBuf::from(RUNS)), &args.run) {
+    let mut run = match Run::find(&runs, &args.run) {
         Ok(run) => run,
         Err(error) => {
             log::error(&error);
@@ -86,6 +83,13 @@ pub fn command(args: &args::Report) -> u8 {
     } else {
         exit::COULD_NOT_RUN
     }
+}
+
+/// Where records are kept: where the flag says, or the environment, or the usual place.
+pub fn runs(named: Option<&Path>) -> PathBuf {
+    let named = named.map(Path::to_owned);
+    let named = named.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
+    named.unwrap_or_else(|| PathBuf::from(RUNS))
 }
 
 /// A campaign's page and paper, of whatever is in its folder: what was finished, and what was not.

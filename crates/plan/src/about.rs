@@ -2,6 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Whether a text can be a tag: a word that stands in a list without quotes.
+#[must_use]
+pub fn is_tag(text: &str) -> bool {
+    let is_fine = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
+    !text.is_empty() && text.chars().all(is_fine)
+}
+
 /// What a test is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {

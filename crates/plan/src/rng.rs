@@ -23,6 +23,8 @@ pub enum Purpose {
     User = 5,
     /// When levels are sampled.
     Sampling = 6,
+    /// What a measurement might have been as well.
+    Resampling = 7,
 }
 
 impl Rng {

@@ -40,11 +40,12 @@ pub use frames::Frames;
 pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use load_text::of as load_text;
+pub use manifest::read as manifest;
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
     Tool, read as read_manifest,
 };
-pub use place::{Place, find};
+pub use place::{Place, all, find};
 pub use read::Reader;
 pub use run::{ProcessFacts, Run, Totals};
 pub use write::Writer;

@@ -105,6 +105,12 @@ impl Place {
     }
 }
 
+/// The runs in a folder, oldest first.
+#[must_use]
+pub fn all(runs: &Path) -> Vec<PathBuf> {
+    list(runs).into_iter().map(|name| runs.join(name)).collect()
+}
+
 /// The names of the runs in a folder, oldest first.
 fn list(runs: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();

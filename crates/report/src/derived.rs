@@ -5,9 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{campaign, html, markdown};
+use crate::{
+    campaign, compare, html, markdown,
+    sheet::{self, Sheet},
+};
 
 use analysis::{
+    compare::Comparison,
     page::Page,
     summary::{self, Summary},
 };
@@ -66,16 +70,46 @@ pub fn write_campaign(
 ) -> Result<(), NotWritten> {
     let json = serde_json::to_string_pretty(campaign).map_err(not_json)? + "\n";
     replace(&dir.join("campaign.json"), json.as_bytes())?;
-    let report = campaign::of(campaign, runs);
-    replace(&dir.join(PAGE), report.page.as_bytes())?;
-    let charts = dir.join(campaign::CHARTS);
-    if !report.charts.is_empty() {
+    write_sheet(dir, &campaign::of(campaign, runs))
+}
+
+/// Writes a comparison's `comparison.json`, `report.html`, `report.md` and its charts into a folder.
+///
+/// # Errors
+/// The first file that cannot be written.
+pub fn write_comparison(dir: &Path, comparison: &Comparison) -> Result<(), NotWritten> {
+    folder(dir)?;
+    let json = comparison_json(comparison)?;
+    replace(&dir.join("comparison.json"), json.as_bytes())?;
+    write_sheet(dir, &compare::of(comparison))
+}
+
+/// A comparison's JSON, to be read by people too.
+///
+/// # Errors
+/// Never in practice.
+pub fn comparison_json(comparison: &Comparison) -> Result<String, NotWritten> {
+    Ok(serde_json::to_string_pretty(comparison).map_err(not_json)? + "\n")
+}
+
+/// Writes a comparison's JSON.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_comparison_json(path: &Path, comparison: &Comparison) -> Result<(), NotWritten> {
+    replace(path, comparison_json(comparison)?.as_bytes())
+}
+
+fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {
+    replace(&dir.join(PAGE), sheet.page.as_bytes())?;
+    let charts = dir.join(sheet::CHARTS);
+    if !sheet.charts.is_empty() {
         folder(&charts)?;
     }
-    for chart in &report.charts {
+    for chart in &sheet.charts {
         replace(&charts.join(&chart.name), chart.text.as_bytes())?;
     }
-    replace(&dir.join("report.md"), report.markdown.as_bytes())
+    replace(&dir.join("report.md"), sheet.markdown.as_bytes())
 }
 
 /// Writes the page alone.

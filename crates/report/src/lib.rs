@@ -7,6 +7,7 @@
 
 mod about;
 pub mod campaign;
+pub mod compare;
 pub mod console;
 pub mod derived;
 pub mod export;
@@ -15,5 +16,6 @@ pub mod markdown;
 pub mod mocks;
 pub mod printable;
 pub mod profile;
+pub mod sheet;
 pub mod svg;
 mod xml;

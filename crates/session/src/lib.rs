@@ -25,6 +25,7 @@ pub mod live;
 pub mod memory;
 pub mod mock_plan;
 pub mod mock_process;
+pub mod named;
 mod part;
 mod prepare;
 pub mod profile;

@@ -12,7 +12,7 @@ use crate::{
     exports::Exports,
     hosts::Hosts,
     live::{self, Bound},
-    memory,
+    memory, named,
     part::Part,
     rules,
     sampling::{self, Sampler},
@@ -150,6 +150,7 @@ pub(crate) fn prepare_as(
     rules::ask_to_stop(&mut job.plan, job.part.is_some() || processes.is_some())
         .map_err(Refused::bad_input)?;
     if job.part.is_none() {
+        named::ask(&mut job.plan).map_err(Refused::bad_input)?;
         rules::ask_to_check(&mut job.plan).map_err(Refused::bad_input)?;
         server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
         let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;

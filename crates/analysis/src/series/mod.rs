@@ -15,6 +15,7 @@ pub use courses::{Course, InPhase, Spread};
 pub use heat::Heat;
 pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
+pub(crate) use shape::Grid;
 
 use record::Run;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{At, units::Quantity};
 pub(crate) use parse::Scan;
-pub use parse::{GRAMMAR, parse_criterion, parse_stop};
+pub use parse::{GRAMMAR, parse_criterion, parse_stop, parse_subject};
 
 /// A condition on one figure of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -18,6 +18,22 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     Ok(criterion)
 }
 
+/// Reads what a criterion is about, without its bound: `p99 of "POST /x"`, `errors`.
+///
+/// # Errors
+/// When the text is not that, with the place of the fault.
+pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
+    let mut scan = Scan { text, at: 0 };
+    let metric = metric(&mut scan)?;
+    let of = if scan.word_is("of") {
+        Some(scan.name("LABEL")?)
+    } else {
+        None
+    };
+    scan.end()?;
+    Ok((metric, of))
+}
+
 /// Reads a stop rule: `errors > 10% for 10s: stop fail`.
 ///
 /// # Errors

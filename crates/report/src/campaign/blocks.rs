@@ -1,50 +1,19 @@
 //! What a campaign's report says, block by block, before anybody decides how a block looks.
 
 use analysis::{
-    campaign::{Campaign, Comparison, Planned, Rate, Row, Verdict, recovered},
+    campaign::{Campaign, Comparison, Planned, Rate, Row, recovered},
     series::Constant,
-    verdict::Judgement,
 };
 use plan::about::About;
 use record::units;
 
 use super::projection;
-use crate::{about, mocks, profile::rounded, svg};
-
-/// A part of a report.
-pub(super) enum Block<'a> {
-    Title(String),
-    Heading(&'static str),
-    /// The verdict, which is to be seen first.
-    Verdict(Option<Judgement>, String),
-    Text(String),
-    List(Vec<String>),
-    Table(Table),
-    Chart(&'a svg::File),
-}
-
-/// A table. The first column is text, the others are figures unless their heads begin with `<`.
-pub(super) struct Table {
-    pub heads: Vec<String>,
-    pub rows: Vec<Vec<String>>,
-    /// Where the first cell of a row leads to.
-    pub links: Vec<Option<String>>,
-}
-
-impl Table {
-    pub fn new(heads: &[&str]) -> Table {
-        Table {
-            heads: heads.iter().map(|head| (*head).to_owned()).collect(),
-            rows: Vec::new(),
-            links: Vec::new(),
-        }
-    }
-
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>, link: Option<String>) {
-        self.rows.push(cells.into_iter().collect());
-        self.links.push(link);
-    }
-}
+use crate::{
+    about, mocks,
+    profile::rounded,
+    sheet::{Block, Table},
+    svg,
+};
 
 pub(super) fn of<'a>(
     campaign: &Campaign,
@@ -365,30 +334,4 @@ fn endpoints(campaign: &Campaign) -> Table {
         .map(|row| or_dash(row.requests_per_second.map(units::rate)));
     table.row(["Total".to_owned()].into_iter().chain(totals), None);
     table
-}
-
-/// How a verdict is written where it stands alone.
-pub(super) fn word(verdict: Option<Judgement>) -> Option<&'static str> {
-    Some(match verdict? {
-        Judgement::Pass => "PASS",
-        Judgement::Fail => "FAIL",
-        Judgement::Inconclusive => "INCONCLUSIVE",
-    })
-}
-
-/// Whether a cell is a verdict, and which.
-pub(super) fn is_verdict(cell: &str) -> Option<&'static str> {
-    let is = |verdict: Verdict| verdict.word() == cell;
-    if is(Verdict::Pass) {
-        return Some("good");
-    }
-    [
-        Verdict::Fail,
-        Verdict::Invalid,
-        Verdict::CouldNotRun,
-        Verdict::Inconclusive,
-    ]
-    .into_iter()
-    .any(is)
-    .then_some("bad")
 }

@@ -2,8 +2,10 @@
 
 use analysis::campaign::Projection;
 
-use super::blocks::{Block, Table};
-use crate::profile::rounded;
+use crate::{
+    profile::rounded,
+    sheet::{Block, Table},
+};
 
 pub(super) fn of<'a>(projection: &Projection) -> Vec<Block<'a>> {
     let mut blocks = vec![

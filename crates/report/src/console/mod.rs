@@ -2,6 +2,7 @@
 //! it computes nothing and prints nothing.
 
 mod campaign;
+mod compare;
 mod ledgers;
 mod progress;
 mod screen;
@@ -24,6 +25,7 @@ use analysis::{
 use text::{cut, wrap};
 
 pub use campaign::{campaign_in, campaign_text};
+pub use compare::comparison_in;
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};

@@ -1,9 +1,6 @@
-//! A campaign's report as Markdown that GitHub shows.
+//! A report as Markdown that GitHub shows.
 
-use super::{
-    CHARTS,
-    blocks::{self, Block, Table},
-};
+use super::{Block, CHARTS, Table, word};
 use crate::markdown::table::{self, escaped};
 
 pub(super) fn of(blocks: &[Block<'_>]) -> String {
@@ -16,8 +13,7 @@ fn block(block: &Block<'_>) -> String {
         Block::Title(text) => format!("# {}", escaped(text)),
         Block::Heading(text) => format!("## {text}"),
         Block::Verdict(verdict, sentence) => {
-            let word =
-                blocks::word(*verdict).map_or_else(String::new, |word| format!("**{word}** – "));
+            let word = word(*verdict).map_or_else(String::new, |word| format!("**{word}** – "));
             format!("{word}{}", escaped(sentence))
         }
         Block::Text(text) => escaped(text),

@@ -1,10 +1,10 @@
-//! A campaign's report as one page that needs nothing else: no script, no other file.
+//! A report as one page that needs nothing else: no script, no other file.
 
 use std::fmt::Write;
 
-use analysis::{campaign::Campaign, verdict::Judgement};
+use analysis::verdict::Judgement;
 
-use super::blocks::{self, Block, Table};
+use super::{Block, Table, is_verdict, word};
 use crate::{
     markdown::table::code_span,
     xml::{attribute, text},
@@ -34,13 +34,13 @@ li { margin: .3rem 0 }
 code { font: .92em ui-monospace, monospace; background: var(--soft); padding: .05em .25em; border-radius: 3px; overflow-wrap: anywhere }
 ";
 
-pub(super) fn of(campaign: &Campaign, blocks: &[Block<'_>]) -> String {
+pub(super) fn of(title: &str, blocks: &[Block<'_>]) -> String {
     let mut body = String::new();
     blocks.iter().for_each(|block| add(&mut body, block));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        text(&campaign.identity.name)
+        text(title)
     )
 }
 
@@ -66,8 +66,7 @@ fn add(out: &mut String, block: &Block<'_>) {
                 Some(_) => " bad",
                 None => "",
             };
-            let word =
-                blocks::word(*verdict).map_or_else(String::new, |word| format!("<b>{word}</b> – "));
+            let word = word(*verdict).map_or_else(String::new, |word| format!("<b>{word}</b> – "));
             writeln!(
                 out,
                 "<p class=\"verdict{class}\">{word}{}</p>",
@@ -94,7 +93,7 @@ fn add(out: &mut String, block: &Block<'_>) {
 
 fn grid(table: &Table) -> String {
     let is_text = |column: usize| column == 0 || table.heads[column].starts_with('<');
-    let class = |column: usize, cell: &str| match (blocks::is_verdict(cell), is_text(column)) {
+    let class = |column: usize, cell: &str| match (is_verdict(cell), is_text(column)) {
         (Some(tone), _) if column > 0 => format!(" class=\"text {tone}\""),
         (_, true) => " class=\"text\"".to_owned(),
         _ => String::new(),

@@ -1,0 +1,279 @@
+//! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
+//! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
+
+use record::State;
+use serde_json::Value;
+
+use super::{Entrant, Side};
+
+/// What of a plan does not change what was measured.
+const MAY_DIFFER: [&str; 10] = [
+    "name", "about", "format", "target", "criteria", "stop", "guard", "notes", "files", "at",
+];
+
+/// Why runs should not be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hindrance {
+    /// In words, with the runs and what differs.
+    pub text: String,
+    /// Whether it is that a measurement cannot be trusted.
+    pub is_invalid: bool,
+}
+
+impl Hindrance {
+    fn of(text: String) -> Hindrance {
+        Hindrance {
+            text,
+            is_invalid: false,
+        }
+    }
+}
+
+/// Everything that speaks against comparing these runs, each kind once, with the first run that shows it.
+#[must_use]
+pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Hindrance> {
+    let runs: Vec<&Entrant> = baseline.runs.iter().chain(&candidate.runs).collect();
+    let Some(first) = runs.first() else {
+        return Vec::new();
+    };
+    let mut found: Vec<Hindrance> = runs.iter().filter_map(|run| in_itself(run)).collect();
+    let different = |differs: fn(&Entrant, &Entrant) -> Option<String>| {
+        runs.iter()
+            .find_map(|run| differs(first, run))
+            .map(Hindrance::of)
+    };
+    found.extend(different(tool));
+    // A load that differs makes a plan that does.
+    found.extend(different(load).or_else(|| different(plan)));
+    found.extend(different(generator));
+    found.extend(different(machine));
+    found
+}
+
+/// What is wrong with a run whatever it is compared with.
+fn in_itself(run: &Entrant) -> Option<Hindrance> {
+    let summary = &run.summary;
+    if let Some(measurement) = &summary.measurement
+        && measurement.verdict == "INVALID"
+    {
+        let why = measurement.reasons.first();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        return Some(Hindrance {
+            text: format!("the measurement of {} is INVALID{why}", run.name),
+            is_invalid: true,
+        });
+    }
+    let how = match summary.run.state {
+        State::Complete => None,
+        State::Running => Some("is under way, or was killed".to_owned()),
+        State::Interrupted => {
+            let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
+            Some(format!("was ended early: {by}"))
+        }
+    };
+    if let Some(how) = how {
+        return Some(Hindrance::of(format!("{} {how}", run.name)));
+    }
+    (summary.all.count == 0).then(|| Hindrance::of(format!("{} requested nothing", run.name)))
+}
+
+fn tool(first: &Entrant, other: &Entrant) -> Option<String> {
+    let name = |run: &Entrant| {
+        let from = run.summary.run.imported_from.clone();
+        from.unwrap_or_else(|| "Loadline".into())
+    };
+    let (a, b) = (name(first), name(other));
+    if a != b {
+        return Some(format!(
+            "{} was measured by {a} and {} by {b}: what they call a time is not the same",
+            first.name, other.name
+        ));
+    }
+    let (a, b) = (&first.summary.run.version, &other.summary.run.version);
+    (a != b).then(|| {
+        format!(
+            "{} was measured by version {a} and {} by version {b}",
+            first.name, other.name
+        )
+    })
+}
+
+fn load(first: &Entrant, other: &Entrant) -> Option<String> {
+    let (a, b) = (&first.summary.run, &other.summary.run);
+    if a.door != b.door {
+        return Some(format!(
+            "{} was run as {} and {} as {}",
+            first.name, a.door, other.name, b.door
+        ));
+    }
+    (a.load != b.load).then(|| {
+        format!(
+            "the loads differ: {} in {}, {} in {}",
+            a.load, first.name, b.load, other.name
+        )
+    })
+}
+
+fn plan(first: &Entrant, other: &Entrant) -> Option<String> {
+    let [a, b] = [first, other].map(|run| meant(&run.plan, &run.summary.run.target));
+    let (place, a, b) = difference("", &a, &b)?;
+    Some(format!(
+        "the plans differ: {place} is {a} in {} and {b} in {}",
+        first.name, other.name
+    ))
+}
+
+fn generator(first: &Entrant, other: &Entrant) -> Option<String> {
+    let (a, b) = (first.summary.run.workers?, other.summary.run.workers?);
+    (a != b).then(|| {
+        format!(
+            "{} was sent by {a} worker threads and {} by {b}",
+            first.name, other.name
+        )
+    })
+}
+
+fn machine(first: &Entrant, other: &Entrant) -> Option<String> {
+    let host = |run: &Entrant| {
+        let host = &run.run.as_ref()?.manifest.host;
+        let cpu = host.cpu.as_deref().unwrap_or("an unknown processor");
+        let cpus = host.cpus.map_or_else(String::new, |n| format!("{n} × "));
+        let limit = host
+            .cgroup_cpu
+            .as_deref()
+            .filter(|limit| !limit.starts_with("max"));
+        let limit = limit.map_or_else(String::new, |limit| format!(", limited to {limit} µs"));
+        Some(format!("{cpus}{cpu}{limit}"))
+    };
+    let (a, b) = (host(first)?, host(other)?);
+    (a != b).then(|| {
+        format!(
+            "the machines differ: {} ran on {a}, {} on {b}",
+            first.name, other.name
+        )
+    })
+}
+
+/// A plan as far as it changes what is measured: its target and places in files left out, and what was hidden made alike, because each
+/// run hides it in its own way.
+fn meant(plan: &Value, target: &str) -> Value {
+    match plan {
+        Value::Object(members) => {
+            let kept = members
+                .iter()
+                .filter(|(name, _)| !MAY_DIFFER.contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), meant(value, target)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(|item| meant(item, target)).collect(),
+        Value::String(text) => Value::String(unhidden(&if target.is_empty() {
+            text.clone()
+        } else {
+            text.replace(target, "")
+        })),
+        other => other.clone(),
+    }
+}
+
+/// The text with everything that was hidden replaced by the same word.
+fn unhidden(text: &str) -> String {
+    const OPEN: &str = "‹redacted:";
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(OPEN) {
+        let Some((_, after)) = behind.split_once('›') else {
+            break;
+        };
+        out += before;
+        out += "‹redacted›";
+        rest = after;
+    }
+    out + rest
+}
+
+/// The first place at which two values differ, and what stands there.
+fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
+    match (a, b) {
+        _ if a == b => None,
+        (Value::Object(first), Value::Object(second)) => {
+            let names = first
+                .keys()
+                .chain(second.keys().filter(|name| !first.contains_key(*name)));
+            let mut parts = names.map(|name| {
+                let place = if at.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{at}.{name}")
+                };
+                let [a, b] = [first, second].map(|of| of.get(name).unwrap_or(&Value::Null));
+                difference(&place, a, b)
+            });
+            parts.find_map(|found| found)
+        }
+        (Value::Array(first), Value::Array(second)) if first.len() == second.len() => {
+            let mut parts = first.iter().zip(second).enumerate();
+            parts.find_map(|(i, (a, b))| difference(&format!("{at}[{i}]"), a, b))
+        }
+        (Value::Array(first), Value::Array(second)) => {
+            let count = |n: usize| format!("{n} long");
+            Some((at.to_owned(), count(first.len()), count(second.len())))
+        }
+        _ => Some((at.to_owned(), shown(a), shown(b))),
+    }
+}
+
+/// A value, short enough for a line.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let cut: String = text.chars().take(LONGEST).collect();
+    format!("{cut}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn first_difference(a: &Value, b: &Value) -> Option<(String, String, String)> {
+        difference("", &meant(a, "http://a:1"), &meant(b, "http://b:22"))
+    }
+
+    #[test]
+    fn where_the_target_is_and_what_it_is_called_makes_no_difference() {
+        let of = |target: &str, name: &str, line: u32| {
+            json!({"name": name, "target": target, "criteria": [name],
+                   "steps": [{"url": {"literal": format!("{target}/x")}, "at": {"line": line}}]})
+        };
+        assert_eq!(
+            first_difference(&of("http://a:1", "one", 3), &of("http://b:22", "two", 9)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_difference_is_named_by_its_place() {
+        let of = |rate: u32| json!({"load": {"phases": [{"rate": 1}, {"rate": rate}]}});
+        let (place, a, b) = first_difference(&of(200), &of(300)).unwrap();
+        assert_eq!(
+            (place.as_str(), a.as_str(), b.as_str()),
+            ("load.phases[1].rate", "200", "300")
+        );
+        let longer = json!({"load": {"phases": [1, 2, 3]}});
+        let (place, a, b) = first_difference(&of(1), &longer).unwrap();
+        assert_eq!(
+            (place.as_str(), a.as_str(), b.as_str()),
+            ("load.phases", "2 long", "3 long")
+        );
+    }
+
+    #[test]
+    fn secrets_are_alike_however_each_run_hid_them() {
+        let of = |hash: &str| json!({"headers": [["authorization", format!("Bearer ‹redacted:{hash}›")]]});
+        assert_eq!(first_difference(&of("abcdef"), &of("123456")), None);
+    }
+}

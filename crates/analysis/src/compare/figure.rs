@@ -1,0 +1,269 @@
+//! What is compared: a figure of a run, named as criteria name theirs, and its value. A percentile that lies among requests without
+//! an answer, or has too few samples beyond it, has none.
+
+use measure::Kind;
+use plan::{
+    criteria::{Metric, Span, Stat, fits, parse_subject},
+    units::GrammarError,
+};
+use record::Model;
+use serde::Serialize;
+
+use super::{Entrant, Side};
+use crate::{
+    figures::{Figure, Sampled, Stats},
+    summary::Row,
+};
+
+/// A figure to be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// As it is written.
+    pub text: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// Of which label or scenario; none: of all requests.
+    pub of: Option<String>,
+}
+
+/// How values are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds; less is better.
+    Nanoseconds,
+    /// A share of requests; less is better.
+    Share,
+    /// Per second; more is better.
+    PerSecond,
+}
+
+/// Reads a figure: `p99`, `iteration p95 of "checkout"`, `errors of "GET *"`, `rate`.
+///
+/// # Errors
+/// When the text names none, or one that runs cannot be compared by.
+pub fn read(text: &str) -> Result<Subject, GrammarError> {
+    let (metric, of) = parse_subject(text)?;
+    let fault = match &metric {
+        Metric::Time(..) | Metric::Errors | Metric::Rate => None,
+        Metric::InFlight | Metric::Unsent | Metric::LatenessP99 | Metric::Server(..) => {
+            Some("runs are compared by times, errors and rate")
+        }
+    };
+    if let Some(message) = fault {
+        return Err(GrammarError {
+            offset: 0,
+            message: message.to_owned(),
+        });
+    }
+    Ok(Subject {
+        text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+        metric,
+        of,
+    })
+}
+
+/// Those that a row has; others are computed from the record, where there is one.
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+
+fn is_kept(q: f64) -> bool {
+    QUANTILES.iter().any(|kept| is(*kept, q))
+}
+
+/// Whether two shares are the same, however they were written.
+fn is(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+/// The time that a report of the first run would speak of first: which, and of what.
+pub(super) fn headline(baseline: &Side) -> (Span, Option<String>) {
+    let Some(first) = baseline.runs.first() else {
+        return (Span::Response, None);
+    };
+    let summary = &first.summary;
+    match summary.headline() {
+        Kind::Iteration => {
+            // One scenario is all iterations.
+            let is_one_of_several = summary.iterations.len() > 1;
+            let row = summary.headline_stats().filter(|_| is_one_of_several);
+            (Span::Iteration, row.map(|(row, _)| row.text.clone()))
+        }
+        Kind::Response => (Span::Response, None),
+        _ => (Span::Service, None),
+    }
+}
+
+/// What is judged where nobody says: the middle and the tail of the headline time, errors, and in closed loops the rate. Few, because
+/// each figure more takes from what can be said of the others.
+pub(super) fn usual(baseline: &Side) -> Vec<Subject> {
+    let (span, of) = headline(baseline);
+    let mut subjects = vec![of_time(span, 0.5, of.clone()), of_time(span, 0.99, of)];
+    let model = baseline.runs.first().map(|first| first.summary.run.model);
+    if model == Some(Model::Closed) {
+        subjects.insert(0, plain("rate", Metric::Rate, None));
+    }
+    subjects.push(plain("errors", Metric::Errors, None));
+    subjects
+}
+
+/// Median and tail of each endpoint that both sides have, where there are several.
+pub(super) fn of_endpoints(baseline: &Side, candidate: &Side) -> Vec<Subject> {
+    let (Some(first), Some(second)) = (baseline.runs.first(), candidate.runs.first()) else {
+        return Vec::new();
+    };
+    let rows = &first.summary.labels;
+    if rows.len() < 2 {
+        return Vec::new();
+    }
+    let is_known = |row: &&Row| {
+        second
+            .summary
+            .labels
+            .iter()
+            .any(|other| other.text == row.text)
+    };
+    let subjects = rows.iter().filter(is_known).flat_map(|row| {
+        let span = if row.response.is_some() {
+            Span::Response
+        } else {
+            Span::Service
+        };
+        [0.5, 0.99].map(|q| of_time(span, q, Some(row.text.clone())))
+    });
+    subjects.collect()
+}
+
+/// A percentile of a time.
+pub(super) fn of_time(span: Span, q: f64, of: Option<String>) -> Subject {
+    let name = format!("p{}", record::units::decimal(q * 100.0));
+    let before = match span {
+        Span::Response => "",
+        Span::Service => "service ",
+        Span::Iteration => "iteration ",
+    };
+    plain(
+        &format!("{before}{name}"),
+        Metric::Time(span, Stat::Quantile(q)),
+        of,
+    )
+}
+
+fn plain(name: &str, metric: Metric, of: Option<String>) -> Subject {
+    let text = match &of {
+        Some(of) => format!("{name} of \"{of}\""),
+        None => name.to_owned(),
+    };
+    Subject { text, metric, of }
+}
+
+impl Subject {
+    /// How its values are to be read.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        match self.metric {
+            Metric::Errors => Unit::Share,
+            Metric::Rate => Unit::PerSecond,
+            _ => Unit::Nanoseconds,
+        }
+    }
+
+    /// Which time of this row it is of; none of what is no time.
+    pub(super) fn kind_in(&self, row: &Row) -> Option<Kind> {
+        match self.metric {
+            // In a closed loop nothing is due before it is sent.
+            Metric::Time(Span::Response, _) if row.response.is_none() => Some(Kind::Service),
+            Metric::Time(Span::Response, _) => Some(Kind::Response),
+            Metric::Time(Span::Service, _) => Some(Kind::Service),
+            Metric::Time(Span::Iteration, _) => Some(Kind::Iteration),
+            _ => None,
+        }
+    }
+
+    /// The row that it is of; none where there is none, or several.
+    pub(super) fn row<'a>(&self, entrant: &'a Entrant) -> Option<&'a Row> {
+        let summary = &entrant.summary;
+        let rows = match self.metric {
+            Metric::Time(Span::Iteration, _) => &summary.iterations,
+            _ => &summary.labels,
+        };
+        let Some(of) = &self.of else {
+            // Of iterations there is no row of all; one scenario is all of them.
+            return match (self.metric.clone(), rows.as_slice()) {
+                (Metric::Time(Span::Iteration, _), [one]) => Some(one),
+                (Metric::Time(Span::Iteration, _), _) => None,
+                _ => Some(&summary.all),
+            };
+        };
+        let mut fitting = rows.iter().filter(|row| fits(of, &row.text));
+        let row = fitting.next()?;
+        fitting.next().is_none().then_some(row)
+    }
+
+    /// Why a run has no value of it.
+    pub(super) fn missing(&self, entrant: &Entrant) -> &'static str {
+        let Some(row) = self.row(entrant) else {
+            return "has no such row, or several";
+        };
+        let figure = match self.metric {
+            Metric::Time(span, Stat::Quantile(q)) => {
+                stats(row, span).and_then(|stats| kept(stats, q))
+            }
+            Metric::Time(span, Stat::Max) => stats(row, span).map(|stats| &stats.max),
+            _ => None,
+        };
+        match figure {
+            Some(figure) if figure.thin.is_some() || figure.too_few => {
+                "has too few requests beyond it"
+            }
+            Some(figure) if figure.no_answer || figure.at_least_ns.is_some() => {
+                "got no answer there"
+            }
+            _ => "does not tell it",
+        }
+    }
+
+    /// Its value in a run.
+    pub(super) fn value(&self, entrant: &Entrant) -> Option<f64> {
+        let row = self.row(entrant)?;
+        match self.metric {
+            Metric::Errors => row.error_share,
+            Metric::Rate => row.tells("per_second").then_some(row.per_second),
+            Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) => {
+                let kind = self.kind_in(row)?;
+                let part = entrant.run.as_ref()?.totals.label(row.id);
+                Sampled::of(&part, kind)
+                    .given_quantile(q)?
+                    .ns
+                    .map(|ns| ns as f64)
+            }
+            Metric::Time(span, stat) => stats(row, span).and_then(|stats| of_stats(stats, stat)),
+            _ => None,
+        }
+    }
+}
+
+/// The statistics of a time; where only service times are known, those are what was asked for as response times of a closed loop.
+fn stats(row: &Row, span: Span) -> Option<&Stats> {
+    match span {
+        Span::Response => row.response.as_ref().or(row.service.as_ref()),
+        Span::Service => row.service.as_ref(),
+        Span::Iteration => row.iteration.as_ref(),
+    }
+}
+
+fn of_stats(stats: &Stats, stat: Stat) -> Option<f64> {
+    let known = |figure: &Figure| figure.ns.map(|ns| ns as f64);
+    match stat {
+        Stat::Mean => stats.mean_ns,
+        Stat::Max => known(&stats.max),
+        Stat::Quantile(q) => kept(stats, q).and_then(known),
+    }
+}
+
+/// A percentile that the row has.
+fn kept(stats: &Stats, q: f64) -> Option<&Figure> {
+    let figures = [&stats.p50, &stats.p90, &stats.p95, &stats.p99, &stats.p999];
+    let mut kept = QUANTILES.into_iter().zip(figures);
+    kept.find(|(kept, _)| is(*kept, q))
+        .map(|(_, figure)| figure)
+}

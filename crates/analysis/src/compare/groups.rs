@@ -1,0 +1,248 @@
+//! Several runs against several: each run is one value. Times and rates are compared by their ratio, shares of errors by their
+//! difference; the estimate is the median of all differences, the interval that of the rank-sum test, and of several judged figures
+//! the p-values are Holm's.
+
+use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
+
+use super::{Asked, CONFIDENCE, Change, Compared, Outcome, Side, Subject, Unit, judge, words};
+
+/// Compares these figures, which count as one family.
+pub(super) fn of(
+    baseline: &Side,
+    candidate: &Side,
+    subjects: &[Subject],
+    asked: &Asked,
+) -> Vec<Compared> {
+    let mut all: Vec<Compared> = subjects
+        .iter()
+        .map(|subject| compared(baseline, candidate, subject, asked))
+        .collect();
+    let among_all = |all: &mut [Compared], p: fn(&mut Change) -> &mut Option<f64>| {
+        let known = all.iter_mut().filter_map(|one| one.change.as_mut());
+        let known: Vec<&mut f64> = known.filter_map(|change| p(change).as_mut()).collect();
+        let values: Vec<f64> = known.iter().map(|p| **p).collect();
+        for (p, counted) in known.into_iter().zip(adjusted(&values)) {
+            *p = counted;
+        }
+    };
+    among_all(&mut all, |change| &mut change.p);
+    among_all(&mut all, |change| &mut change.p_beyond_margin);
+    for one in &mut all {
+        if let Some(change) = &one.change {
+            one.outcome = judge::outcome(one.unit, change, asked);
+            one.text = words::judged(one, asked);
+        }
+    }
+    all
+}
+
+fn compared(baseline: &Side, candidate: &Side, subject: &Subject, asked: &Asked) -> Compared {
+    let values = |side: &Side| -> Vec<Option<f64>> {
+        let runs = side.runs.iter();
+        runs.map(|entrant| subject.value(entrant)).collect()
+    };
+    let mut compared = Compared {
+        subject: subject.text.clone(),
+        unit: subject.unit(),
+        baseline: values(baseline),
+        candidate: values(candidate),
+        change: None,
+        outcome: Outcome::Inconclusive,
+        text: String::new(),
+    };
+    compared.change = change(
+        compared.unit,
+        &compared.baseline,
+        &compared.candidate,
+        asked,
+    );
+    if compared.change.is_none() {
+        compared.text = words::unknown(subject, baseline, candidate);
+    }
+    compared
+}
+
+/// The distance between what is known of every run; none where something is not.
+fn change(
+    unit: Unit,
+    baseline: &[Option<f64>],
+    candidate: &[Option<f64>],
+    asked: &Asked,
+) -> Option<Change> {
+    let known = |values: &[Option<f64>]| -> Option<Vec<f64>> {
+        let values = values.iter().copied();
+        values.map(|value| scale(unit, value?)).collect()
+    };
+    let (first, second) = (known(baseline)?, known(candidate)?);
+    let shift = hodges_lehmann(&first, &second, CONFIDENCE)?;
+    // As bad as the first group by all of the margin.
+    let margin = match unit {
+        Unit::Nanoseconds => asked.margin.ln_1p(),
+        Unit::PerSecond => (-asked.margin).ln_1p(),
+        Unit::Share => asked.error_margin,
+    };
+    let at_margin: Vec<f64> = first.iter().map(|value| value + margin).collect();
+    let beyond = mann_whitney(&at_margin, &second)?;
+    let Tails { lower, upper } = beyond;
+    let tail = if unit == Unit::PerSecond {
+        lower
+    } else {
+        upper
+    };
+    // Too few runs can never have a small one: then the interval says what there is to say.
+    let is_enough = shift.confidence >= CONFIDENCE;
+    let p_value = |p: f64| is_enough.then_some(p);
+    Some(Change {
+        estimate: unscale(unit, shift.estimate),
+        interval: Some((unscale(unit, shift.low), unscale(unit, shift.high))),
+        confidence: shift.confidence,
+        p: p_value(mann_whitney(&first, &second)?.two_sided()),
+        p_beyond_margin: p_value((2.0 * tail).min(1.0)),
+    })
+}
+
+/// Where distances are differences: logarithms of times and rates, shares as they are. None of what has no logarithm.
+fn scale(unit: Unit, value: f64) -> Option<f64> {
+    match unit {
+        Unit::Share => Some(value),
+        Unit::Nanoseconds | Unit::PerSecond => (value > 0.0).then(|| value.ln()),
+    }
+}
+
+/// A distance as it is told.
+pub(super) fn unscale(unit: Unit, distance: f64) -> f64 {
+    match unit {
+        Unit::Share => distance,
+        Unit::Nanoseconds | Unit::PerSecond => distance.exp_m1(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::rng::{Purpose, Rng};
+
+    use super::*;
+
+    const ASKED: Asked = Asked {
+        subjects: Vec::new(),
+        margin: 0.05,
+        error_margin: 0.001,
+        anyway: Vec::new(),
+        hint_decides: false,
+    };
+
+    /// Runs of which a figure varies by so much from one to the next.
+    fn runs(random: &mut Rng, n: usize, mean: f64, variation: f64) -> Vec<Option<f64>> {
+        let mut run = || {
+            let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+            Some(mean * (1.0 + variation * normal))
+        };
+        (0..n).map(|_| run()).collect()
+    }
+
+    fn of(first: &[Option<f64>], second: &[Option<f64>]) -> (Change, Outcome) {
+        let change = change(Unit::Nanoseconds, first, second, &ASKED).unwrap();
+        let outcome = judge::outcome(Unit::Nanoseconds, &change, &ASKED);
+        (change, outcome)
+    }
+
+    #[test]
+    fn the_same_against_the_same_is_seldom_told_apart() {
+        let mut random = Rng::keyed(1, Purpose::Resampling, 0, 0);
+        let (mut alarms, mut regressions, mut held) = (0, 0, 0);
+        for _ in 0..2000 {
+            let (first, second) = (
+                runs(&mut random, 5, 1e6, 0.02),
+                runs(&mut random, 5, 1e6, 0.02),
+            );
+            let (change, outcome) = of(&first, &second);
+            alarms += usize::from(change.p.unwrap() <= 0.05);
+            regressions += usize::from(outcome == Outcome::Regressed);
+            let (low, high) = change.interval.unwrap();
+            held += usize::from(low <= 0.0 && 0.0 <= high);
+        }
+        // Exact: 1 of 31.5 runs of the test; 100 of 2000 would be 5 %.
+        assert!((40..=100).contains(&alarms), "{alarms} of 2000");
+        assert_eq!(regressions, 0);
+        assert!(held >= 1900, "{held} of 2000");
+    }
+
+    #[test]
+    fn five_percent_more_is_seen_over_a_variation_of_two() {
+        let mut random = Rng::keyed(2, Purpose::Resampling, 0, 0);
+        let seen = (0..1000).filter(|_| {
+            let (first, second) = (
+                runs(&mut random, 5, 1e6, 0.02),
+                runs(&mut random, 5, 1.05e6, 0.02),
+            );
+            let (change, _) = of(&first, &second);
+            change.p.unwrap() <= 0.05 && change.interval.unwrap().0 > 0.0
+        });
+        let seen = seen.count();
+        assert!(seen >= 800, "{seen} of 1000");
+    }
+
+    #[test]
+    fn much_more_is_a_regression_and_the_same_is_none() {
+        let mut random = Rng::keyed(3, Purpose::Resampling, 0, 0);
+        let (mut found, mut excluded) = (0, 0);
+        for _ in 0..500 {
+            let base = runs(&mut random, 5, 1e6, 0.01);
+            let worse = runs(&mut random, 5, 1.1e6, 0.01);
+            let same = runs(&mut random, 5, 1e6, 0.01);
+            found += usize::from(of(&base, &worse).1 == Outcome::Regressed);
+            excluded += usize::from(of(&base, &same).1 == Outcome::NoRegression);
+        }
+        assert!(found >= 475, "{found} of 500");
+        assert!(excluded >= 475, "{excluded} of 500");
+    }
+
+    #[test]
+    fn a_run_that_was_paused_is_no_regression() {
+        let mut random = Rng::keyed(4, Purpose::Resampling, 0, 0);
+        for _ in 0..200 {
+            let first = runs(&mut random, 5, 1e8, 0.02);
+            let mut second = runs(&mut random, 5, 1e8, 0.02);
+            second[2] = Some(3e10);
+            assert_ne!(of(&first, &second).1, Outcome::Regressed);
+        }
+    }
+
+    #[test]
+    fn less_of_a_rate_is_worse_and_more_is_not() {
+        let rates = |by: f64| -> Vec<Option<f64>> {
+            (0..5).map(|i| Some(by * (1000.0 + f64::from(i)))).collect()
+        };
+        let of = |second: &[Option<f64>]| {
+            let change = change(Unit::PerSecond, &rates(1.0), second, &ASKED).unwrap();
+            judge::outcome(Unit::PerSecond, &change, &ASKED)
+        };
+        assert_eq!(of(&rates(0.8)), Outcome::Regressed);
+        assert_eq!(of(&rates(1.2)), Outcome::Improved);
+        assert_eq!(of(&rates(0.999)), Outcome::NoRegression);
+    }
+
+    #[test]
+    fn shares_of_errors_are_compared_by_their_difference() {
+        let none = vec![Some(0.0); 5];
+        let some = vec![Some(0.02); 5];
+        let change = |second: &[Option<f64>]| change(Unit::Share, &none, second, &ASKED).unwrap();
+        assert_eq!(
+            judge::outcome(Unit::Share, &change(&none), &ASKED),
+            Outcome::NoRegression
+        );
+        assert_eq!(
+            judge::outcome(Unit::Share, &change(&some), &ASKED),
+            Outcome::Regressed
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_run_is_compared_with_nothing() {
+        let mut random = Rng::keyed(5, Purpose::Resampling, 0, 0);
+        let first = runs(&mut random, 5, 1e6, 0.01);
+        let mut second = first.clone();
+        second[4] = None;
+        assert_eq!(change(Unit::Nanoseconds, &first, &second, &ASKED), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! The whole distribution of the headline time, quantile by quantile: p50 and p99 may move in opposite directions, and a mean of both
+//! would hide it. For looking at: nothing of it is judged.
+
+use measure::Kind;
+use serde::Serialize;
+
+use super::{Asked, Change, Side, figure, groups, middle, single};
+
+/// The quantiles that are looked at.
+const LOOKED_AT: [f64; 11] = [
+    0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999,
+];
+
+/// A quantile of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Quantile {
+    /// Which, as a share.
+    pub share: f64,
+    /// The middle of the first group's runs, in nanoseconds.
+    pub baseline_ns: f64,
+    /// The middle of the second's.
+    pub candidate_ns: f64,
+    /// How far the second lies from the first.
+    pub change: Change,
+}
+
+/// Those that are known of every run, and what they are of.
+pub(super) fn of(baseline: &Side, candidate: &Side) -> (Vec<Quantile>, String) {
+    let (span, of) = figure::headline(baseline);
+    // Nothing is judged: the margins do not matter.
+    let asked = Asked {
+        subjects: Vec::new(),
+        margin: 0.0,
+        error_margin: 0.0,
+        anyway: Vec::new(),
+        hint_decides: false,
+    };
+    let subjects = LOOKED_AT.map(|share| figure::of_time(span, share, of.clone()));
+    let known = LOOKED_AT
+        .iter()
+        .zip(&subjects)
+        .filter_map(|(share, subject)| {
+            let subject = std::slice::from_ref(subject);
+            let compared = if baseline.runs.len() == 1 && candidate.runs.len() == 1 {
+                single::of(baseline, candidate, subject, &asked)
+            } else {
+                groups::of(baseline, candidate, subject, &asked)
+            };
+            let compared = compared.into_iter().next()?;
+            Some(Quantile {
+                share: *share,
+                baseline_ns: middle(&compared.baseline)?,
+                candidate_ns: middle(&compared.candidate)?,
+                change: compared.change?,
+            })
+        });
+    let time = match span {
+        plan::criteria::Span::Response => Kind::Response,
+        plan::criteria::Span::Service => Kind::Service,
+        plan::criteria::Span::Iteration => Kind::Iteration,
+    };
+    let of_what = of.map_or_else(
+        || match time {
+            Kind::Iteration => "iteration time".to_owned(),
+            time => format!("{} time of all requests", time.name()),
+        },
+        |of| format!("{} time of {of}", time.name()),
+    );
+    (known.collect(), of_what)
+}

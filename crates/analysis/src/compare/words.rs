@@ -1,0 +1,189 @@
+//! What a comparison says in words: changes with their intervals, what follows, and how far to believe it.
+
+use record::units;
+
+use super::{Asked, Change, Compared, Method, Outcome, Side, Subject, Unit, judge};
+
+/// A value of a figure.
+#[must_use]
+pub fn value(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Nanoseconds => units::time(value.round().max(0.0) as u64),
+        Unit::Share => units::share(value),
+        Unit::PerSecond => format!("{}/s", units::rate(value)),
+    }
+}
+
+/// A change with its interval: `+8.1 %  (95 %: +6.2 to +9.9)`, of shares `+0.30 points  (95 %: +0.21 to +0.42)`.
+#[must_use]
+pub fn change(unit: Unit, change: &Change) -> String {
+    let estimate = format!("{} {}", signed(unit, change.estimate), unit_of(unit));
+    let Some((low, high)) = change.interval else {
+        return estimate;
+    };
+    format!(
+        "{estimate}  ({}: {} to {})",
+        units::share((change.confidence * 1000.0).round() / 1000.0),
+        signed(unit, low),
+        signed(unit, high)
+    )
+}
+
+fn unit_of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Share => "points",
+        Unit::Nanoseconds | Unit::PerSecond => "%",
+    }
+}
+
+/// In percent, or in percentage points, with its sign.
+fn signed(unit: Unit, value: f64) -> String {
+    let text = unsigned(unit, value.abs());
+    let is_nothing = text.chars().all(|c| c == '0' || c == '.');
+    let sign = match value {
+        _ if is_nothing => "",
+        value if value < 0.0 => "-",
+        _ => "+",
+    };
+    format!("{sign}{text}")
+}
+
+fn unsigned(unit: Unit, value: f64) -> String {
+    let percent = value * 100.0;
+    match unit {
+        Unit::Share => format!("{percent:.2}"),
+        _ if percent >= 999.5 => units::count(percent.round() as u64),
+        _ if percent >= 99.95 => format!("{percent:.0}"),
+        _ => format!("{percent:.1}"),
+    }
+}
+
+/// What follows of a figure.
+pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
+    let unit = compared.unit;
+    let bound = judge::margin(unit, asked);
+    let margin = format!("{} {}", without_zeros(unit, bound), unit_of(unit));
+    let Some((change, interval)) = compared
+        .change
+        .and_then(|change| Some((change, change.interval?)))
+    else {
+        return "one figure of each: nothing tells what is chance".to_owned();
+    };
+    let (low, high) = judge::worsening(unit, interval);
+    match compared.outcome {
+        // Without a p-value it is a hint, and hints raise no alarm.
+        Outcome::Regressed if change.p.is_none() => format!("beyond the margin of {margin}"),
+        Outcome::Regressed => format!("REGRESSED beyond the margin of {margin}"),
+        Outcome::Improved => "improved".to_owned(),
+        Outcome::NoRegression if low.abs() <= bound => {
+            let most = low.abs().max(high.abs());
+            if most == 0.0 {
+                return "no change".to_owned();
+            }
+            format!(
+                "no change larger than {} {}",
+                unsigned(unit, most),
+                unit_of(unit)
+            )
+        }
+        Outcome::NoRegression => {
+            format!(
+                "not worse by more than {} {}",
+                unsigned(unit, high.max(0.0)),
+                unit_of(unit)
+            )
+        }
+        Outcome::Inconclusive if low > bound => format!(
+            "INCONCLUSIVE: beyond {margin}, but of so many figures one may be by chance (p {:.2})",
+            change.p_beyond_margin.unwrap_or(1.0)
+        ),
+        Outcome::Inconclusive => format!("INCONCLUSIVE: {margin} lies within the interval"),
+    }
+}
+
+fn without_zeros(unit: Unit, value: f64) -> String {
+    let text = match unit {
+        Unit::Share => format!("{:.3}", value * 100.0),
+        _ => format!("{:.2}", value * 100.0),
+    };
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Why a figure cannot be compared.
+pub(super) fn unknown(subject: &Subject, baseline: &Side, candidate: &Side) -> String {
+    let mut runs = baseline.runs.iter().chain(&candidate.runs);
+    match runs.find(|run| subject.value(run).is_none()) {
+        Some(run) => format!("INCONCLUSIVE: {} {}", run.name, subject.missing(run)),
+        None => "INCONCLUSIVE: a value of nothing has no ratio".to_owned(),
+    }
+}
+
+/// How it was compared, and what that is worth.
+pub(super) fn method(
+    baseline: &Side,
+    candidate: &Side,
+    method: Method,
+    judged: usize,
+) -> Option<String> {
+    let (first, second) = (baseline.runs.len(), candidate.runs.len());
+    match method {
+        Method::Groups => {
+            let least = statistics::smallest_p(first, second);
+            let most = ((1.0 - super::CONFIDENCE) / least).floor() as usize;
+            (judged > most).then(|| {
+                format!(
+                    "{first} and {second} runs can show {most} {} at once, and {judged} are judged: name fewer with --metric, or make more runs",
+                    if most == 1 { "figure" } else { "figures" }
+                )
+            })
+        }
+        Method::FewRuns => Some(format!(
+            "a hint: {first} and {second} runs are too few for an interval of 95 %, which takes 4 of each (5 are better)"
+        )),
+        Method::SingleRuns => Some(
+            "a hint: one run of each. The intervals come from the seconds of each run and say nothing of how much runs of the same thing differ; make 5 of each"
+                .to_owned(),
+        ),
+        Method::SingleFigures => Some(
+            "a hint: one figure of each, and nothing that tells what is chance; make 5 runs of each".to_owned(),
+        ),
+    }
+}
+
+/// All of it in a sentence.
+pub(super) fn sentence(
+    judged: &[Compared],
+    verdict: Outcome,
+    method: Method,
+    asked: &Asked,
+) -> String {
+    let of = |outcome: Outcome| -> Vec<&str> {
+        let those = judged.iter().filter(|compared| compared.outcome == outcome);
+        those.map(|compared| compared.subject.as_str()).collect()
+    };
+    let margin = format!("{} %", without_zeros(Unit::Nanoseconds, asked.margin));
+    let sentence = match verdict {
+        Outcome::Regressed => format!("worse by more than the margin: {}", of(verdict).join(", ")),
+        Outcome::Inconclusive => format!(
+            "neither a regression nor its absence is shown of {}",
+            of(verdict).join(", ")
+        ),
+        Outcome::NoRegression => format!("nothing is worse by more than {margin}"),
+        Outcome::Improved => "better in all that is judged".to_owned(),
+    };
+    if method.is_hint() {
+        format!("only a hint: {sentence}")
+    } else {
+        sentence
+    }
+}
+
+/// What an exit code means, for help and papers.
+#[must_use]
+pub fn exit_words(code: u8) -> &'static str {
+    match code {
+        0 => "no regression",
+        1 => "regression",
+        _ => "neither shown",
+    }
+}

@@ -1,0 +1,273 @@
+//! `loadline compare`: finds the runs of both sides, refuses what cannot be compared, and shows what came of it. What it means is
+//! `analysis::compare`'s.
+
+use std::path::{Path, PathBuf};
+
+use analysis::{
+    compare::{self, Asked, Comparison, Entrant, Side},
+    summarise,
+};
+use plan::units::{Quantity, parse_quantity};
+use record::{Manifest, Run};
+use report::{console, derived};
+use session::exit;
+
+use crate::{
+    args, imported, log, rerender, shell,
+    stop::{Stop, flag_error},
+};
+
+/// Where comparisons are kept, if nobody says otherwise.
+const FOLDER: &str = ".loadline/comparisons";
+
+/// Runs `loadline compare`.
+pub fn command(args: &args::Compare) -> u8 {
+    match carry_out(args) {
+        Ok(code) => code,
+        Err(Stop { lines, code }) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
+    let mut asked = asked(args)?;
+    let runs = rerender::runs(args.runs.as_deref());
+    let baseline = side(&args.baseline, &runs)?;
+    let candidate = side(&args.candidate, &runs)?;
+    no_run_on_both(&baseline, &candidate)?;
+    hinder(&baseline, &candidate, args.anyway, &mut asked)?;
+    let comparison = compare::of(&baseline, &candidate, &asked);
+    log::makes_way(args.json.as_deref());
+    log::summary(&console::comparison_in(&comparison, log::columns()));
+    let is_written = write(&comparison, args);
+    Ok(if is_written {
+        comparison.exit_code
+    } else {
+        exit::COULD_NOT_RUN
+    })
+}
+
+fn asked(args: &args::Compare) -> Result<Asked, Stop> {
+    let subjects = args
+        .metric
+        .iter()
+        .map(|text| compare::read(text).map_err(|error| flag_error("--metric", text, &error)));
+    Ok(Asked {
+        subjects: subjects.collect::<Result<_, _>>()?,
+        margin: share("--margin", &args.margin)?,
+        error_margin: share("--error-margin", &args.error_margin)?,
+        anyway: Vec::new(),
+        hint_decides: args.anyway,
+    })
+}
+
+fn share(flag: &str, text: &str) -> Result<f64, Stop> {
+    match parse_quantity(text) {
+        Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
+        Ok(_) => Err(Stop::bad_input(format!(
+            "{flag}: `{text}` is no share below 100 %: write for example 5%"
+        ))),
+        Err(error) => Err(flag_error(flag, text, &error)),
+    }
+}
+
+/// The runs that a text names.
+fn side(text: &str, runs: &Path) -> Result<Side, Stop> {
+    let mut entrants: Vec<Entrant> = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        for entrant in named(part, runs)? {
+            let is_known = entrants.iter().any(|known| is_same(known, &entrant));
+            if !is_known {
+                entrants.push(entrant);
+            }
+        }
+    }
+    let name = match (text.split_once(','), entrants.first()) {
+        (Some(_), Some(first)) if entrants.len() > 1 => {
+            format!("{} and {} more", first.name, entrants.len() - 1)
+        }
+        _ => text.to_owned(),
+    };
+    Ok(Side {
+        name,
+        runs: entrants,
+    })
+}
+
+fn named(text: &str, runs: &Path) -> Result<Vec<Entrant>, Stop> {
+    if let Some(tag) = text.strip_prefix("tag:") {
+        let tags = |manifest: &Manifest| {
+            let about = manifest.about.as_ref();
+            about.map_or_else(Vec::new, |about| about.tags.clone())
+        };
+        return among(runs, ("tag", tag), tags);
+    }
+    if let Some(name) = text.strip_prefix("name:") {
+        return among(runs, ("name", name), |manifest| vec![manifest.name.clone()]);
+    }
+    let path = Path::new(text);
+    if path.is_file() {
+        return imported_run(path).map(|entrant| vec![entrant]);
+    }
+    let inside = record::all(path);
+    if path.is_dir() && !path.join("manifest.json").exists() && !inside.is_empty() {
+        return inside.iter().map(|dir| recorded(dir)).collect();
+    }
+    let dir = record::find(runs, text).map_err(Stop::bad_input)?;
+    recorded(&dir).map(|entrant| vec![entrant])
+}
+
+/// The runs in a folder that are called so.
+fn among(
+    runs: &Path,
+    (what, wanted): (&str, &str),
+    words: impl Fn(&Manifest) -> Vec<String>,
+) -> Result<Vec<Entrant>, Stop> {
+    let mut known: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    for dir in record::all(runs) {
+        // What cannot be read is nobody's run by this name.
+        let Ok(manifest) = record::manifest(&dir) else {
+            continue;
+        };
+        let words = words(&manifest);
+        if words.iter().any(|word| word == wanted) {
+            found.push(recorded(&dir)?);
+        }
+        known.extend(words);
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    known.sort();
+    known.dedup();
+    let known = if known.is_empty() {
+        format!("no run there has one; give it with `loadline run --{what} {wanted} …`")
+    } else {
+        format!("there are {}", known.join(", "))
+    };
+    Err(Stop::bad_input(format!(
+        "no run in {} has the {what} `{wanted}`: {known}",
+        runs.display()
+    )))
+}
+
+/// A run of ours.
+fn recorded(dir: &Path) -> Result<Entrant, Stop> {
+    let run = Run::open(dir).map_err(Stop::could_not_run)?;
+    if let Some(cut) = run.cut {
+        log::warning(analysis::summary::cut_text(cut));
+    }
+    // A record without its plan is compared by what its manifest says.
+    let plan = std::fs::read(dir.join("plan.json"));
+    let plan = plan
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let name = dir.file_name().unwrap_or(dir.as_os_str());
+    Ok(Entrant {
+        name: name.to_string_lossy().into_owned(),
+        summary: summarise(&run),
+        run: Some(run),
+        plan: plan.unwrap_or_default(),
+    })
+}
+
+/// What another tool left.
+fn imported_run(path: &Path) -> Result<Entrant, Stop> {
+    let page = imported::read_run(path).map_err(|failed| Stop {
+        lines: vec![failed.line],
+        code: failed.code,
+    })?;
+    Ok(Entrant {
+        name: path.display().to_string(),
+        summary: page.summary,
+        run: None,
+        plan: serde_json::Value::Null,
+    })
+}
+
+/// Whether two are one and the same, however they were named.
+fn is_same(a: &Entrant, b: &Entrant) -> bool {
+    let place = |entrant: &Entrant| {
+        let dir = entrant.run.as_ref().and_then(|run| run.dir.clone());
+        dir.unwrap_or_else(|| PathBuf::from(&entrant.name))
+            .canonicalize()
+            .ok()
+    };
+    place(a).is_some_and(|a| place(b) == Some(a))
+}
+
+fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), Stop> {
+    let mut shared = baseline.runs.iter().filter(|run| {
+        let mut others = candidate.runs.iter();
+        others.any(|other| is_same(run, other))
+    });
+    match shared.next() {
+        Some(run) => Err(Stop::bad_input(format!(
+            "{} is on both sides: a run is not compared with itself",
+            run.name
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what should not be compared, or notes it.
+fn hinder(baseline: &Side, candidate: &Side, anyway: bool, asked: &mut Asked) -> Result<(), Stop> {
+    let found = compare::hindrances(baseline, candidate);
+    if anyway {
+        asked.anyway = found.into_iter().map(|one| one.text).collect();
+        return Ok(());
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let is_invalid = found.iter().any(|one| one.is_invalid);
+    let texts = found.iter().map(|one| &one.text);
+    let lines = texts.map(|text| format!("{text}: leave that run out, or compare --anyway"));
+    Err(Stop {
+        lines: lines.collect(),
+        code: if is_invalid {
+            exit::INVALID
+        } else {
+            exit::BAD_INPUT
+        },
+    })
+}
+
+/// Writes the report, and the JSON where it is wanted; false when either could not be.
+fn write(comparison: &Comparison, args: &args::Compare) -> bool {
+    let dir = args.out.clone().unwrap_or_else(|| {
+        let names = format!("{}-{}", args.baseline, args.candidate);
+        let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let name: String = names
+            .chars()
+            .map(|c| if is_fine(c) { c } else { '-' })
+            .collect();
+        Path::new(FOLDER).join(name)
+    });
+    let written = derived::write_comparison(&dir, comparison);
+    let written = written.and_then(|()| match args.json.as_deref() {
+        Some(json) if log::is_stdout(json) => {
+            log::document(&derived::comparison_json(comparison)?);
+            Ok(())
+        }
+        Some(json) => derived::write_comparison_json(json, comparison),
+        None => Ok(()),
+    });
+    match written {
+        Ok(()) => {
+            let report = dir.join(derived::PAGE);
+            log::out(&format!("\nReport: {}\n", report.display()));
+            if args.open {
+                shell::open(&report);
+            }
+            true
+        }
+        Err(error) => {
+            log::error(error);
+            false
+        }
+    }
+}

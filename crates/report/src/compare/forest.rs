@@ -1,0 +1,219 @@
+//! The forest plot: a row per figure, a dot where the change is and a line as long as its interval, beside the line of no change and
+//! the margin. The whole distribution is drawn likewise, a row per quantile.
+
+use std::fmt::Write;
+
+use analysis::compare::{Change, Comparison, Unit};
+use record::units;
+
+use crate::{svg::File, xml::text as escaped};
+
+/// The chart of the whole distribution.
+pub(super) const SHIFT: &str = "quantiles.svg";
+const WIDTH: f64 = 860.0;
+/// Names stand left of this.
+const LEFT: f64 = 250.0;
+const RIGHT: f64 = 24.0;
+const TOP: f64 = 52.0;
+const ROW: f64 = 24.0;
+const BOTTOM: f64 = 40.0;
+/// A change is drawn up to this; what lies beyond ends in an arrow.
+const MOST: f64 = 1.0;
+/// Letters of a name.
+const LONGEST: usize = 36;
+
+/// A row of the picture.
+struct Row {
+    name: String,
+    change: Change,
+    /// Less of it is worse.
+    is_turned: bool,
+}
+
+/// What is judged and the endpoints in one picture, the quantiles in another; neither of nothing.
+pub(super) fn of(comparison: &Comparison) -> Vec<File> {
+    let figures = comparison.judged.iter().chain(&comparison.endpoints);
+    let relative = figures.filter(|compared| compared.unit != Unit::Share);
+    let rows = relative.filter_map(|compared| {
+        Some(Row {
+            name: compared.subject.clone(),
+            change: compared.change?,
+            is_turned: compared.unit == Unit::PerSecond,
+        })
+    });
+    let quantiles = comparison.quantiles.iter().map(|quantile| Row {
+        name: name(quantile.share),
+        change: quantile.change,
+        is_turned: false,
+    });
+    let titles = [
+        ("changes.svg", "Change with its interval".to_owned()),
+        (
+            SHIFT,
+            format!("Change of each quantile: {}", comparison.quantiles_of),
+        ),
+    ];
+    let pictures = [rows.collect::<Vec<Row>>(), quantiles.collect()];
+    let drawn = titles
+        .into_iter()
+        .zip(pictures)
+        .filter(|(_, rows)| !rows.is_empty());
+    drawn
+        .map(|((name, title), rows)| File {
+            name: name.to_owned(),
+            description: format!(
+                "{title}, of {} against {}",
+                comparison.candidate.name, comparison.baseline.name
+            ),
+            text: draw(&title, &rows, comparison.margin),
+        })
+        .collect()
+}
+
+/// What a quantile is called.
+pub(super) fn name(share: f64) -> String {
+    format!("p{}", units::decimal(share * 100.0))
+}
+
+fn draw(title: &str, rows: &[Row], margin: f64) -> String {
+    let ends = rows.iter().flat_map(|row| {
+        let (low, high) = row
+            .change
+            .interval
+            .unwrap_or((row.change.estimate, row.change.estimate));
+        [low.abs(), high.abs()]
+    });
+    let reach = ends.fold(margin * 1.6, f64::max).clamp(0.01, MOST);
+    let height = TOP + ROW * rows.len() as f64 + BOTTOM;
+    let x = |change: f64| {
+        let share = (change.clamp(-reach, reach) + reach) / (2.0 * reach);
+        LEFT + share * (WIDTH - LEFT - RIGHT)
+    };
+    let bottom = height - BOTTOM;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" \
+         font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{0}</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text x=\"16\" y=\"20\" font-size=\"14\" font-weight=\"600\" fill=\"#222222\">{0}</text>\n",
+        escaped(title)
+    );
+    let (from, to) = (x(-margin), x(margin));
+    add(
+        &mut out,
+        format_args!(
+            "<rect x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#0072b2\" opacity=\"0.08\"/>\n\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555555\" font-size=\"11\">margin ± {}</text>\n",
+            to - from,
+            bottom - TOP,
+            x(0.0),
+            TOP - 8.0,
+            units::share(margin)
+        ),
+    );
+    for part in [-1.0, -0.5, 0.0, 0.5, 1.0] {
+        let at = x(reach * part);
+        let stroke = if part == 0.0 { "#666666" } else { "#e3e3e3" };
+        add(
+            &mut out,
+            format_args!(
+                "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{bottom}\" stroke=\"{stroke}\"/>\n\
+                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555555\">{}</text>\n",
+                bottom + 18.0,
+                tick(reach * part)
+            ),
+        );
+    }
+    for (i, row) in rows.iter().enumerate() {
+        line(
+            &mut out,
+            row,
+            TOP + ROW * (i as f64 + 0.5),
+            x,
+            (reach, margin),
+        );
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn line(out: &mut String, row: &Row, y: f64, x: impl Fn(f64) -> f64, (reach, margin): (f64, f64)) {
+    let change = &row.change;
+    let (low, high) = change
+        .interval
+        .unwrap_or((change.estimate, change.estimate));
+    let (worst, best) = if row.is_turned {
+        (-high, -low)
+    } else {
+        (low, high)
+    };
+    // Beyond the margin, clear of nothing, or neither: told by the shape as well, for who cannot tell the colours.
+    let (colour, shape) = match change.interval {
+        None => ("#777777", "circle"),
+        _ if worst > margin => ("#d55e00", "square"),
+        _ if best < 0.0 => ("#009e73", "diamond"),
+        _ => ("#0072b2", "circle"),
+    };
+    add(
+        out,
+        format_args!(
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#333333\">{}</text>\n\
+             <line x1=\"{:.1}\" y1=\"{y}\" x2=\"{:.1}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
+            LEFT - 12.0,
+            y + 4.0,
+            escaped(&short(&row.name)),
+            x(low),
+            x(high)
+        ),
+    );
+    for (end, sign) in [(low, -1.0), (high, 1.0)] {
+        let at = x(end);
+        if end.abs() > reach {
+            add(
+                out,
+                format_args!(
+                    "<path d=\"M{at:.1} {y}l{0:.1} -4v8z\" fill=\"{colour}\"/>\n",
+                    -6.0 * sign
+                ),
+            );
+        } else if change.interval.is_some() {
+            add(
+                out,
+                format_args!(
+                    "<path d=\"M{at:.1} {:.1}v8\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
+                    y - 4.0
+                ),
+            );
+        }
+    }
+    let at = x(change.estimate);
+    let dot = match shape {
+        "square" => format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"9\" height=\"9\"",
+            at - 4.5,
+            y - 4.5
+        ),
+        "diamond" => format!("<path d=\"M{at:.1} {:.1}l6 6l-6 6l-6 -6z\"", y - 6.0),
+        _ => format!("<circle cx=\"{at:.1}\" cy=\"{y}\" r=\"4.5\""),
+    };
+    add(out, format_args!("{dot} fill=\"{colour}\"/>\n"));
+}
+
+fn tick(change: f64) -> String {
+    let percent = change * 100.0;
+    let digits = usize::from(percent.abs() < 10.0 && percent != 0.0);
+    let sign = if percent > 0.0 { "+" } else { "" };
+    format!("{sign}{percent:.digits$} %")
+}
+
+fn short(name: &str) -> String {
+    if name.chars().count() <= LONGEST {
+        return name.to_owned();
+    }
+    let cut: String = name.chars().take(LONGEST - 1).collect();
+    cut + "…"
+}
+
+fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing into a string cannot fail.
+    let _ = out.write_fmt(text);
+}

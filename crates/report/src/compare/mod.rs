@@ -1,0 +1,152 @@
+//! A comparison's report: one page and one Markdown file. Every figure is `analysis`', none is computed here.
+
+mod forest;
+
+use analysis::{
+    compare::{Compared, Comparison, Group, Outcome, change, value},
+    verdict::Judgement,
+};
+use record::units;
+
+use crate::{
+    sheet::{Block, Sheet, Table},
+    svg,
+};
+
+/// The report of a comparison.
+#[must_use]
+pub fn of(comparison: &Comparison) -> Sheet {
+    let charts = forest::of(comparison);
+    let blocks = blocks(comparison, &charts);
+    let title = format!(
+        "{} against {}",
+        comparison.candidate.name, comparison.baseline.name
+    );
+    Sheet::of(&title, &blocks, charts.clone())
+}
+
+fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+    let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
+    let mut blocks = vec![
+        Block::Title(format!("{} against {}", candidate.name, baseline.name)),
+        Block::Verdict(judgement(comparison), comparison.sentence.clone()),
+        Block::Text(format!(
+            "{} of `{}`, {} of `{}`; up to {} worse is no regression.",
+            runs(baseline.runs.len()),
+            baseline.name,
+            runs(candidate.runs.len()),
+            candidate.name,
+            units::share(comparison.margin)
+        )),
+    ];
+    if !comparison.notes.is_empty() {
+        blocks.push(Block::List(comparison.notes.clone()));
+    }
+    blocks.push(Block::Heading("What is judged"));
+    blocks.push(Block::Table(table(comparison, &comparison.judged)));
+    blocks.push(Block::Text(
+        "The value of a group is the middle one of its runs; a change is the middle of all differences between a run of one and a run of \
+         the other."
+            .into(),
+    ));
+    let (shift, forests): (Vec<_>, Vec<_>) =
+        charts.iter().partition(|chart| chart.name == forest::SHIFT);
+    blocks.extend(forests.into_iter().map(Block::Chart));
+    if !comparison.quantiles.is_empty() {
+        blocks.push(Block::Heading("The whole distribution"));
+        blocks.extend(shift.into_iter().map(Block::Chart));
+        blocks.push(Block::Table(quantiles(comparison)));
+        blocks.push(Block::Text(format!(
+            "Quantile by quantile: {}. Nothing of it is judged.",
+            comparison.quantiles_of
+        )));
+    }
+    if !comparison.endpoints.is_empty() {
+        blocks.push(Block::Heading("Endpoints"));
+        blocks.push(Block::Table(table(comparison, &comparison.endpoints)));
+        blocks.push(Block::Text(
+            "Each interval stands for itself: of twenty, one misses by chance. Nothing of it is judged.".into(),
+        ));
+    }
+    blocks.push(Block::Heading("Runs"));
+    for group in [baseline, candidate] {
+        blocks.push(Block::Table(of_group(group)));
+    }
+    blocks
+}
+
+/// A hint judges nothing.
+fn judgement(comparison: &Comparison) -> Option<Judgement> {
+    (!comparison.method.is_hint()).then_some(match comparison.verdict {
+        Outcome::Improved | Outcome::NoRegression => Judgement::Pass,
+        Outcome::Inconclusive => Judgement::Inconclusive,
+        Outcome::Regressed => Judgement::Fail,
+    })
+}
+
+fn runs(n: usize) -> String {
+    match n {
+        1 => "one run".into(),
+        n => format!("{n} runs"),
+    }
+}
+
+fn table(comparison: &Comparison, all: &[Compared]) -> Table {
+    let heads = [
+        "Figure",
+        &comparison.baseline.name,
+        &comparison.candidate.name,
+        "Change",
+        "<",
+    ];
+    let mut table = Table::new(&heads);
+    for compared in all {
+        let middle = |values: &[Option<f64>]| {
+            analysis::compare::middle(values)
+                .map_or_else(|| "–".to_owned(), |middle| value(compared.unit, middle))
+        };
+        let changed = compared.change.as_ref();
+        let cells = [
+            compared.subject.clone(),
+            middle(&compared.baseline),
+            middle(&compared.candidate),
+            changed.map_or_else(|| "–".to_owned(), |known| change(compared.unit, known)),
+            compared.text.clone(),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn quantiles(comparison: &Comparison) -> Table {
+    let heads = [
+        "Quantile",
+        &comparison.baseline.name,
+        &comparison.candidate.name,
+        "Change",
+    ];
+    let mut table = Table::new(&heads);
+    for quantile in &comparison.quantiles {
+        let cells = [
+            forest::name(quantile.share),
+            units::time(quantile.baseline_ns as u64),
+            units::time(quantile.candidate_ns as u64),
+            change(analysis::compare::Unit::Nanoseconds, &quantile.change),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn of_group(group: &Group) -> Table {
+    let mut table = Table::new(&[&group.name, "<Began", "Requests"]);
+    for run in &group.runs {
+        let cells = [
+            run.name.clone(),
+            run.started_utc.clone(),
+            units::count(run.requests),
+        ];
+        table.row(cells, None);
+    }
+    table
+}

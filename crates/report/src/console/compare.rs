@@ -1,0 +1,90 @@
+//! A comparison on the console: what is judged, line by line, then how far to believe it, then all of it in a sentence.
+
+use analysis::compare::{Comparison, Method, Outcome, change, middle, value};
+
+use super::text::{Columns, cut, wrap};
+
+/// A name is no longer than this.
+const LONGEST: usize = 40;
+
+/// A comparison, ending with a line feed.
+#[must_use]
+pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
+    let rows = comparison.judged.iter().map(|compared| {
+        let name = format!("{} ", cut(&compared.subject, LONGEST));
+        let change = compared
+            .change
+            .as_ref()
+            .map_or_else(String::new, |known| change(compared.unit, known));
+        (name, change, &compared.text)
+    });
+    let rows: Vec<(String, String, &String)> = rows.collect();
+    let widest =
+        |of: fn(&(String, String, &String)) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let names = widest(|(name, _, _)| name.chars().count());
+    let changes = widest(|(_, change, _)| change.chars().count());
+    let mut text = String::from("\n");
+    for (name, change, what) in &rows {
+        let begin = format!("{name:<names$} {change:<changes$}   ");
+        let one = format!("{begin}{what}");
+        // What does not fit beside it stands below it.
+        if one.chars().count() <= columns.count() {
+            text += one.trim_end();
+        } else {
+            text += begin.trim_end();
+            text.push('\n');
+            text += &format!("  {}", wrap(what, 2, columns));
+        }
+        text.push('\n');
+    }
+    text += &wrap(&sides(comparison), 2, columns);
+    text.push('\n');
+    for note in &comparison.notes {
+        text += &wrap(&format!("Note: {note}"), 6, columns);
+        text.push('\n');
+    }
+    text.push('\n');
+    text += &wrap(
+        &format!("{}{}", word(comparison), comparison.sentence),
+        0,
+        columns,
+    );
+    text.push('\n');
+    text
+}
+
+/// What the figures were, in a line.
+fn sides(comparison: &Comparison) -> String {
+    let of = |values: &[Option<f64>], unit| {
+        middle(values).map_or_else(|| "–".to_owned(), |middle| value(unit, middle))
+    };
+    let figures = comparison.judged.iter().map(|compared| {
+        format!(
+            "{} {} → {}",
+            compared.subject,
+            of(&compared.baseline, compared.unit),
+            of(&compared.candidate, compared.unit)
+        )
+    });
+    let figures: Vec<String> = figures.collect();
+    let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
+    format!(
+        "{} ({}) → {} ({}): {}",
+        baseline.name,
+        baseline.runs.len(),
+        candidate.name,
+        candidate.runs.len(),
+        figures.join(", ")
+    )
+}
+
+fn word(comparison: &Comparison) -> &'static str {
+    if comparison.method != Method::Groups {
+        return "";
+    }
+    match comparison.verdict {
+        Outcome::Regressed => "REGRESSED  ",
+        Outcome::Inconclusive => "INCONCLUSIVE  ",
+        Outcome::NoRegression | Outcome::Improved => "PASS  ",
+    }
+}

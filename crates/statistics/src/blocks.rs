@@ -1,0 +1,87 @@
+//! Resampling of one run's windows: what the run might have been, made of blocks of it in another order. Blocks, not windows, because
+//! neighbours hang together: a pause of half a minute is drawn as a whole, or not, or twice.
+
+use plan::rng::Rng;
+
+/// So long a block is at least, as a power of the number of windows.
+const POWER: f64 = 1.0 / 3.0;
+/// Neighbours whose likeness is looked at.
+const LAGS: usize = 30;
+
+/// One resample: how often each window is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resampled(pub Vec<u32>);
+
+/// How many windows make a block, from how long what they show hangs together: twice its correlation length, the cube root of their
+/// number at least and a quarter of them at most.
+#[must_use]
+pub fn block_length(shown: &[f64]) -> usize {
+    let n = shown.len();
+    let mean = shown.iter().sum::<f64>() / n.max(1) as f64;
+    let covariance = |lag: usize| -> f64 {
+        let pairs = shown.iter().zip(&shown[lag.min(n)..]);
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    let own = covariance(0);
+    let mut length = 1.0;
+    if own > 0.0 {
+        let likeness = (1..LAGS.min(n)).map(|lag| covariance(lag) / own);
+        // Up to where nothing of it is left; behind that is noise.
+        length += 2.0
+            * likeness
+                .take_while(|likeness| *likeness > 0.05)
+                .sum::<f64>();
+    }
+    let least = (n as f64).powf(POWER).ceil() as usize;
+    ((2.0 * length).ceil() as usize)
+        .max(least)
+        .min((n / 4).max(1))
+}
+
+/// Draws as many windows as there are, in blocks of neighbours (the last one's neighbour is the first).
+pub fn resample(windows: usize, block: usize, random: &mut Rng) -> Resampled {
+    let mut times = vec![0u32; windows];
+    let mut left = windows;
+    while left > 0 {
+        let begin = random.below(windows as u64) as usize;
+        for at in 0..block.max(1).min(left) {
+            times[(begin + at) % windows] += 1;
+        }
+        left -= block.max(1).min(left);
+    }
+    Resampled(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::rng::Purpose;
+
+    use super::*;
+
+    #[test]
+    fn as_many_windows_come_as_there_were() {
+        let mut random = Rng::keyed(7, Purpose::Sampling, 0, 0);
+        for (windows, block) in [(1, 1), (10, 3), (60, 15), (7, 9)] {
+            let Resampled(times) = resample(windows, block, &mut random);
+            assert_eq!(times.iter().sum::<u32>() as usize, windows);
+        }
+        assert_eq!(resample(0, 3, &mut random), Resampled(Vec::new()));
+    }
+
+    #[test]
+    fn what_hangs_together_makes_long_blocks() {
+        let mut random = Rng::keyed(7, Purpose::Sampling, 0, 0);
+        let alone: Vec<f64> = (0..120).map(|_| random.unit()).collect();
+        let mut level = 0.0;
+        let together: Vec<f64> = (0..120)
+            .map(|_| {
+                level = 0.9 * level + random.unit();
+                level
+            })
+            .collect();
+        assert!(block_length(&alone) <= 8, "{}", block_length(&alone));
+        assert!(block_length(&together) >= 12, "{}", block_length(&together));
+        assert_eq!(block_length(&[1.0; 120]), 5);
+        assert_eq!(block_length(&[]), 1);
+    }
+}
