@@ -207,6 +207,7 @@ pub fn of(baseline: &Side, candidate: &Side, asked: &Asked) -> Comparison {
     let endpoints: Vec<Compared> = endpoints
         .iter()
         .flat_map(|subject| compare(std::slice::from_ref(subject)))
+        .map(|compared| words::looked_at(compared, asked))
         .collect();
     let verdict = verdict(&judged);
     let decides = !method.is_hint() || asked.hint_decides;

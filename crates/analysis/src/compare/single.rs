@@ -92,7 +92,15 @@ fn interval(subject: &Subject, [first, second]: [&Entrant; 2]) -> Option<(f64, f
     }
     drawn.sort_by(f64::total_cmp);
     let outside = ((1.0 - CONFIDENCE) / 2.0 * drawn.len() as f64) as usize;
-    Some((*drawn.get(outside)?, *drawn.get(drawn.len() - 1 - outside)?))
+    // A time is known as well as a row of the grid is high.
+    let blur = match subject.unit() {
+        Unit::Nanoseconds => std::f64::consts::LN_10 / GRID.0,
+        Unit::Share | Unit::PerSecond => 0.0,
+    };
+    Some((
+        drawn.get(outside)? - blur,
+        drawn.get(drawn.len() - 1 - outside)? + blur,
+    ))
 }
 
 /// A stretch of a run.

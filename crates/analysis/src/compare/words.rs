@@ -62,7 +62,7 @@ fn unsigned(unit: Unit, value: f64) -> String {
 pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
     let unit = compared.unit;
     let bound = judge::margin(unit, asked);
-    let margin = format!("{} {}", without_zeros(unit, bound), unit_of(unit));
+    let margin = margin(unit, asked);
     let Some((change, interval)) = compared
         .change
         .and_then(|change| Some((change, change.interval?)))
@@ -72,8 +72,8 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
     let (low, high) = judge::worsening(unit, interval);
     match compared.outcome {
         // Without a p-value it is a hint, and hints raise no alarm.
-        Outcome::Regressed if change.p.is_none() => format!("beyond the margin of {margin}"),
-        Outcome::Regressed => format!("REGRESSED beyond the margin of {margin}"),
+        Outcome::Regressed if change.p.is_none() => beyond(unit, asked),
+        Outcome::Regressed => format!("REGRESSED {}", beyond(unit, asked)),
         Outcome::Improved => "improved".to_owned(),
         Outcome::NoRegression if low.abs() <= bound => {
             let most = low.abs().max(high.abs());
@@ -99,6 +99,23 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
         ),
         Outcome::Inconclusive => format!("INCONCLUSIVE: {margin} lies within the interval"),
     }
+}
+
+/// A figure that is shown and not judged raises no alarm.
+pub(super) fn looked_at(mut compared: Compared, asked: &Asked) -> Compared {
+    if compared.outcome == Outcome::Regressed {
+        compared.text = beyond(compared.unit, asked);
+    }
+    compared
+}
+
+fn beyond(unit: Unit, asked: &Asked) -> String {
+    format!("beyond the margin of {}", margin(unit, asked))
+}
+
+fn margin(unit: Unit, asked: &Asked) -> String {
+    let bound = judge::margin(unit, asked);
+    format!("{} {}", without_zeros(unit, bound), unit_of(unit))
 }
 
 fn without_zeros(unit: Unit, value: f64) -> String {
@@ -161,7 +178,7 @@ pub(super) fn sentence(
         let those = judged.iter().filter(|compared| compared.outcome == outcome);
         those.map(|compared| compared.subject.as_str()).collect()
     };
-    let margin = format!("{} %", without_zeros(Unit::Nanoseconds, asked.margin));
+    let margin = margin(Unit::Nanoseconds, asked);
     let sentence = match verdict {
         Outcome::Regressed => format!("worse by more than the margin: {}", of(verdict).join(", ")),
         Outcome::Inconclusive => format!(

@@ -107,19 +107,20 @@ fn draw(title: &str, rows: &[Row], margin: f64) -> String {
             bottom - TOP,
             x(0.0),
             TOP - 8.0,
-            units::share(margin)
+            percent(margin)
         ),
     );
-    for part in [-1.0, -0.5, 0.0, 0.5, 1.0] {
-        let at = x(reach * part);
-        let stroke = if part == 0.0 { "#666666" } else { "#e3e3e3" };
+    let step = step(reach);
+    for change in [-2.0, -1.0, 0.0, 1.0, 2.0].map(|steps| steps * step) {
+        let at = x(change);
+        let stroke = if change == 0.0 { "#666666" } else { "#e3e3e3" };
         add(
             &mut out,
             format_args!(
                 "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{bottom}\" stroke=\"{stroke}\"/>\n\
                  <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555555\">{}</text>\n",
                 bottom + 18.0,
-                tick(reach * part)
+                tick(change)
             ),
         );
     }
@@ -198,11 +199,21 @@ fn line(out: &mut String, row: &Row, y: f64, x: impl Fn(f64) -> f64, (reach, mar
     add(out, format_args!("{dot} fill=\"{colour}\"/>\n"));
 }
 
+/// A share in per cent without needless digits.
+pub(super) fn percent(share: f64) -> String {
+    format!("{} %", units::decimal(share * 100.0))
+}
+
 fn tick(change: f64) -> String {
-    let percent = change * 100.0;
-    let digits = usize::from(percent.abs() < 10.0 && percent != 0.0);
-    let sign = if percent > 0.0 { "+" } else { "" };
-    format!("{sign}{percent:.digits$} %")
+    let sign = if change > 0.0 { "+" } else { "" };
+    format!("{sign}{}", percent(change))
+}
+
+/// The places that are marked beside the line of no change: the largest round step of which two fit.
+fn step(reach: f64) -> f64 {
+    let decade = 10f64.powf((reach / 2.0).log10().floor());
+    let mut fits = [5.0, 2.0, 1.0].into_iter().map(|digit| digit * decade);
+    fits.find(|step| 2.0 * step <= reach).unwrap_or(decade)
 }
 
 fn short(name: &str) -> String {

@@ -36,7 +36,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
             baseline.name,
             runs(candidate.runs.len()),
             candidate.name,
-            units::share(comparison.margin)
+            forest::percent(comparison.margin)
         )),
     ];
     if !comparison.notes.is_empty() {
