@@ -390,6 +390,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_criterion_is_about_stands_alone() {
+        assert_eq!(
+            parse_subject("iteration  p99 of \"a \\\" b\""),
+            Ok((
+                Metric::Time(Span::Iteration, Stat::Quantile(0.99)),
+                Some("a \" b".into())
+            ))
+        );
+        assert_eq!(parse_subject("errors"), Ok((Metric::Errors, None)));
+        assert_eq!(parse_subject("errors < 1%").map_err(|e| e.offset), Err(7));
+        assert_eq!(parse_subject("p99 of x").map_err(|e| e.offset), Err(7));
+    }
+
+    #[test]
     fn stop_rules() {
         let rule = parse_stop("p99 > 2s for 10s: stop inconclusive").expect("a rule");
         assert_eq!(
@@ -411,11 +425,15 @@ mod tests {
         fn no_text_panics(text in "\\PC*") {
             let _ = parse_criterion(&text);
             let _ = parse_stop(&text);
+            let _ = parse_subject(&text);
         }
 
         #[test]
         fn near_misses_do_not_panic(text in "(p99|errors|rate|service|lateness| |of|in|\"|<|>|=|1|s|%|for|:|stop|é){0,12}") {
             if let Err(e) = parse_criterion(&text) {
+                prop_assert!(e.offset <= text.len());
+            }
+            if let Err(e) = parse_subject(&text) {
                 prop_assert!(e.offset <= text.len());
             }
             let _ = parse_stop(&text);
