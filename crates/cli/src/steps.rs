@@ -20,6 +20,24 @@ pub fn text(walked: &Walked) -> String {
         Walked::Goes(what, how) => {
             format!("   -  {:>9}  {}: {how}\n", "", printable::name(what))
         }
+        Walked::GroupBegins(name) => {
+            format!("   -  {:>9}  group {} begins\n", "", printable::name(name))
+        }
+        Walked::GroupEnds {
+            name,
+            took_ns,
+            paused_ns,
+            failed,
+        } => {
+            let how = if *failed { "ends by an error" } else { "ends" };
+            let pauses = if *paused_ns == 0 {
+                String::new()
+            } else {
+                format!(", {} of it pauses", units::time(*paused_ns))
+            };
+            let (took, name) = (units::time(*took_ns), printable::name(name));
+            format!("   -  {took:>9}  group {name} {how}{pauses}\n")
+        }
         Walked::LeftOut(what, why) => {
             format!(
                 "   -  {:>9}  {}  left out: {why}\n",

@@ -2,6 +2,7 @@
 //! to deadline, against a server that is a formula. What a real run proves within noise is exact here.
 
 mod flows;
+mod groups;
 mod shares;
 
 use std::{

@@ -42,6 +42,8 @@ pub enum Group {
     Request,
     /// Whole iterations of a scenario.
     Iteration,
+    /// Steps of an iteration that belong together.
+    Transaction,
     /// MQTT operations.
     Mqtt,
     /// Requests that a test's own code has sent and timed by other means.
@@ -55,7 +57,7 @@ pub enum Group {
 pub enum Role {
     /// They are asked and answered: the row of all requests is their sum, whatever protocol they speak.
     Request,
-    /// They span requests, from an intended arrival on.
+    /// They span requests: a whole iteration from its intended arrival on, or some steps of one.
     Iteration,
     /// They are times beside requests, and add up to nothing.
     Aside,
@@ -67,7 +69,7 @@ impl Group {
     pub fn role(self) -> Role {
         match self {
             Group::Request | Group::Mqtt | Group::Script => Role::Request,
-            Group::Iteration => Role::Iteration,
+            Group::Iteration | Group::Transaction => Role::Iteration,
             Group::Custom => Role::Aside,
         }
     }

@@ -65,6 +65,8 @@ pub struct Block {
 pub enum BlockKind {
     /// Where this is not true, they are left out.
     If(Expression),
+    /// They are one thing for whoever does them, and have a row of their own by this name.
+    Group(String),
 }
 
 /// A way to go on.

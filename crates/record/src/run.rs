@@ -166,10 +166,17 @@ impl Totals {
     }
 
     /// By how much samples of a kind hang together, for judging the quantile `q` against a bound; 1: not at all. Of all
-    /// requests, or of the scenario whose iterations hang together most; in all phases, or in some.
+    /// requests, or of that one of the wanted labels - scenarios, groups - of which they hang together most; in all phases, or in some.
     #[must_use]
-    pub fn inflation(&self, kind: Kind, q: f64, bound: u64, phases: Option<&[u32]>) -> f64 {
-        let of_kind = self.windows.iter().filter(|((_, known), _)| *known == kind);
+    pub fn inflation(
+        &self,
+        kind: Kind,
+        q: f64,
+        (bound, phases): (u64, Option<&[u32]>),
+        wanted: impl Fn(LabelId) -> bool,
+    ) -> f64 {
+        let of_kind = self.windows.iter();
+        let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
         let inflation = |((id, _), windows): (&(LabelId, Kind), &Windows)| {
             let wanted = |label, phase| {
                 label == *id && phases.is_none_or(|phases: &[u32]| phases.contains(&phase))

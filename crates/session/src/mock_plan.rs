@@ -7,7 +7,7 @@ use std::{
 };
 
 use formats::{Inputs, LoadErrors, native::mocks};
-use measure::{Histogram, Kind, Label, Outcome, label, label::Group};
+use measure::{Histogram, Kind, Label, Outcome, label, label::Role};
 use plan::{
     criteria::fits,
     mocks::{Latency, Measured, Mock, Reference},
@@ -76,7 +76,7 @@ fn measured(
     let Reference { run, label } = reference;
     let run = find(run, runs, file)?;
     let name = named(&run);
-    let has_times = |one: &&Label| one.id != label::ALL && one.group != Group::Iteration;
+    let has_times = |one: &&Label| one.id != label::ALL && one.group.role() != Role::Iteration;
     let is_meant = |one: &&Label| fits(label, &one.text) || fits(label, &one.name);
     let found: Vec<&Label> = run.labels.iter().filter(has_times).collect();
     let meant: Vec<&Label> = found.iter().copied().filter(is_meant).collect();

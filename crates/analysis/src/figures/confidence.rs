@@ -1,6 +1,6 @@
 //! How far the headline percentiles may be off: 95 % intervals of all requests and of iterations.
 
-use measure::{Kind, label};
+use measure::{Kind, label, label::Group};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub fn of(run: &Run) -> Vec<Confidence> {
         let shown = match kind {
             Kind::Response => paced,
             Kind::Service => *id == label::ALL && !paced,
-            kind => *kind == Kind::Iteration,
+            kind => *kind == Kind::Iteration && is_of_iterations(run, *id),
         };
         let samples = Sampled::of(&part, *kind);
         let Some(stats) = samples.stats().filter(|_| shown) else {
@@ -66,4 +66,10 @@ pub fn of(run: &Run) -> Vec<Confidence> {
         }
     }
     all
+}
+
+/// Transactions have times of that kind as well, and are no headline.
+fn is_of_iterations(run: &Run, id: measure::LabelId) -> bool {
+    run.label(id)
+        .is_none_or(|label| label.group == Group::Iteration)
 }

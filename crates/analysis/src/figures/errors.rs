@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{LabelId, label::Group};
+use measure::{LabelId, label::Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub fn rows(run: &Run) -> Vec<ErrorRow> {
     for label in run
         .labels
         .iter()
-        .filter(|label| label.id != measure::label::ALL && label.group != Group::Iteration)
+        .filter(|label| label.id != measure::label::ALL && label.group.role() != Role::Iteration)
     {
         let part = run.totals.label(label.id);
         for (reason, class, n) in causes(&part) {

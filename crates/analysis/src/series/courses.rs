@@ -93,8 +93,7 @@ pub fn of(run: &Run, summary: &Summary) -> Vec<Course> {
 
 /// The time that a label's row shows first. What nobody answers takes none.
 fn time_of(label: &Label, summary: &Summary) -> Option<Kind> {
-    let mut rows = summary.labels.iter().chain(&summary.iterations);
-    let row = rows.find(|row| row.id == label.id)?;
+    let row = summary.rows().find(|row| row.id == label.id)?;
     let times = [
         (Kind::Iteration, &row.iteration),
         (Kind::Response, &row.response),

@@ -156,6 +156,9 @@ impl Seen {
             Metric::Time(plan::criteria::Span::Iteration, _) => {
                 format!("{} of {} iterations took longer", count(over), count(n))
             }
+            Metric::Time(plan::criteria::Span::Transaction, _) => {
+                format!("{} of {} transactions took longer", count(over), count(n))
+            }
             Metric::Time(..) => of_all("took longer"),
             Metric::LatenessP99 => of_all("were later"),
             Metric::Errors => of_all("failed or had no answer"),

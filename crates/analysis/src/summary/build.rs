@@ -1,6 +1,11 @@
 //! Builds the summary from a run: sums, rows, ledgers, notes, and the judgement of the criteria.
 
-use measure::{Kind, Label, Outcome, interval::Gauge, label, label::Group};
+use measure::{
+    Kind, Label, Outcome,
+    interval::Gauge,
+    label,
+    label::{Group, Role},
+};
 use plan::criteria::{Metric, Span, parse_criterion};
 
 use super::{
@@ -57,6 +62,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         all: row_of_all(run, &all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
+        transactions: rows(&[Group::Transaction]),
         ladders: Vec::new(),
         confidence: figures::confidence(run),
         lateness: Sampled::of(&all, Kind::Lateness).raw_stats(),
@@ -87,11 +93,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         headline,
         elapsed_ns,
     );
-    let shown = [&summary.all]
-        .into_iter()
-        .chain(&summary.labels)
-        .chain(&summary.iterations);
-    summary.ladders = super::percentiles::of(run, shown);
+    summary.ladders = super::percentiles::of(run, summary.rows());
     summary.notes = notes(run, &summary);
     summary
 }
@@ -180,7 +182,7 @@ fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
 fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
     let (count, errors) = (counters.ended(), counters.errors());
-    let is_iteration = label.group == Group::Iteration;
+    let is_iteration = label.group.role() == Role::Iteration;
     let stats = |kind: Kind| {
         let sampled = Sampled::of(part, kind);
         // How the samples of a label hang together is known where it is all there is.
@@ -213,7 +215,7 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u
     }
 }
 
-/// Whether every iteration of a label has told how long it took without its pauses.
+/// Whether every iteration or transaction of a label has told how long it took without its pauses.
 fn all_timed(part: &Part, stats: &figures::Stats) -> bool {
     let timed = Outcome::ALL
         .iter()

@@ -36,7 +36,7 @@ fn leave_out(summary: &Summary, members: &mut Map<String, Value>) {
             run.remove("started_utc");
         }
     }
-    for name in ["all", "labels", "iterations"] {
+    for name in ["all", "labels", "iterations", "transactions"] {
         let rows = match members.get_mut(name) {
             Some(Value::Array(rows)) => rows.iter_mut().collect(),
             Some(row) => vec![row],

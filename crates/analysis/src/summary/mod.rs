@@ -86,7 +86,10 @@ pub struct Summary {
     pub labels: Vec<Row>,
     /// A row per scenario.
     pub iterations: Vec<Row>,
-    /// More percentiles of all requests, of each label and of each scenario.
+    /// A row per group of the plan: steps that have a time together, in the order of the plan; empty where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transactions: Vec<Row>,
+    /// More percentiles of all requests, of each label, of each scenario and of each group.
     pub ladders: Vec<PercentileRow>,
     /// How far the headline percentiles may be off.
     pub confidence: Vec<Confidence>,
@@ -155,6 +158,14 @@ impl Summary {
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());
         verdict.is_some_and(|verdict| verdict != "VALID")
+    }
+
+    /// Every row: of all requests, of each label, of what spans requests.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        let of_requests = [&self.all].into_iter().chain(&self.labels);
+        of_requests
+            .chain(&self.iterations)
+            .chain(&self.transactions)
     }
 
     /// The rows of all requests and of each label, as tables show them: where all requests are of one label, that one alone.
@@ -242,7 +253,7 @@ pub struct Row {
     pub group: Group,
     /// As renderings show it.
     pub text: String,
-    /// Requests (or iterations) that ended, in whatever way.
+    /// Requests (or iterations, or transactions) that ended, in whatever way.
     pub count: u64,
     /// Those that failed or had no complete answer.
     pub errors: u64,
@@ -254,7 +265,7 @@ pub struct Row {
     pub service: Option<Stats>,
     /// Intended start → last byte read; only where the schedule set the intended start of every request.
     pub response: Option<Stats>,
-    /// Intended arrival → last answer of the iteration.
+    /// Intended arrival → last answer of the iteration; of a transaction, its first step was due → its last ended.
     pub iteration: Option<Stats>,
     /// The same without its pauses; none where it has none, and where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

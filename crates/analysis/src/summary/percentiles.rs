@@ -1,6 +1,6 @@
 //! More percentiles per label than a summary shows, for the tables that teams publish.
 
-use measure::{LabelId, label::Group};
+use measure::{LabelId, label::Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub const SHARES: [f64; 11] = [
     0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
 ];
 
-/// Percentiles of a label's headline: of response times where there are some, of iterations, else of service times.
+/// Percentiles of a label's headline: of response times where there are some, of iterations and transactions, else of service times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileRow {
     /// The label.
@@ -26,8 +26,8 @@ pub struct PercentileRow {
 
 pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<PercentileRow> {
     let ladder = |row: &Row| {
-        let kind = match row.group {
-            Group::Iteration => measure::Kind::Iteration,
+        let kind = match row.group.role() {
+            Role::Iteration => measure::Kind::Iteration,
             _ if row.response.is_some() => measure::Kind::Response,
             _ => measure::Kind::Service,
         };

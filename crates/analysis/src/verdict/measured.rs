@@ -23,7 +23,7 @@ use record::{
 use super::{
     bound::{Measured, bound},
     server,
-    subject::Subject,
+    subject::{Subject, may_be_of},
 };
 use crate::figures::{self, Sampled, per_second};
 
@@ -64,10 +64,8 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         let phases = run.manifest.phases.iter();
         phases.filter_map(|phase| phase.name.as_deref()).collect()
     } else {
-        let iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
-        let labels = run.labels.iter().filter(|label| {
-            label.id > label::OTHER && (label.group == Group::Iteration) == iteration
-        });
+        let labels = run.labels.iter();
+        let labels = labels.filter(|label| label.id > label::OTHER && may_be_of(criterion, label));
         labels.map(|label| label.text.as_str()).collect()
     };
     // A long list helps nobody; its beginning shows how the names look.
@@ -213,7 +211,7 @@ pub(crate) fn kind_of(span: Span) -> Kind {
     match span {
         Span::Response => Kind::Response,
         Span::Service => Kind::Service,
-        Span::Iteration => Kind::Iteration,
+        Span::Iteration | Span::Transaction => Kind::Iteration,
     }
 }
 
@@ -313,7 +311,11 @@ impl Scope<'_> {
             return 1.0;
         }
         let totals = &self.run.totals;
-        totals.inflation(kind, q, bound, self.phases.as_deref())
+        // A transaction's time is none of an iteration's.
+        let group = |id| self.run.label(id).map(|label| label.group);
+        let own = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
+        let wanted = |id| id == label::ALL || own.is_none() || group(id) == own;
+        totals.inflation(kind, q, (bound, self.phases.as_deref()), wanted)
     }
 
     /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.

@@ -12,7 +12,7 @@ pub mod timeline;
 use measure::Label;
 use plan::{
     Criterion,
-    criteria::{Metric, Op, Span, parse_criterion},
+    criteria::{Metric, Op, parse_criterion},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -129,9 +129,9 @@ pub fn without_subject(
     criterion: &Criterion,
 ) -> Option<String> {
     let is_of_label = criterion.of.is_some() && !matches!(criterion.metric, Metric::Server(..));
-    let iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
+    let is_over_requests = criterion.metric.over_requests().is_some();
     let mut asked = criterion.clone();
-    if labels.is_none() && (is_of_label || iteration) {
+    if labels.is_none() && (is_of_label || is_over_requests) {
         // Its phase can be looked for all the same.
         (asked.of, asked.metric) = (None, Metric::Errors);
     }
@@ -172,7 +172,7 @@ pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option
 
 /// Whether a criterion is of labels, not of all requests together.
 pub(crate) fn is_by_label(criterion: &Criterion) -> bool {
-    criterion.of.is_some() || matches!(criterion.metric, Metric::Time(Span::Iteration, _))
+    criterion.of.is_some() || criterion.metric.over_requests().is_some()
 }
 
 /// On which side of its bound the measured value lies.

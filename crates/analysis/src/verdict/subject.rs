@@ -1,9 +1,12 @@
 //! Which labels and phases a criterion is of, by the names that a run has. What was counted under them is others' business.
 
-use measure::{LabelId, label, label::Group};
+use measure::{
+    LabelId, label,
+    label::{Group, Role},
+};
 use plan::{
     Criterion,
-    criteria::{Metric, Span, fits},
+    criteria::{Span, fits},
 };
 use record::Run;
 
@@ -19,17 +22,15 @@ pub(crate) struct Subject {
 impl Subject {
     /// What it is of in this run; else why there is nothing.
     pub fn of(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
-        let is_iteration = matches!(criterion.metric, Metric::Time(Span::Iteration, _));
-        let labels = match (&criterion.of, is_iteration) {
-            (None, false) => None,
+        let span = criterion.metric.over_requests();
+        let labels = match (&criterion.of, span) {
+            (None, None) => None,
             (pattern, _) => {
                 let wanted = |label: &&measure::Label| {
                     let named = pattern.as_ref().is_none_or(|pattern| {
                         fits(pattern, &label.text) || fits(pattern, &label.name)
                     });
-                    label.id != label::ALL
-                        && (label.group == Group::Iteration) == is_iteration
-                        && named
+                    label.id != label::ALL && may_be_of(criterion, label) && named
                 };
                 let found: Vec<LabelId> = run
                     .labels
@@ -41,6 +42,9 @@ impl Subject {
                     return Err(match pattern {
                         Some(pattern) => {
                             format!("there is no label like \"{pattern}\"")
+                        }
+                        None if span == Some(Span::Transaction) => {
+                            "no `group` of the plan has a name".into()
                         }
                         None => "no iterations were recorded".into(),
                     });
@@ -59,5 +63,14 @@ impl Subject {
             }
         };
         Ok(Subject { labels, phases })
+    }
+}
+
+/// Whether a criterion can be of a label, by what that counts: iterations, transactions, or requests and what stands beside them.
+pub(super) fn may_be_of(criterion: &Criterion, label: &measure::Label) -> bool {
+    match criterion.metric.over_requests() {
+        Some(Span::Transaction) => label.group == Group::Transaction,
+        Some(_) => label.group == Group::Iteration,
+        None => label.group.role() != Role::Iteration,
     }
 }

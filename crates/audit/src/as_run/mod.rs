@@ -158,6 +158,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         all: figures::all(report, elapsed_ns),
         labels: Vec::new(),
         iterations: Vec::new(),
+        transactions: Vec::new(),
         ladders: Vec::new(),
         confidence: Vec::new(),
         lateness: None,

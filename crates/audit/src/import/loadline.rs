@@ -54,18 +54,22 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     report.cover = Cover::All;
     ledgers(root, &mut report.ledgers);
     report.in_flight = in_flight(root);
-    let iterations = root.get("iterations").into_iter().flat_map(Node::items);
-    let mut iterations: Vec<PrintedRow> = iterations
-        .map(|node| row(node, Vec::new(), &mut report.ledgers))
-        .collect();
-    if !iterations.is_empty() {
-        // Iterations are counted apart from requests.
-        let mut other = PrintedReport::new(Tool::Loadline, "iterations", root.place);
-        other.span.clone_from(&report.span);
-        other.rows.append(&mut iterations);
-        return vec![report, other];
+    let mut reports = Vec::new();
+    // What spans requests is counted apart from them.
+    for name in ["iterations", "transactions"] {
+        let rows = root.get(name).into_iter().flat_map(Node::items);
+        let rows: Vec<PrintedRow> = rows
+            .map(|node| row(node, Vec::new(), &mut report.ledgers))
+            .collect();
+        if !rows.is_empty() {
+            let mut other = PrintedReport::new(Tool::Loadline, name, root.place);
+            other.span.clone_from(&report.span);
+            other.rows = rows;
+            reports.push(other);
+        }
     }
-    vec![report]
+    reports.insert(0, report);
+    reports
 }
 
 fn count(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {

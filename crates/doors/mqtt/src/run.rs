@@ -8,7 +8,12 @@ use std::{
 use analysis::page::Page;
 use clap::Parser;
 use engine::{Line, Options};
-use measure::{Interval, Kind, label::Group, summary::Quantile, summary::Times};
+use measure::{
+    Interval, Kind,
+    label::{Group, Role},
+    summary::Quantile,
+    summary::Times,
+};
 use plan::{Load, Problem, Work};
 use record::{Run, units};
 use report::console;
@@ -249,7 +254,7 @@ impl Observer for Shows {
             if label.name == "DELIVERY" {
                 delivered += ok;
             }
-            if ok > 0 && label.group != Group::Iteration && label.id > 1 {
+            if ok > 0 && label.group.role() != Role::Iteration && label.id > 1 {
                 let of = Times::of(&slot, Kind::Response);
                 let at = |q| match of.quantile(q) {
                     Quantile::Ns(ns) => units::time(ns),

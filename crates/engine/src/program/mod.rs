@@ -37,6 +37,8 @@ pub struct Program {
     pub scenarios: Vec<CompiledScenario>,
     /// All request steps of all scenarios.
     pub requests: Vec<RequestStep>,
+    /// All groups of all scenarios.
+    pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all.
     pub constants: Map<String, Value>,
     /// Variables of which each virtual user gets one element.
@@ -105,6 +107,21 @@ pub enum Op {
     Choose(Box<Choose>),
     /// Go on elsewhere.
     Jump(usize),
+    /// Begin group number so-and-so of [`Program::groups`].
+    Begin(usize),
+    /// End the group that began last.
+    End,
+}
+
+/// Steps that belong together under a name: a transaction.
+#[derive(Debug, Clone)]
+pub struct CompiledGroup {
+    /// Its name.
+    pub name: String,
+    /// What its times are counted under.
+    pub label: LabelId,
+    /// Whether any of its steps is a pause, or one of another group of its name is: they are in one row.
+    pub pauses: bool,
 }
 
 /// The beginning of a block with a condition.
@@ -173,6 +190,7 @@ impl Program {
             looking,
             labels: Labels::default(),
             requests: Vec::new(),
+            groups: Vec::new(),
             origins: Vec::new(),
             problems: Vec::new(),
         };
@@ -190,6 +208,7 @@ impl Program {
         Ok(Program {
             scenarios,
             requests: compiler.requests,
+            groups: compiler.groups,
             payloads,
             constants,
             choices,
@@ -258,7 +277,9 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             | Op::Fork(_)
             | Op::If(_)
             | Op::Choose(_)
-            | Op::Jump(_) => {}
+            | Op::Jump(_)
+            | Op::Begin(_)
+            | Op::End => {}
         }
     }
     sum
@@ -319,6 +340,7 @@ struct Compiler<'a> {
     looking: Option<&'a dyn Looking>,
     labels: Labels,
     requests: Vec<RequestStep>,
+    groups: Vec<CompiledGroup>,
     origins: Vec<Origin>,
     problems: Vec<plan::Problem>,
 }
@@ -341,6 +363,14 @@ impl Compiler<'_> {
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.shown(index);
             scenarios[index].label = self.labels.id(Group::Iteration, "", &name);
+        }
+        for group in &mut self.groups {
+            group.label = self.labels.id(Group::Transaction, "", &group.name);
+        }
+        let pausing = self.groups.iter().filter(|group| group.pauses);
+        let pausing: Vec<LabelId> = pausing.map(|group| group.label).collect();
+        for group in &mut self.groups {
+            group.pauses = pausing.contains(&group.label);
         }
         scenarios
     }
@@ -410,6 +440,20 @@ impl Compiler<'_> {
                 if let Op::If(begin) = &mut ops[begin] {
                     begin.behind = end;
                 }
+            }
+            BlockKind::Group(name) => {
+                let index = self.groups.len();
+                self.groups.push(CompiledGroup {
+                    name: name.clone(),
+                    label: 0,
+                    pauses: false,
+                });
+                let begin = ops.len();
+                ops.push(Op::Begin(index));
+                self.steps(&inner.steps, ops);
+                let mut within = ops[begin..].iter();
+                self.groups[index].pauses = within.any(|op| matches!(op, Op::Think(..)));
+                ops.push(Op::End);
             }
         }
     }

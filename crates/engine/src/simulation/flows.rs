@@ -44,7 +44,7 @@ fn users_come_and_go_when_the_arithmetic_says() {
 }
 
 /// A request like the first step of the plan, under another name.
-fn named(plan: &Plan, label: &str) -> Step {
+pub(super) fn named(plan: &Plan, label: &str) -> Step {
     let Step::Request(first) = plan.scenarios()[0].steps[0].clone() else {
         panic!("the first step is a request");
     };

@@ -41,7 +41,7 @@ impl<'a> User<'a> {
         let result = {
             let branches = users.iter_mut().zip(&fork.branches);
             let waiting = branches
-                .map(|(user, (from, to))| Box::pin(user.flow(ops, *from, *to)) as Branch<'_>)
+                .map(|(user, (from, to))| Box::pin(user.whole(ops, *from, *to)) as Branch<'_>)
                 .collect();
             all(waiting, fork.limit).await
         };
@@ -57,6 +57,13 @@ impl<'a> User<'a> {
         result
     }
 
+    /// Carries out a branch, and ends the groups that it leaves open.
+    async fn whole(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), End> {
+        let result = self.flow(ops, from, to).await;
+        self.end_groups(&result);
+        result
+    }
+
     /// A copy that waits under a limit of its own and draws other numbers.
     fn branch<'k>(&self, state: &'k UserState, number: usize) -> User<'k>
     where
@@ -64,6 +71,8 @@ impl<'a> User<'a> {
     {
         let mut user: User<'k> = self.clone();
         user.state = state;
+        // Those around the fork are its own, and end behind it.
+        user.open.clear();
         user.rng = self.rng.fork(number as u64);
         user
     }

@@ -4,6 +4,7 @@ mod blocks;
 mod capture;
 mod evidence;
 mod fork;
+mod groups;
 pub mod hook;
 mod judge;
 mod ongoing;
@@ -14,7 +15,7 @@ pub mod walk;
 use std::{collections::HashMap, rc::Rc};
 
 use measure::{
-    Fault, Recorder,
+    Fault, LabelId, Recorder,
     accumulator::{Event, Reason},
     sample::{Ended, Intended},
 };
@@ -31,11 +32,12 @@ use crate::{
     client::{Client, pool::Pool},
     deadlines::Limit,
     memory::Held,
-    program::{CompiledScenario, Enter, Op, Program},
+    program::{Enter, Op, Program},
     worker::{Line, Worker},
 };
 pub use capture::Inspection;
 use codec::cookies::Jar;
+use groups::Open;
 use hook::WorkerHook;
 pub use vars::{Vars, uuid};
 
@@ -101,6 +103,21 @@ enum End {
     Left,
 }
 
+impl End {
+    /// What it is in the books of everything that it ends.
+    fn ended(&self) -> Ended {
+        match self {
+            End::Fault(fault, _) | End::Unsendable(_, fault, _) | End::Named(_, fault) => {
+                Ended::Unanswered(*fault)
+            }
+            End::Failed(failure) | End::Answered(failure, ..) => Ended::Failed(*failure),
+            End::Capture => Ended::Failed(measure::Failure::Capture),
+            End::Unexpected(kind, _) => Ended::Failed(measure::Failure::Check(kind)),
+            End::Left => Ended::Ok,
+        }
+    }
+}
+
 #[derive(Clone)]
 struct User<'a> {
     worker: &'a Worker,
@@ -112,6 +129,8 @@ struct User<'a> {
     rng: Rng,
     jar: Jar,
     loops: Vec<Round>,
+    /// The groups under way, the innermost last.
+    open: Vec<Open>,
     /// The memory that its variables take; shared with the branches of a fork.
     held: Rc<Held>,
     /// Of it, what is held for each captured variable.
@@ -147,6 +166,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
         .issued(begun, scenario.label, start.intended);
     let mut user = User::new(env, state, start);
     let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
+    user.end_groups(&result);
     let times = (start.intended, user.paused_ns);
     let now = worker.clock.now();
     let mut told = None;
@@ -163,37 +183,13 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
             Ended::Ok
         }
         Err(end) => {
-            let (ended, reason, step) = match &end {
-                End::Fault(fault, step) => (
-                    Ended::Unanswered(*fault),
-                    Some(Reason::Fault(*fault)),
-                    *step,
-                ),
-                End::Failed(failure) => (Ended::Failed(*failure), None, None),
-                End::Answered(failure, fault, step) => (
-                    Ended::Failed(*failure),
-                    Some(Reason::Fault(*fault)),
-                    Some(*step),
-                ),
-                End::Capture => (
-                    Ended::Failed(measure::Failure::Capture),
-                    Some(Reason::Capture),
-                    None,
-                ),
-                End::Unexpected(kind, name) => (
-                    Ended::Failed(measure::Failure::Check(kind)),
-                    Some(Reason::Named(name)),
-                    None,
-                ),
-                End::Unsendable(name, fault, step) => (
-                    Ended::Unanswered(*fault),
-                    Some(Reason::Named(name)),
-                    Some(*step),
-                ),
-                End::Named(name, fault) => {
-                    (Ended::Unanswered(*fault), Some(Reason::Named(name)), None)
-                }
-                End::Left => (Ended::Ok, None, None),
+            let (reason, step) = match &end {
+                End::Fault(fault, step) => (Some(Reason::Fault(*fault)), *step),
+                End::Answered(_, fault, step) => (Some(Reason::Fault(*fault)), Some(*step)),
+                End::Capture => (Some(Reason::Capture), None),
+                End::Unsendable(name, _, step) => (Some(Reason::Named(name)), Some(*step)),
+                End::Unexpected(_, name) | End::Named(name, _) => (Some(Reason::Named(name)), None),
+                End::Failed(_) | End::Left => (None, None),
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
@@ -201,10 +197,11 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
                 let is_news = program.tells_errors && step.is_some();
                 told = is_news.then(|| reason.to_kept());
             }
-            ended
+            end.ended()
         }
     };
-    count(&mut recorder, now, scenario, times, ended);
+    let counted = (scenario.label, scenario.pauses);
+    count(&mut recorder, now, counted, times, ended);
     drop(recorder);
     if let Some(error) = told {
         worker.emit(Line::Error(error));
@@ -212,18 +209,18 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     ended
 }
 
-/// Puts an iteration that has just ended into the books.
+/// Puts an iteration, or a group of one, that has just ended into the books: under which label, and whether it has pauses.
 fn count(
     recorder: &mut Recorder,
     now: u64,
-    scenario: &CompiledScenario,
+    (label, pauses): (LabelId, bool),
     (intended, paused_ns): (Intended, u64),
     ended: Ended,
 ) {
     // One that a fault of the network ended ranks above all that came to their end: it has no last answer.
-    recorder.iteration(now, scenario.label, intended, ended);
-    if scenario.pauses {
-        recorder.unpaused(now, scenario.label, (intended, paused_ns), ended);
+    recorder.iteration(now, label, intended, ended);
+    if pauses {
+        recorder.unpaused(now, label, (intended, paused_ns), ended);
     }
 }
 
@@ -267,6 +264,7 @@ impl<'a> User<'a> {
             rng: Rng::keyed(program.seed, Purpose::User, start.number, 0),
             jar: Jar::new(program.http.cookies),
             loops: Vec::new(),
+            open: Vec::new(),
             held: Rc::new(Held::nothing(&worker.memory)),
             weights: HashMap::new(),
             due: start.intended,
@@ -300,6 +298,8 @@ impl<'a> User<'a> {
                 }
                 Op::Choose(choose) => at = self.choose(choose),
                 Op::Jump(to) => at = *to,
+                Op::Begin(index) => self.begin_group(*index),
+                Op::End => self.end_group(Ended::Ok),
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
                         at = enter.behind;

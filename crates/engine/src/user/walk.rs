@@ -29,6 +29,19 @@ pub enum Walked {
     LeftOut(String, &'static str),
     /// It came where it goes on in one way or another: what decides, and how.
     Goes(String, String),
+    /// It came to a group: its name.
+    GroupBegins(String),
+    /// A group is over.
+    GroupEnds {
+        /// Its name.
+        name: String,
+        /// From when its first step was due to now, in nanoseconds.
+        took_ns: u64,
+        /// For so long of that it paused.
+        paused_ns: u64,
+        /// Whether the user goes no further because something failed in it.
+        failed: bool,
+    },
 }
 
 /// A request that has come to its end.
@@ -79,6 +92,18 @@ impl Walked {
             }
             Walked::LeftOut(what, why) => Walked::LeftOut(change(&what), why),
             Walked::Goes(what, how) => Walked::Goes(change(&what), how),
+            Walked::GroupBegins(name) => Walked::GroupBegins(change(&name)),
+            Walked::GroupEnds {
+                name,
+                took_ns,
+                paused_ns,
+                failed,
+            } => Walked::GroupEnds {
+                name: change(&name),
+                took_ns,
+                paused_ns,
+                failed,
+            },
             thinks @ Walked::Thinks(_) => thinks,
         }
     }

@@ -147,7 +147,7 @@ pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are no requests; every other step is named by its method.
 pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
 /// What may stand beside steps, or hold several of them together.
-pub const BESIDE_STEPS: &[&str] = &["if", "steps"];
+pub const BESIDE_STEPS: &[&str] = &["if", "group", "steps"];
 /// An item of `choose`.
 pub const BRANCH: &[&str] = &["weight", "steps"];
 /// A request.

@@ -1,4 +1,4 @@
-//! Which steps native plans carry out: conditions and choices.
+//! Which steps native plans carry out: conditions, choices, groups.
 
 use formats::native::translate_text;
 use plan::{
@@ -36,7 +36,9 @@ fn conditions_stand_beside_a_step_or_several() {
         .iter()
         .map(|step| match step {
             Step::Block(block) => {
-                let BlockKind::If(condition) = &block.by;
+                let BlockKind::If(condition) = &block.by else {
+                    panic!("{block:?}");
+                };
                 (condition.text(), block.steps.len())
             }
             other => panic!("{other:?}"),
@@ -61,6 +63,110 @@ fn choices_have_branches_with_weights() {
         .map(|Branch { weight, steps }| (*weight, steps.len()))
         .collect();
     assert_eq!(found, [(3, 1), (1, 2)]);
+}
+
+/// Groups as they lie within one another, each with its conditions and the number of its steps.
+fn shape(steps: &[Step]) -> Vec<String> {
+    let mut all = Vec::new();
+    for step in steps {
+        match step {
+            Step::Block(block) => {
+                let inner = shape(&block.steps).join(", ");
+                all.push(match &block.by {
+                    BlockKind::If(condition) => format!("if {}: [{inner}]", condition.text()),
+                    BlockKind::Group(name) => format!("{name}: [{inner}]"),
+                });
+            }
+            Step::Loop(inner) => all.push(format!("loop: [{}]", shape(&inner.steps).join(", "))),
+            Step::Request(request) => all.push(request.label.clone()),
+            _ => all.push("step".to_owned()),
+        }
+    }
+    all
+}
+
+#[test]
+fn groups_are_steps_under_a_name() {
+    let read = steps(
+        "[ { group: Log in, steps: [ { get: /a }, { think: 1s }, { group: Token, steps: [ { get: /b } ] } ] }, { steps: [ { get: /c } ], group: Pay, if: 'n > 0' }, { loop: { count: 2, steps: [ { group: Log in, steps: [ { get: /d } ] } ] } } ]",
+    );
+    assert_eq!(
+        shape(&read),
+        [
+            "Log in: [/a, step, Token: [/b]]",
+            "if n > 0: [Pay: [/c]]",
+            "loop: [Log in: [/d]]",
+        ]
+    );
+}
+
+#[test]
+fn what_a_group_captures_is_there_behind_it() {
+    let read = steps(
+        "[ { group: Log in, steps: [ { get: { url: /a, capture: { id: $.id } } } ] }, { get: '/b/{{ id }}' } ]",
+    );
+    assert_eq!(shape(&read), ["Log in: [/a]", "/b/{{ id }}"]);
+}
+
+#[test]
+fn what_is_no_group_is_refused_where_it_stands() {
+    for (text, expected) in [
+        (
+            "[ { group: Pay } ]",
+            "6:7: a group has `steps` beside its name: write { group: NAME, steps: [{ get: / }] }",
+        ),
+        (
+            "[ { group: Pay, get: / } ]",
+            "6:19: `get` does not stand beside `group`: put it among the group's `steps`",
+        ),
+        (
+            "[ { group: Pay, step: [ { get: / } ] } ]",
+            "6:19: `step` does not stand beside `group`: put it among the group's `steps`",
+        ),
+        ("[ { group: Pay, steps: [] } ]", "6:26: `steps` is empty"),
+        (
+            "[ { group: '', steps: [ { get: / } ] } ]",
+            "6:14: `group` is empty",
+        ),
+        (
+            "[ { group: ' ', steps: [ { get: / } ] } ]",
+            "6:14: `group` is empty",
+        ),
+        (
+            "[ { group: 7, steps: [ { get: / } ] } ]",
+            "6:14: `group` is text, not a number: put it into quotes",
+        ),
+        (
+            "[ { group: 'Pay {{ n }}', steps: [ { get: / } ] } ]",
+            "6:14: the name of a group is the same for all, and `Pay {{ n }}` is a template: write its words",
+        ),
+        (
+            "[ { group: Pay, steps: [ { loop: { count: 2, steps: [ { group: Pay, steps: [ { get: / } ] } ] } } ] } ]",
+            "6:66: group `Pay` lies within a group `Pay`: one row would count the same time twice, so name it otherwise",
+        ),
+        (
+            "[ { grup: Pay, steps: [ { get: / } ] } ]",
+            "6:18: a step has one key, and this one has `grup` and `steps`: make two steps of it",
+        ),
+        (
+            "[ { grup: Pay } ]",
+            "6:7: `grup` is no step: did you mean `group`?",
+        ),
+    ] {
+        assert_eq!(refused(text), [format!("plan.yml:{expected}")], "{text}");
+    }
+}
+
+#[test]
+fn what_is_done_beside_the_load_has_no_groups() {
+    let text = "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsetup:\n  - { group: Log in, steps: [ { get: { url: /a, capture: { id: $.id } } } ] }\nsteps: [ { get: '/{{ id }}' } ]\n";
+    let errors = translate_text("plan.yml", text).expect_err("a group in setup");
+    assert_eq!(
+        lines(&errors),
+        [
+            "plan.yml:5:14: `group` names a time of the load, and what is done once before or behind it is in no figure: leave it out here"
+        ]
+    );
 }
 
 #[test]
@@ -90,7 +196,7 @@ fn what_is_no_flow_is_refused_where_it_stands() {
         ("[ { if: n, steps: [] } ]", "6:21: `steps` is empty"),
         (
             "[ { steps: [ { get: / } ] } ]",
-            "6:7: `steps` as a step stand beside what they belong together by: `if`",
+            "6:7: `steps` as a step stand beside what they belong together by: `if` or `group`",
         ),
         (
             "[ { choose: [] } ]",

@@ -84,6 +84,27 @@ pub enum Span {
     Service,
     /// Intended arrival to the last answer of the iteration.
     Iteration,
+    /// From when the first step of a group was due to the end of its last.
+    Transaction,
+}
+
+impl Span {
+    /// Whether it spans several requests: what has such a time is none of them.
+    #[must_use]
+    pub fn spans_requests(self) -> bool {
+        matches!(self, Span::Iteration | Span::Transaction)
+    }
+}
+
+impl Metric {
+    /// The span, where it is that of a time over several requests.
+    #[must_use]
+    pub fn over_requests(&self) -> Option<Span> {
+        match self {
+            Metric::Time(span, _) if span.spans_requests() => Some(*span),
+            _ => None,
+        }
+    }
 }
 
 /// A statistic of a distribution.

@@ -4,7 +4,7 @@ use super::{Criterion, Ending, Metric, Op, Span, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar in one line, for messages and help.
-pub const GRAMMAR: &str = "[service|iteration] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99 or server.NAME, \
+pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99 or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"], then < <= > >= and a value with its unit";
 
 /// Reads a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
@@ -114,6 +114,7 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
     let (span, word) = match scan.word() {
         "service" => (Some(Span::Service), scan.word()),
         "iteration" => (Some(Span::Iteration), scan.word()),
+        "transaction" => (Some(Span::Transaction), scan.word()),
         word => (None, word),
     };
     if let Some(stat) = stat(word) {
@@ -343,6 +344,10 @@ mod tests {
         assert_eq!(
             ok("iteration max <= 2 s").metric,
             Metric::Time(Span::Iteration, Stat::Max)
+        );
+        assert_eq!(
+            ok("transaction max of \"Pay\" < 1s").metric,
+            Metric::Time(Span::Transaction, Stat::Max)
         );
         assert_eq!(ok("mean<10ms").value, Quantity::Duration(10 * MILLISECOND));
         assert_eq!(ok("errors < 1 %").value, Quantity::Share(0.01));

@@ -65,12 +65,13 @@ impl Journey {
                 Step::Parallel(inner) => {
                     self.walk(plan, &inner.steps, coming);
                 }
-                Step::Block(inner) => match inner.by {
+                Step::Block(inner) => match &inner.by {
                     // Whether it holds is known only when its turn comes: all go through it.
                     BlockKind::If(_) => {
                         self.is_known = false;
                         coming = self.walk(plan, &inner.steps, coming);
                     }
+                    BlockKind::Group(_) => coming = self.walk(plan, &inner.steps, coming),
                 },
                 Step::Choose(branches) => {
                     self.is_certain &= branches.len() < 2;

@@ -276,14 +276,9 @@ const ELSEWHERE: usize = 3;
 
 fn errors(summary: &Summary, columns: Columns) -> String {
     let label = |id| {
-        let rows = [&summary.all]
-            .into_iter()
-            .chain(&summary.labels)
-            .chain(&summary.iterations);
-        rows.into_iter()
-            .find(|row| row.id == id)
-            .map(|row| row.text.as_str())
-            .unwrap_or("?")
+        let mut rows = summary.rows();
+        let row = rows.find(|row| row.id == id);
+        row.map_or("?", |row| row.text.as_str())
     };
     let line = |row: &ErrorRow| {
         let mut text = format!("{} × {}", count(row.count), row.reason);

@@ -1,7 +1,11 @@
 //! What the terminal's view of a running test shows: a few figures of the interval just past and of the run so far, cheap enough to be
 //! computed every second. How they are laid out is `screen`'s business.
 
-use measure::{Interval, Kind, Label, LabelId, interval::RunPart, label, label::Group};
+use measure::{
+    Interval, Kind, Label, LabelId,
+    interval::RunPart,
+    label::{self, Group, Role},
+};
 
 use record::{Part, Run};
 
@@ -199,7 +203,7 @@ fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
     };
     let labels = run.labels.iter();
     let mut labels: Vec<(u64, &Label)> = labels
-        .filter(|label| label.id != label::ALL && label.group != Group::Iteration)
+        .filter(|label| label.id != label::ALL && label.group.role() != Role::Iteration)
         .map(|label| (ended(label.id), label))
         .filter(|(count, _)| *count > 0)
         .collect();

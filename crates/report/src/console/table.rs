@@ -2,7 +2,7 @@
 //! what is left of the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
-
+use measure::label::Group;
 use record::units;
 
 use super::text::{Columns, cut, wrap};
@@ -34,14 +34,20 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
             lines.push(Line::times(RESPONSE, row.response.as_ref()));
         }
     }
-    for row in &summary.iterations {
-        lines.push(Line::of(
-            &format!("iteration {}", row.text),
-            row,
-            row.iteration.as_ref(),
-        ));
-        if row.unpaused.is_some() {
-            lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
+    let over_requests = [
+        ("iteration", &summary.iterations),
+        ("transaction", &summary.transactions),
+    ];
+    for (what, rows) in over_requests {
+        for row in rows {
+            lines.push(Line::of(
+                &format!("{what} {}", row.text),
+                row,
+                row.iteration.as_ref(),
+            ));
+            if row.unpaused.is_some() {
+                lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
+            }
         }
     }
     let (mut text, left_out) = layout(&lines, columns);
@@ -67,13 +73,16 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
     if !summary.iterations.is_empty() && summary.run.imported_from.is_none() {
         foot("iteration: from the intended arrival to the last answer");
     }
+    if !summary.transactions.is_empty() {
+        foot("transaction: from when the first step of a group was due to the end of its last");
+    }
     text + &thin(summary, columns)
 }
 
 /// What is known of percentiles that few samples lie beyond, row by row.
 fn thin(summary: &Summary, columns: Columns) -> String {
     let rows = summary.request_rows().into_iter();
-    let rows = rows.chain(&summary.iterations);
+    let rows = rows.chain(&summary.iterations).chain(&summary.transactions);
     let times = rows.flat_map(|row| {
         let of = |name: &str, stats: Option<&Stats>| {
             let told = stats.map(intervals).unwrap_or_default();
@@ -82,7 +91,7 @@ fn thin(summary: &Summary, columns: Columns) -> String {
         [
             of("service", row.service.as_ref()),
             of("response", row.response.as_ref()),
-            of("iteration", row.iteration.as_ref()),
+            of(over_requests(row), row.iteration.as_ref()),
             of("without pauses", row.unpaused.as_ref()),
         ]
     });
@@ -101,6 +110,14 @@ fn thin(summary: &Summary, columns: Columns) -> String {
         text.push_str(&format!("\n  and {more} more, see the report"));
     }
     text
+}
+
+/// What spans the requests of a row that spans some.
+fn over_requests(row: &Row) -> &'static str {
+    match row.group {
+        Group::Transaction => "transaction",
+        _ => "iteration",
+    }
 }
 
 /// The percentiles of few samples that have an interval.

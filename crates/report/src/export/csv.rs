@@ -6,7 +6,12 @@ use std::{
     io::{self, Write},
 };
 
-use measure::{Kind, Label, LabelId, interval::Gauge, label, label::Group};
+use measure::{
+    Kind, Label, LabelId,
+    interval::Gauge,
+    label,
+    label::{Group, Role},
+};
 
 use record::{Frame, Part, Run, utc};
 
@@ -79,7 +84,7 @@ impl Line<'_> {
     fn cells(&self) -> Vec<String> {
         let mut cells = self.place();
         cells.extend(self.counts());
-        let iteration = self.group() == Some(Group::Iteration);
+        let iteration = self.spans_requests();
         cells.extend(self.times(Kind::Service, !iteration));
         cells.extend(self.times(Kind::Response, !iteration && self.paced));
         cells.extend(self.times(Kind::Iteration, iteration));
@@ -102,6 +107,7 @@ impl Line<'_> {
             _ if self.id == label::ALL => "all",
             Some(Group::Request) | None => "request",
             Some(Group::Iteration) => "iteration",
+            Some(Group::Transaction) => "transaction",
             Some(Group::Mqtt) => "mqtt",
             Some(Group::Script) => "script",
             Some(Group::Custom) => "custom",
@@ -126,8 +132,8 @@ impl Line<'_> {
         let run = &self.frame.run;
         let counters = &self.part.slot.counters;
         let of_all = |n: u64| self.of_all(n.to_string());
-        // Iterations are not sent; their requests are.
-        let sent = if self.group() == Some(Group::Iteration) {
+        // Iterations and transactions are not sent; their requests are.
+        let sent = if self.spans_requests() {
             String::new()
         } else {
             counters.issued.to_string()
@@ -180,6 +186,11 @@ impl Line<'_> {
         } else {
             String::new()
         }
+    }
+
+    fn spans_requests(&self) -> bool {
+        self.group()
+            .is_some_and(|group| group.role() == Role::Iteration)
     }
 
     fn group(&self) -> Option<Group> {

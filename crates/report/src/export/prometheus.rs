@@ -3,7 +3,10 @@
 
 use std::fmt::Write as _;
 
-use measure::{Histogram, Kind, NoAnswer, Outcome, label, label::Group};
+use measure::{
+    Histogram, Kind, NoAnswer, Outcome,
+    label::{self, Group, Role},
+};
 
 use record::{IntervalRow, Model, Part, Run, State};
 
@@ -41,6 +44,7 @@ pub fn prometheus(run: &Run) -> String {
     page.identity(run);
     page.requests(run);
     page.iterations(run);
+    page.transactions(run);
     page.run_wide(run);
     page.workers(run);
     page.0
@@ -116,7 +120,7 @@ impl Page {
     }
 
     fn requests(&mut self, run: &Run) {
-        let rows = parts(run, |group| group != Group::Iteration);
+        let rows = parts(run, |group| group.role() != Role::Iteration);
         self.metric(
             "loadline_requests_issued_total",
             "counter",
@@ -203,6 +207,26 @@ impl Page {
             "loadline_iteration_duration_seconds",
             "Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
             ("scenario", Kind::Iteration),
+            &rows,
+        );
+    }
+
+    /// Only of plans that have some: whoever scrapes others is not told of what they lack.
+    fn transactions(&mut self, run: &Run) {
+        let rows = parts(run, |group| group == Group::Transaction);
+        if rows.is_empty() {
+            return;
+        }
+        self.outcomes(
+            "loadline_transactions_total",
+            "Passes through a group of steps that ended.",
+            "transaction",
+            &rows,
+        );
+        self.durations(
+            "loadline_transaction_duration_seconds",
+            "From when the first step of a group was due to the end of its last. Those that did not come to their end are in +Inf.",
+            ("transaction", Kind::Iteration),
             &rows,
         );
     }

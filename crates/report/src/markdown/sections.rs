@@ -177,18 +177,18 @@ pub fn endpoints(summary: &Summary) -> String {
         "max",
         "service p99",
     ]);
-    for row in &summary.iterations {
-        table.row(cells(
-            &format!("iteration {}", row.text),
-            row,
-            row.iteration.as_ref(),
-        ));
-        if row.unpaused.is_some() {
-            table.row(cells(
-                &format!("iteration {}, without its pauses", row.text),
-                row,
-                row.unpaused.as_ref(),
-            ));
+    let over_requests = [
+        ("iteration", &summary.iterations),
+        ("transaction", &summary.transactions),
+    ];
+    for (what, rows) in over_requests {
+        for row in rows {
+            let name = format!("{what} {}", row.text);
+            table.row(cells(&name, row, row.iteration.as_ref()));
+            if row.unpaused.is_some() {
+                let name = format!("{name}, without its pauses");
+                table.row(cells(&name, row, row.unpaused.as_ref()));
+            }
         }
     }
     let some = summary.labels.iter().any(|row| row.response.is_some());
@@ -216,10 +216,15 @@ pub fn endpoints(summary: &Summary) -> String {
     } else {
         "Percentiles are of service times, from the first byte written to the last byte read; those of iterations go from the intended arrival to the last answer."
     };
+    let transactions = if summary.transactions.is_empty() {
+        ""
+    } else {
+        " Those of transactions go from when the first step of a group was due to the end of its last."
+    };
     section(
         "Endpoints",
         &format!(
-            "{table}\n{which} A request without an answer ranks above all others; ? marks a percentile that fewer than ten samples lie beyond: it may be chance, and stands with its 95 % interval. {}",
+            "{table}\n{which}{transactions} A request without an answer ranks above all others; ? marks a percentile that fewer than ten samples lie beyond: it may be chance, and stands with its 95 % interval. {}",
             rates_are(summary)
         ),
     )

@@ -5,6 +5,7 @@ mod campaign;
 mod conclude;
 mod damage;
 mod export;
+mod groups;
 mod page;
 mod parts;
 mod plan;

@@ -17,10 +17,13 @@ fn step_object() -> Value {
     let keys: Vec<&str> = beside.chain(model::STEPS).chain(METHODS).copied().collect();
     let mut step = object(&keys, step, &[]);
     step["minProperties"] = 1.into();
-    step["maxProperties"] = 2.into();
-    // Two keys: one of them says what the other belongs together by.
+    step["maxProperties"] = 3.into();
+    // A step, and perhaps what decides it; a group's name stands beside its steps.
     step["if"] = json!({ "minProperties": 2 });
-    step["then"] = json!({ "required": ["if"] });
+    step["then"] = json!({ "anyOf": [{ "required": ["if"] }, { "required": ["group"] }] });
+    step["allOf"] =
+        json!([{ "if": { "minProperties": 3 }, "then": { "required": ["if", "group"] } }]);
+    step["dependentRequired"] = json!({ "group": ["steps"] });
     step
 }
 
@@ -39,7 +42,10 @@ fn step(key: &str) -> Value {
         "if" => {
             json!({ "type": ["string", "number"], "description": "Left out where this is not true: status == \"open\" and count > 3" })
         }
-        "steps" => named("Several steps, beside `if`", "steps"),
+        "group" => {
+            string("The name of the `steps` beside it: their time together has a row of its own")
+        }
+        "steps" => named("Several steps, beside `if` or `group`", "steps"),
         method if METHODS.contains(&method) => named("A request", "request"),
         _ => any(),
     }

@@ -1,5 +1,5 @@
 //! Which steps a virtual user carries out, in which order: each is a mapping with one key - the method, `think`, `loop`, `log`, `leave`,
-//! `choose` -, perhaps with a condition beside it, which may also stand beside several `steps`.
+//! `choose` -, perhaps with a condition beside it, which may also stand beside several `steps`, as the name of a group does.
 
 use std::collections::BTreeSet;
 
@@ -41,11 +41,9 @@ impl Translator<'_> {
     fn step(&mut self, node: &Node) -> Vec<Step> {
         let all = node.entries();
         let condition = node.entry("if");
-        let steps = match all
-            .iter()
-            .filter(|entry| entry.key != "if")
-            .collect::<Vec<_>>()[..]
-        {
+        let own: Vec<&Entry> = all.iter().filter(|entry| entry.key != "if").collect();
+        let steps = match own[..] {
+            _ if node.entry("group").is_some() => self.group(node),
             [entry] => self.one_step(entry, condition.is_some()),
             [] if condition.is_some() => {
                 let text =
@@ -83,7 +81,8 @@ impl Translator<'_> {
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
             "steps" => {
-                let text = "`steps` as a step stand beside what they belong together by: `if`";
+                let text =
+                    "`steps` as a step stand beside what they belong together by: `if` or `group`";
                 self.findings.problem(entry.key_mark, text);
                 Vec::new()
             }
@@ -96,10 +95,14 @@ impl Translator<'_> {
     }
 
     fn unknown(&mut self, entry: &Entry) {
-        let known = model::STEPS.iter().chain(METHODS).copied();
+        let known = model::STEPS
+            .iter()
+            .chain(&["group"])
+            .chain(METHODS)
+            .copied();
         let help = nearest(&entry.key, known).map_or_else(
             || {
-                "a step is think, loop, log, leave, choose, or an HTTP method like get or post"
+                "a step is think, loop, log, leave, choose, group, or an HTTP method like get or post"
                     .to_owned()
             },
             |known| format!("did you mean `{known}`?"),
@@ -108,6 +111,61 @@ impl Translator<'_> {
             entry.key_mark,
             format!("`{}` is no step: {help}", entry.key),
         );
+    }
+
+    /// `{ group: NAME, steps: [...] }`
+    fn group(&mut self, node: &Node) -> Vec<Step> {
+        let known = |entry: &&Entry| !model::BESIDE_STEPS.contains(&entry.key.as_str());
+        let strangers: Vec<&Entry> = node.entries().iter().filter(known).collect();
+        for entry in &strangers {
+            let text = format!(
+                "`{}` does not stand beside `group`: put it among the group's `steps`",
+                entry.key
+            );
+            self.findings.problem(entry.key_mark, text);
+        }
+        let Some(entry) = node.entry("group") else {
+            return Vec::new();
+        };
+        let name = self.group_name(&entry.value);
+        let Some(steps) = node.get("steps") else {
+            if strangers.is_empty() {
+                let text = "a group has `steps` beside its name: write { group: NAME, steps: [{ get: / }] }";
+                self.findings.problem(entry.key_mark, text);
+            }
+            return Vec::new();
+        };
+        // Without its name its steps are read all the same: what they capture is used elsewhere.
+        let Some(name) = name else {
+            return self.steps(steps);
+        };
+        self.groups.push(name.clone());
+        let steps = self.steps(steps);
+        self.groups.pop();
+        let by = BlockKind::Group(name);
+        vec![Step::Block(Block { by, steps })]
+    }
+
+    /// A name that is the same for all: it names a row.
+    fn group_name(&mut self, node: &Node) -> Option<String> {
+        let name = read::text(node, "group", self.findings)?;
+        let problem = if self.is_beside_load {
+            "`group` names a time of the load, and what is done once before or behind it is in no figure: leave it out here".to_owned()
+        } else if name.trim().is_empty() {
+            "`group` is empty".to_owned()
+        } else if name.contains("{{") {
+            format!(
+                "the name of a group is the same for all, and `{name}` is a template: write its words"
+            )
+        } else if self.groups.contains(&name) {
+            format!(
+                "group `{name}` lies within a group `{name}`: one row would count the same time twice, so name it otherwise"
+            )
+        } else {
+            return Some(name);
+        };
+        self.findings.problem(node.mark, problem);
+        None
     }
 
     /// An expression over variables.

@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use plan::{
     Beside, Criterion, Format, Load, Plan, Scenario, StopRule, Template,
-    criteria::{self, Metric, Span},
+    criteria::{self, Metric},
 };
 use serde_json::{Map, Value};
 
@@ -60,6 +60,10 @@ struct Translator<'a> {
     given: BTreeSet<String>,
     /// Variables that only steps behind the one that is read capture.
     later: BTreeSet<String>,
+    /// The groups around the steps that are read, the innermost last.
+    groups: Vec<String>,
+    /// Whether they are carried out beside the load.
+    is_beside_load: bool,
 }
 
 /// Translates; what is wrong is in the findings afterwards.
@@ -90,6 +94,8 @@ pub(super) fn translate(
         asides: Vec::new(),
         given: BTreeSet::new(),
         later: BTreeSet::new(),
+        groups: Vec::new(),
+        is_beside_load: false,
     };
     t.plan(root)
 }
@@ -306,7 +312,9 @@ impl Translator<'_> {
             ..Templates::default()
         };
         let outer = std::mem::replace(&mut self.templates, own);
+        self.is_beside_load = true;
         let steps = self.flow(node);
+        self.is_beside_load = false;
         let own = std::mem::replace(&mut self.templates, outer);
         if key == "setup" {
             self.templates.sets.extend(own.sets.iter().cloned());
@@ -405,7 +413,7 @@ impl Translator<'_> {
         }
         let of_all = |criterion: &&Criterion| {
             let is_time =
-                matches!(&criterion.metric, Metric::Time(span, _) if *span != Span::Iteration);
+                matches!(&criterion.metric, Metric::Time(span, _) if !span.spans_requests());
             criterion.of.is_none()
                 && (is_time || matches!(criterion.metric, Metric::Errors | Metric::Rate))
         };

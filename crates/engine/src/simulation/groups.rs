@@ -1,0 +1,300 @@
+//! Groups of steps in simulated time: what their times are of, and how they end.
+
+use plan::{
+    Load, Plan, Pool, Step,
+    scenario::{Block, BlockKind, Branch, Loop, LoopCount, LoopRange, Parallel, Think, ThinkTime},
+    units::{MILLISECOND, SECOND},
+};
+
+use measure::{
+    Interval, Kind, Label, NoAnswer, Outcome, Slot,
+    label::{self, Group},
+    summary::{Quantile, Times},
+};
+
+use super::{Model, flows::named, near, open, plan, simulate_held_up, stalling, total};
+use crate::program::Program;
+
+fn group(name: &str, steps: Vec<Step>) -> Step {
+    let by = BlockKind::Group(name.to_owned());
+    Step::Block(Block { by, steps })
+}
+
+fn pause(ns: u64) -> Step {
+    Step::Think(Think {
+        time: ThinkTime::Fixed(ns),
+        jitter: None,
+    })
+}
+
+/// A plan with these steps, and what was counted of each group that it names, answered after `service`.
+struct Grouped {
+    intervals: Vec<Interval>,
+    labels: Vec<Label>,
+}
+
+impl Grouped {
+    fn run(load: Load, pool: Pool, steps: Vec<Step>, model: Model) -> Grouped {
+        let mut plan = plan(load, pool);
+        plan.work.scenarios_mut()[0].steps = steps;
+        Grouped::held_up(&plan, model, |at| at)
+    }
+
+    fn held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> Grouped {
+        let program = Program::compile(plan, 1, None).expect("a plan that compiles");
+        Grouped {
+            intervals: simulate_held_up(plan, model, held_up),
+            labels: program.labels.all().to_vec(),
+        }
+    }
+
+    fn p95_ms(&self, name: &str) -> f64 {
+        let slot = self.slot(Group::Transaction, name);
+        match Times::of(&slot, Kind::Iteration).quantile(0.95) {
+            Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn slot(&self, group: Group, name: &str) -> Slot {
+        let mut labels = self.labels.iter();
+        let label = labels.find(|label| label.group == group && label.name == name);
+        total(&self.intervals, label.expect("a label").id)
+    }
+
+    /// How many ended well, and their smallest and largest time in milliseconds, with pauses and without.
+    fn ok(&self, name: &str) -> (u64, [u64; 2], Option<[u64; 2]>) {
+        let slot = self.slot(Group::Transaction, name);
+        let ends = |kind| {
+            let times = slot.histogram(kind, Outcome::Ok)?;
+            Some([times.min()?, times.max()?].map(|ns| ns / MILLISECOND))
+        };
+        let times = ends(Kind::Iteration).unwrap_or_default();
+        (slot.counters.ok, times, ends(Kind::Unpaused))
+    }
+}
+
+fn after(ns: u64) -> Model {
+    Box::new(move |arrival| Some(arrival + ns))
+}
+
+#[test]
+fn groups_have_times_of_their_own_with_pauses_and_without() {
+    let base = plan(open(10, 10), Pool::PerUser);
+    let get = || named(&base, "/");
+    let steps = vec![
+        get(),
+        group(
+            "Buy",
+            vec![
+                pause(100 * MILLISECOND),
+                group("Choose", vec![get(), get()]),
+                pause(50 * MILLISECOND),
+                group("Pay", vec![get()]),
+            ],
+        ),
+        get(),
+    ];
+    let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+    // From the end of the step before them to the end of their last: a pause between two groups is neither's.
+    assert_eq!(run.ok("Buy"), (100, [180, 180], Some([30, 30])));
+    assert_eq!(run.ok("Choose"), (100, [20, 20], None));
+    assert_eq!(run.ok("Pay"), (100, [10, 10], None));
+    // What they span is counted once, as requests and as iterations.
+    let all = total(&run.intervals, label::ALL).counters;
+    assert_eq!((all.issued, all.ok), (500, 500));
+    let iterations = run.slot(Group::Iteration, "0");
+    assert_eq!(
+        (iterations.counters.ok, iterations.counters.bytes_in),
+        (100, 0)
+    );
+    let times = iterations.histogram(Kind::Iteration, Outcome::Ok);
+    assert_eq!(
+        times.and_then(measure::Histogram::max),
+        Some(200 * MILLISECOND)
+    );
+}
+
+#[test]
+fn the_first_group_of_an_arrival_counts_from_the_moment_at_which_that_was_due() {
+    let base = plan(open(1000, 20), Pool::Shared(10));
+    let steps = vec![
+        group("First", vec![named(&base, "/")]),
+        group("Second", vec![named(&base, "/")]),
+    ];
+    let model = stalling(MILLISECOND, SECOND, 10 * SECOND);
+    let run = Grouped::run(open(1000, 20), Pool::Shared(10), steps, model);
+    let first = run.slot(Group::Transaction, "First");
+    assert_eq!((first.counters.issued, first.counters.ok), (20_000, 20_000));
+    // Who came while the server stood still, or waited for one of ten connections, has waited since then, and the group with him.
+    assert!(run.p95_ms("First") > 400.0, "{}", run.p95_ms("First"));
+    // All in all a user's two groups are its iteration.
+    let sum = |slot: &Slot| {
+        let times = slot.histogram(Kind::Iteration, Outcome::Ok);
+        times.map(measure::Histogram::sum)
+    };
+    let second = sum(&run.slot(Group::Transaction, "Second"));
+    assert_eq!(
+        sum(&first).zip(second).map(|(a, b)| a + b),
+        sum(&run.slot(Group::Iteration, "0"))
+    );
+}
+
+#[test]
+fn what_the_generator_comes_too_late_for_is_in_the_first_group() {
+    let mut plan = plan(open(1000, 20), Pool::PerUser);
+    plan.work.scenarios_mut()[0].steps = vec![
+        group("First", vec![named(&plan, "/")]),
+        group("Second", vec![named(&plan, "/")]),
+    ];
+    // For the last half second of every five the worker does not run.
+    let held_up = |at: u64| {
+        let into = at % (5 * SECOND);
+        let stands = into > 4_500 * MILLISECOND;
+        if stands { at - into + 5 * SECOND } else { at }
+    };
+    let run = Grouped::held_up(&plan, after(MILLISECOND), held_up);
+    near(run.p95_ms("First"), 250.0, 0.03);
+    near(run.p95_ms("Second"), 1.0, 0.01);
+}
+
+#[test]
+fn an_iteration_that_fails_ends_its_groups_as_it_ends() {
+    let mut requests = 0;
+    // Of each user's three requests the last is never answered.
+    let model: Model = Box::new(move |arrival| {
+        requests += 1;
+        (requests % 3 != 0).then_some(arrival + MILLISECOND)
+    });
+    let mut plan = plan(open(1, 10), Pool::PerUser);
+    plan.http.timeouts.total_ns = Some(100 * MILLISECOND);
+    let get = || named(&plan, "/");
+    let steps = vec![
+        group("Whole", vec![get()]),
+        group(
+            "Outer",
+            vec![get(), group("Inner", vec![get(), get()]), get()],
+        ),
+        group("Never", vec![get()]),
+    ];
+    plan.work.scenarios_mut()[0].steps = steps;
+    let run = Grouped::held_up(&plan, model, |at| at);
+    assert_eq!(run.ok("Whole"), (10, [1, 1], None));
+    for (name, took) in [("Outer", 101), ("Inner", 100)] {
+        let slot = run.slot(Group::Transaction, name);
+        let counted = &slot.counters;
+        assert_eq!((counted.issued, counted.ok), (10, 0), "{name}");
+        assert_eq!(counted.unanswered[NoAnswer::Timeout as usize], 10, "{name}");
+        let times = slot.histogram(Kind::Iteration, Outcome::Unanswered);
+        let longest = times.and_then(measure::Histogram::max).unwrap_or(0);
+        // A time-out is kept to a tick.
+        assert!(
+            (took..took + 20).contains(&(longest / MILLISECOND)),
+            "{name}: {longest}"
+        );
+    }
+    let never = run.slot(Group::Transaction, "Never").counters;
+    assert_eq!((never.issued, never.ended()), (0, 0));
+}
+
+#[test]
+fn groups_in_loops_count_each_round_and_hold_loops_and_who_leaves() {
+    let base = plan(open(10, 10), Pool::PerUser);
+    let get = || named(&base, "/");
+    let thrice = |steps| {
+        Step::Loop(Loop {
+            steps,
+            count: LoopCount::Fixed(LoopRange {
+                start: 0,
+                end: Some(3),
+            }),
+            over: None,
+            index_as: "round".into(),
+            element_as: "element".into(),
+        })
+    };
+    let leaving = Step::Choose(vec![
+        Branch {
+            weight: 1,
+            steps: vec![group("Leaving", vec![get(), Step::Leave(1.0), get()])],
+        },
+        Branch {
+            weight: 1,
+            steps: vec![group("Staying", vec![get()])],
+        },
+    ]);
+    let steps = vec![
+        group("All", vec![thrice(vec![group("Round", vec![get()])])]),
+        group("Last", vec![leaving]),
+    ];
+    let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+    assert_eq!(run.ok("All"), (100, [30, 30], None));
+    assert_eq!(run.ok("Round"), (300, [10, 10], None));
+    // Who leaves has done what he came for.
+    assert_eq!(run.ok("Last"), (100, [10, 10], None));
+    let (left, stayed) = (run.ok("Leaving").0, run.ok("Staying").0);
+    assert_eq!(left + stayed, 100);
+    assert!(left > 20 && stayed > 20, "{left}");
+}
+
+#[test]
+fn groups_of_one_name_share_a_row_and_tell_of_their_pauses_alike() {
+    let base = plan(open(10, 1), Pool::PerUser);
+    let get = || named(&base, "/");
+    let steps = vec![
+        group("Look", vec![get()]),
+        group("Look", vec![pause(5 * MILLISECOND), get()]),
+    ];
+    let run = Grouped::run(open(10, 1), Pool::PerUser, steps, after(10 * MILLISECOND));
+    assert_eq!(run.ok("Look"), (20, [10, 15], Some([10, 10])));
+}
+
+#[test]
+fn what_runs_side_by_side_within_a_group_is_in_its_time_and_has_groups_of_its_own() {
+    let base = plan(open(10, 10), Pool::PerUser);
+    let get = || named(&base, "/");
+    let side_by_side = Step::Parallel(Parallel {
+        steps: vec![
+            group("One", vec![get()]),
+            group("Two", vec![get(), pause(100 * MILLISECOND)]),
+        ],
+        limit: 2,
+    });
+    let steps = vec![group("Both", vec![side_by_side])];
+    let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+    assert_eq!((run.ok("One").0, run.ok("Two").0), (100, 100));
+    // On one connection: the second waits for the first.
+    assert_eq!(run.ok("Two"), (100, [120, 120], Some([20, 20])));
+    assert_eq!((run.ok("Both").0, run.ok("Both").1), (100, [120, 120]));
+}
+
+#[test]
+fn a_branch_that_fails_ends_its_own_groups_and_those_around_it() {
+    let mut requests = 0;
+    // The second request of each user is never answered: that of the second branch, on the one connection.
+    let model: Model = Box::new(move |arrival| {
+        requests += 1;
+        (requests % 2 != 0).then_some(arrival + MILLISECOND)
+    });
+    let mut plan = plan(open(1, 10), Pool::PerUser);
+    plan.http.timeouts.total_ns = Some(100 * MILLISECOND);
+    let side_by_side = Step::Parallel(Parallel {
+        steps: vec![
+            group("One", vec![named(&plan, "/")]),
+            group("Two", vec![named(&plan, "/")]),
+        ],
+        limit: 2,
+    });
+    plan.work.scenarios_mut()[0].steps = vec![group("Both", vec![side_by_side])];
+    let run = Grouped::held_up(&plan, model, |at| at);
+    assert_eq!(run.ok("One"), (10, [1, 1], None));
+    for name in ["Two", "Both"] {
+        let counted = run.slot(Group::Transaction, name).counters;
+        let timeouts = counted.unanswered[NoAnswer::Timeout as usize];
+        assert_eq!(
+            (counted.issued, counted.ok, timeouts),
+            (10, 0, 10),
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! Transactions beside iterations: rows of their own wherever a run is told of, and every other figure as it would be without them.
+
+use analysis::{
+    series,
+    summary::Summary,
+    verdict::{self, Judgement},
+};
+use measure::{
+    Fault, Intended, Interval, Kind, Labels, Outcome, Recorder, cuts::Cuts, label::Group,
+    sample::Ended,
+};
+use record::{HostSample, Run, State};
+use report::export;
+
+use crate::support::{Folder, MS, SECOND, WALL, end, labels, plan, snapshots, write, writer};
+
+/// The label of the group, behind those of the run made by hand.
+const PAY: u16 = 5;
+/// Of each transaction's time it paused for so long.
+const PAUSE: u64 = 30 * MS;
+/// How long the k-th took.
+const fn took(k: u64) -> u64 {
+    40 * MS + k * MS
+}
+
+fn all_labels() -> Labels {
+    let mut labels = labels();
+    assert_eq!(labels.id(Group::Transaction, "", "pay"), PAY);
+    labels
+}
+
+/// The same run with a transaction for each arrival; that of every twentieth is given up for taking too long.
+fn with_transactions() -> Vec<Interval> {
+    let schedule = plan(&[]).schedule(1);
+    let cuts = Cuts::new(WALL, schedule.phase_ends());
+    let mut recorder = Recorder::new(1, cuts, all_labels().all().len(), None);
+    let mut ends: Vec<(u64, u64, Ended)> = schedule
+        .shard(0, 1)
+        .map(|arrival| {
+            let ended = if arrival.number % 20 == 7 {
+                Ended::Unanswered(Fault::ResponseTimeout)
+            } else {
+                Ended::Ok
+            };
+            let at = arrival.intended_ns;
+            (at + took(arrival.number), at, ended)
+        })
+        .collect();
+    ends.sort_by_key(|(done_ns, ..)| *done_ns);
+    for (done_ns, at, ended) in ends {
+        let intended = Intended::scheduled(at);
+        recorder.issued(done_ns, PAY, intended);
+        recorder.iteration(done_ns, PAY, intended, ended);
+        recorder.unpaused(done_ns, PAY, (intended, PAUSE), ended);
+    }
+    recorder.finish(3 * SECOND + 200 * MS);
+    let mut own = snapshots(0, 1).into_iter();
+    let merged = recorder.take_full().into_iter().map(|snapshot| {
+        let beside = own.next().filter(|own| own.index == snapshot.index);
+        let both = beside.into_iter().chain([snapshot]).collect();
+        Interval::merge(both, 2, |id| id == 2 || id == 3)
+    });
+    merged.collect()
+}
+
+fn run(folder: &Folder, criteria: &[&str]) -> Run {
+    let mut writer = writer(&folder.0, &plan(criteria), all_labels().all());
+    for interval in with_transactions() {
+        assert!(writer.interval(&interval, &HostSample::default()).is_none());
+    }
+    writer.finish(State::Complete, end()).0
+}
+
+/// What must not know of transactions.
+fn others(summary: &Summary) -> String {
+    let rows = |rows: &[analysis::summary::Row]| -> Vec<_> {
+        let told = |row: &analysis::summary::Row| {
+            (
+                row.text.clone(),
+                row.count,
+                row.errors,
+                row.iteration.clone(),
+                row.bytes_in,
+            )
+        };
+        rows.iter().map(told).collect()
+    };
+    format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        (summary.all.count, summary.all.errors, &summary.all.service),
+        rows(&summary.labels),
+        rows(&summary.iterations),
+        summary.arrivals,
+        summary.requests,
+        summary.errors,
+        summary.confidence,
+        summary.headline(),
+    )
+}
+
+#[test]
+fn transactions_are_counted_beside_everything_else() {
+    let (folder, without) = (Folder::new(), Folder::new());
+    let run = run(&folder, &[]);
+    let summary = analysis::summarise(&run);
+    let plain = analysis::summarise(&write(&without.0, &plan(&[])));
+    assert_eq!(others(&summary), others(&plain));
+    assert!(plain.transactions.is_empty());
+    let [row] = summary.transactions.as_slice() else {
+        panic!("{:?}", summary.transactions);
+    };
+    assert_eq!((row.group, row.text.as_str()), (Group::Transaction, "pay"));
+    assert_eq!((row.count, row.errors, row.bytes_in), (40, 2, 0));
+    assert_eq!((&row.service, &row.response), (&None, &None));
+    let mean = |stats: &Option<analysis::summary::Stats>| stats.as_ref().unwrap().mean_ns.unwrap();
+    assert_eq!(mean(&row.iteration) - mean(&row.unpaused), PAUSE as f64);
+    // Read again it is what it was while the run went on.
+    let again = Run::open(run.dir.as_ref().unwrap()).unwrap();
+    assert_eq!(
+        analysis::summarise(&again).transactions,
+        summary.transactions
+    );
+    // The row over time: of the time that it shows.
+    let series = series::of(&run, &summary);
+    let course = series.labels.iter().find(|course| course.id == PAY);
+    let course = course.unwrap();
+    assert_eq!(course.time, Some("iteration"));
+    assert_eq!(course.count.iter().sum::<u64>(), 40);
+    assert!(course.p50.iter().flatten().count() > 0);
+    assert!(
+        summary
+            .ladders
+            .iter()
+            .any(|row| row.id == PAY && row.time == "iteration")
+    );
+}
+
+#[test]
+fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
+    let folder = Folder::new();
+    let criteria = [
+        "transaction mean < 50ms",
+        "transaction max of \"p*\" > 30ms",
+        "iteration max < 150ms",
+        "iteration max of \"checkout\" < 150ms",
+        "errors of \"*\" < 5",
+        "rate of \"*\" < 30/s",
+    ];
+    let run = run(&folder, &criteria);
+    let judged = verdict::so_far(&run, 3 * SECOND + 10 * MS);
+    let values: Vec<_> = judged.iter().map(|judged| judged.value).collect();
+    let slot = |id| run.totals.label(id).slot;
+    let mean = slot(PAY)
+        .histogram(Kind::Iteration, Outcome::Ok)
+        .unwrap()
+        .mean();
+    assert_eq!(values[0], mean);
+    // One without an answer ranks above all others.
+    assert_eq!((judged[1].judgement, values[1]), (Judgement::Pass, None));
+    assert_eq!(judged[2].judgement, judged[3].judgement);
+    assert_eq!(
+        (values[2], &judged[2].measured),
+        (values[3], &judged[3].measured)
+    );
+    // Requests alone: 80 of them, of which 2 failed and 2 had no answer.
+    assert_eq!(values[4], Some(4.0));
+    let of_requests = 80.0 / (3.0 + 0.01);
+    assert!(
+        (values[5].unwrap() - of_requests).abs() < 0.01,
+        "{:?}",
+        values[5]
+    );
+    for (text, why) in [
+        (
+            "iteration p95 of \"pay\" < 1s",
+            "there is no label like \"pay\" (there are \"checkout\")",
+        ),
+        (
+            "transaction p95 of \"checkout\" < 1s",
+            "there is no label like \"checkout\" (there are \"pay\")",
+        ),
+        (
+            "p95 of \"pay\" < 1s",
+            "there is no label like \"pay\" (there are \"GET /cart\", \"POST /order\")",
+        ),
+    ] {
+        let criterion = plan::criteria::parse_criterion(text).unwrap();
+        let told = verdict::without_subject(
+            &run.manifest,
+            Some(all_labels().all()),
+            &run.server,
+            &criterion,
+        );
+        assert_eq!(told, Some(format!("`{text}` can never be judged: {why}")));
+    }
+    let criterion = plan::criteria::parse_criterion("transaction p95 < 1s").unwrap();
+    let told =
+        verdict::without_subject(&run.manifest, Some(labels().all()), &run.server, &criterion);
+    assert_eq!(
+        told.unwrap(),
+        "`transaction p95 < 1s` can never be judged: no `group` of the plan has a name"
+    );
+}
+
+#[test]
+fn every_rendering_of_the_crate_has_a_row() {
+    let folder = Folder::new();
+    let run = run(&folder, &[]);
+    let text = export::prometheus(&run);
+    let line = |name: &str| text.lines().any(|line| line == name);
+    assert!(
+        line("loadline_transactions_total{transaction=\"pay\",outcome=\"ok\"} 38"),
+        "{text}"
+    );
+    assert!(line(
+        "loadline_transactions_total{transaction=\"pay\",outcome=\"none\"} 2"
+    ));
+    assert!(line(
+        "loadline_transaction_duration_seconds_count{transaction=\"pay\"} 40"
+    ));
+    assert!(line(
+        "loadline_iterations_total{scenario=\"checkout\",outcome=\"ok\"} 36"
+    ));
+    // Whoever sums requests up over their labels is not told of what spans them.
+    assert!(!text.contains("label=\"pay\""));
+    assert!(!text.contains("scenario=\"pay\""));
+    let without = write(&Folder::new().0, &plan(&[]));
+    assert!(!export::prometheus(&without).contains("transaction"));
+    let mut csv = Vec::new();
+    assert!(export::csv(&run, &mut csv).unwrap());
+    let csv = String::from_utf8(csv).unwrap();
+    let rows = csv
+        .lines()
+        .filter(|line| line.contains(",transaction,pay,"));
+    // In each: nothing sent, and how many ended.
+    let done = rows.map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells[9], "", "{line}");
+        cells[10].parse::<u64>().unwrap()
+    });
+    assert_eq!(done.sum::<u64>(), 40, "{csv}");
+}
