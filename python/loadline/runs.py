@@ -37,7 +37,8 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """All requests, those of one name, or the iterations of a scenario. Which of the times there are depends on what was measured."""
+    """All requests, those of one name, the iterations of a scenario or the transactions of a group. Which of the times there are
+    depends on what was measured."""
 
     name: str
     count: int
@@ -50,7 +51,7 @@ class Row:
     service: Times | None
     #: Intended start → last byte read.
     response: Times | None
-    #: Intended arrival → last answer of the iteration.
+    #: Intended arrival → last answer of the iteration; of a transaction: its first step was due → its last ended.
     iteration: Times | None
 
 
@@ -205,8 +206,9 @@ class Run:
 
     @property
     def rows(self) -> list[Row]:
-        """A row for each name of requests, then one for each scenario."""
-        return [_row(row) for row in self.summary["labels"] + self.summary["iterations"]]
+        """A row for each name of requests, then one for each scenario, then one for each group of steps."""
+        spanning = self.summary["iterations"] + self.summary.get("transactions", [])
+        return [_row(row) for row in self.summary["labels"] + spanning]
 
     def check(self, criterion: str) -> Check:
         """Judges a criterion (``"p99 < 250ms"``, ``"errors < 1%"``) as if it had been one of the run's own."""
@@ -218,8 +220,8 @@ class Run:
         return None if figure is None else _figure(json.loads(figure))
 
     def table(self) -> dict[str, list[Any]]:
-        """All requests, each name and each scenario as a dictionary of columns: ``pandas.DataFrame(run.table())``. Times are response
-        times where a schedule says when requests were due, else service times; the column ``time`` says which."""
+        """All requests, each name, scenario and group as a dictionary of columns: ``pandas.DataFrame(run.table())``. Times are
+        response times where a schedule says when requests were due, else service times; the column ``time`` says which."""
         columns: dict[str, list[Any]] = {}
         for row in [self.all, *self.rows]:
             kind = next((kind for kind in ("response", "iteration", "service") if getattr(row, kind)), None)

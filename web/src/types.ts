@@ -47,10 +47,10 @@ export interface Stats {
   max: Figure;
 }
 
-/** A label's row: an endpoint, a scenario's iterations, or all requests (id 0). */
+/** A label's row: an endpoint, a scenario's iterations, a group's transactions, or all requests (id 0). */
 export interface Row {
   id: number;
-  group: "request" | "iteration" | "mqtt" | "custom";
+  group: "request" | "iteration" | "transaction" | "mqtt" | "custom";
   text: string;
   count: number;
   errors: number;
@@ -59,6 +59,7 @@ export interface Row {
   service: Stats | null;
   /** Only where the schedule set the intended start of every request. */
   response: Stats | null;
+  /** Of an iteration or a transaction. */
   iteration: Stats | null;
   /** The same without its pauses, where it has some. */
   unpaused?: Stats;
@@ -346,6 +347,7 @@ export interface Summary {
   all: Row;
   labels: Row[];
   iterations: Row[];
+  transactions?: Row[];
   confidence: {
     of: string;
     time: string;

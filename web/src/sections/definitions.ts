@@ -20,6 +20,10 @@ const TERMS: [string, string][] = [
     "One pass of a virtual user through its scenario, from its intended arrival to its last answer, think times included.",
   ],
   [
+    "transaction",
+    "One pass through a group of steps that the plan gives a name, from when the first of them was due to the end of the last, think times included. Its requests are counted in their own rows as well.",
+  ],
+  [
     "percentile",
     "p99 is the time that 99 of 100 requests did not exceed. Nothing is left out: a request without a complete answer ranks above all that have one. Percentiles come from merged histograms with three significant digits and are never averaged.",
   ],

@@ -2,7 +2,7 @@
 
 import { type Child, h } from "../dom/el";
 import type { Direction } from "../state/sort";
-import { bounds, figure, NONE, rank, rowTime, thin, timeOr } from "../text/figures";
+import { bounds, figure, NONE, rank, rowTime, spansRequests, thin, timeOr } from "../text/figures";
 import { bytes, count, rate, share } from "../text/units";
 import type { Figure, Row, Stats } from "../types";
 
@@ -58,7 +58,7 @@ export function columns(service: boolean): EndpointColumn[] {
     {
       ...number("bytes", "received", (row) => row.bytes_in, bytes, "bytes received, heads and bodies"),
       // Bytes are counted with requests.
-      cell: (row) => (row.group === "iteration" ? NONE : bytes(row.bytes_in)),
+      cell: (row) => (spansRequests(row) ? NONE : bytes(row.bytes_in)),
     },
   ];
   if (service) {

@@ -4,7 +4,7 @@
 import { course as drawCourse, LINES, spread } from "../charts/course";
 import { type Child, h } from "../dom/el";
 import { table } from "../dom/table";
-import { figure, NONE, rowTime } from "../text/figures";
+import { figure, NONE, rowTime, spansRequests } from "../text/figures";
 import { bytes, count, time } from "../text/units";
 import type { ErrorRow, Page, Row, Series } from "../types";
 
@@ -22,6 +22,11 @@ const TIMES: Record<string, [string, string]> = {
   response: ["response time", "from the moment at which it was due to the last byte read"],
   iteration: ["iteration", "from the intended arrival to the last answer"],
   unpaused: ["without its pauses", "the iteration without its think times"],
+};
+/** The same of a transaction. */
+const OF_TRANSACTION: Record<string, [string, string]> = {
+  iteration: ["transaction", "from when its first step was due to the end of its last"],
+  unpaused: ["without its pauses", "the transaction without its think times"],
 };
 
 /** The details of a row; of all requests together, and of tools that tell no more, there are only codes and errors. */
@@ -43,7 +48,7 @@ function pictures(known: Course, row: Row): Child {
   const [over, of] = [drawCourse(known, row.text), spread(known, row.text)];
   if (!over && !of) return null;
   const keys = LINES.map(([name, colour]) => h("span", {}, h("span", { class: `key line ${colour}` }), name));
-  const named = called(known.time ?? "time");
+  const [named] = called(known.time ?? "time", row);
   return h(
     "div",
     { class: "pictures" },
@@ -58,9 +63,10 @@ function times(known: Course, row: Row): Child {
     { name: "time" },
     ...["measured", "p50", "p95", "p99", "max"].map((name) => ({ name, number: true })),
   ];
-  const rows = Object.entries(TIMES).flatMap(([time, [name, meaning]]): Child[][] => {
+  const rows = Object.keys(TIMES).flatMap((time): Child[][] => {
     const of = known.times.find((part) => part.time === time) ?? row[time as OfRow];
     if (!of) return [];
+    const [name, meaning] = called(time, row);
     const figures = [of.p50, of.p95, of.p99, of.max].map(figure);
     return [[h("span", { title: meaning }, name), count(of.count), ...figures]];
   });
@@ -68,8 +74,9 @@ function times(known: Course, row: Row): Child {
   return h("div", {}, h("h4", {}, "What its time is made of"), table("What its time is made of", columns, rows));
 }
 
-function called(time: string): string {
-  return TIMES[time]?.[0] ?? time;
+/** What a time of a row is called, and what it is of. */
+function called(time: string, row: Row): [string, string] {
+  return (row.group === "transaction" ? OF_TRANSACTION[time] : undefined) ?? TIMES[time] ?? [time, ""];
 }
 
 function phases(page: Page, known: Course): Child {
@@ -102,7 +109,7 @@ function amounts(row: Row): Child {
     ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete answer`
     : "nothing measured";
   // Bytes are counted with requests.
-  const moved = row.group === "iteration" ? "" : ` · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`;
+  const moved = spansRequests(row) ? "" : ` · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`;
   return h("p", { class: "muted" }, answered + moved);
 }
 

@@ -1,4 +1,4 @@
-// The endpoint table: a row per label, iterations in a group of their own, sortable by every column, each row with its course
+// The endpoint table: a row per label, iterations and transactions in groups of their own, sortable by every column, each row with its course
 // over time and, on demand, its details (endpoint_detail.ts). The record's figures are shown as they are.
 
 import { spark } from "../charts/spark";
@@ -25,6 +25,7 @@ const GROUPS: [Row["group"], string][] = [
 ];
 const MEANING = {
   iteration: "intended arrival to last answer",
+  transaction: "first step due to end of last",
   response: "response time: due to last byte",
   service: "service time: first byte written to last byte read",
 };
@@ -58,8 +59,11 @@ export class Endpoints implements Section {
     }
     const rows = [...summary.labels, summary.all];
     const mixed = new Set(rows.map((row) => rowTime(row)?.kind)).size > 1;
+    const transactions = summary.transactions ?? [];
     const shown = columns(
-      [...rows, ...summary.iterations].some((row) => rowTime(row)?.kind !== "service" && row.service !== null),
+      [...rows, ...summary.iterations, ...transactions].some(
+        (row) => rowTime(row)?.kind !== "service" && row.service !== null,
+      ),
     );
     const courses = new Map(page.series.labels.map((course) => [course.id, course]));
     const width = shown.length + 2;
@@ -80,11 +84,10 @@ export class Endpoints implements Section {
       );
     };
     // A journey and, below it, the same without its pauses: a row that is told apart by a number of its own.
-    const iterations = summary.iterations.flatMap((row) =>
+    const unpaused = (row: Row): Row[] =>
       row.unpaused
         ? [row, { ...row, id: -1 - row.id, text: `${row.text}, without its pauses`, iteration: row.unpaused }]
-        : [row],
-    );
+        : [row];
     const table = h(
       "table",
       { class: "endpoints" },
@@ -93,7 +96,8 @@ export class Endpoints implements Section {
         {},
         h("tr", {}, this.#heading(NAME), ...shown.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
       ),
-      group(`Iterations · ${tool ?? MEANING.iteration}`, iterations, null, false),
+      group(`Iterations · ${tool ?? MEANING.iteration}`, summary.iterations.flatMap(unpaused), null, false),
+      group(`Transactions · ${tool ?? MEANING.transaction}`, transactions.flatMap(unpaused), null, false),
       ...GROUPS.map(([kind, name]) => {
         // Where all requests are of one label, its row says what the sum would.
         const [one] = summary.labels;

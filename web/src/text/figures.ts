@@ -76,7 +76,12 @@ export function margin(value: number): string {
 /** The kinds of time that a reader may be shown first. */
 export type TimeKind = "response" | "iteration" | "service";
 
-/** The time that a row is judged by: its iteration, its response where the schedule set every start, else its service time. */
+/** Whether a row's time spans requests: bytes and answers are counted with those. */
+export function spansRequests(row: Row): boolean {
+  return row.group === "iteration" || row.group === "transaction";
+}
+
+/** The time that a row is judged by: its iteration or transaction, its response where the schedule set every start, else its service time. */
 export function rowTime(row: Row): { kind: TimeKind; stats: Stats } | null {
   if (row.iteration) return { kind: "iteration", stats: row.iteration };
   if (row.response) return { kind: "response", stats: row.response };

@@ -55,7 +55,17 @@ function nameOf(key: string, value: unknown): string {
     return typeof text === "string" ? text : `#${Number(key) + 1}`;
   }
   if (
-    ["labels", "iterations", "phases", "scenarios", "errors", "criteria", "confidence", "reached"].includes(key) &&
+    [
+      "labels",
+      "iterations",
+      "transactions",
+      "phases",
+      "scenarios",
+      "errors",
+      "criteria",
+      "confidence",
+      "reached",
+    ].includes(key) &&
     Array.isArray(value)
   )
     return "";
