@@ -1,0 +1,225 @@
+"""Steps under a name, through the command: each group's transactions are counted apart from requests and iterations, wherever a run
+is told of, and may be judged."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+
+import jsonschema
+import pytest
+import yaml
+from conftest import ROOT
+from peers import Recorder, Request
+
+PLAN = """loadline: 1
+name: Shop
+target: URL
+load: { count: 60, duration: 1500ms }
+criteria:
+  - transaction p50 of "Check out" < 20s
+  - transaction max of "Log in" < 20ms
+  - transaction mean < 20s
+steps:
+  - get: /
+  - group: Log in
+    steps:
+      - get: /login
+      - think: 20ms
+      - post: { url: /sessions, capture: { token: $.token } }
+  - group: Check out
+    steps:
+      - loop:
+          count: 2
+          steps:
+            - { group: Fill the cart, steps: [ { post: '/cart/{{ token }}' } ] }
+      - { if: token == 7, group: Gift, steps: [ { get: /gift } ] }
+      - post: { url: /orders, name: Order }
+  - get: /bye
+"""
+
+
+class Shop(Recorder):
+    """Gives out tokens, and refuses every tenth order."""
+
+    def __init__(self) -> None:
+        self.orders = 0
+        super().__init__(self.reply)
+
+    def reply(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        if request.path == "/sessions":
+            return 200, {}, b'{"token": 8}'
+        if request.path == "/orders":
+            with self.lock:
+                self.orders += 1
+                refused = self.orders % 10 == 0
+            return (503 if refused else 200), {}, b"{}"
+        return 200, {}, b"{}"
+
+
+@pytest.fixture
+def ran(loadline):
+    """A run against a shop, what that was asked, and the command's words."""
+    with Shop() as shop:
+        run = loadline("run", loadline.write("shop.yml", PLAN.replace("URL", shop.url)), "--json", "summary.json")
+        asked = Counter(request.path for request in shop.requests)
+    # Logging in pauses for longer than it may take. What is asked here is what was counted, also where the machine was too busy.
+    assert run.returncode in (1, 4), run.stdout + run.stderr
+    return run, json.loads((loadline.folder / "summary.json").read_text()), asked
+
+
+def test_groups_are_counted_as_the_target_counts_and_never_among_requests(ran):
+    _, summary, asked = ran
+    rows = {row["text"]: row for row in summary["transactions"]}
+    # One that nobody came to has no row.
+    assert list(rows) == ["Log in", "Check out", "Fill the cart"]
+    assert {row["group"] for row in rows.values()} == {"transaction"}
+    assert rows["Log in"]["count"] == asked["/sessions"] == 60
+    assert rows["Fill the cart"]["count"] == asked["/cart/8"] == 120
+    assert rows["Check out"]["count"] == asked["/orders"] == 60
+    # Each tenth order fails, and with it what it was a part of; those before it in the same pass are complete.
+    assert [row["errors"] for row in rows.values()] == [0, 6, 0]
+    assert summary["iterations"][0]["errors"] == 6
+    assert summary["all"]["count"] == sum(asked.values())
+    assert summary["all"]["errors"] == 6
+    assert summary["arrivals"]["completed"] == 54
+    assert (summary["requests"]["adds_up"], summary["arrivals"]["adds_up"]) == (True, True)
+    requests = {row["text"] for row in summary["labels"]}
+    assert requests == {"GET /", "GET /login", "POST /sessions", "POST /cart/{{ token }}", "POST Order", "GET /bye"}
+
+
+def test_a_transaction_has_its_time_with_pauses_and_without(ran):
+    _, summary, _ = ran
+    rows = {row["text"]: row for row in summary["transactions"]}
+    log_in = rows["Log in"]
+    # The pause is 20 ms of it, to the nanosecond: what a cell of the histogram is wide is told beside exact sums.
+    assert log_in["iteration"]["mean_ns"] - log_in["unpaused"]["mean_ns"] == pytest.approx(20e6)
+    assert log_in["unpaused"]["count"] == 60
+    assert "unpaused" not in rows["Check out"]
+    # What lies within another takes no longer than that.
+    assert rows["Fill the cart"]["iteration"]["min_ns"] <= rows["Check out"]["iteration"]["min_ns"]
+    assert summary["iterations"][0]["iteration"]["min_ns"] >= log_in["iteration"]["min_ns"]
+    ladders = {row["id"]: row["time"] for row in summary["ladders"]}
+    assert {ladders[row["id"]] for row in rows.values()} == {"iteration"}
+
+
+def test_every_rendering_has_a_row(loadline, ran):
+    run, _, _ = ran
+    console = run.stdout
+    assert re.search(r"^transaction Log in +60 +0 ", console, re.M), console
+    assert re.search(r"^transaction Check out +60 +6 ", console, re.M), console
+    assert re.search(r"^transaction Log in .*\n  without pauses ", console, re.M), console
+    folder = loadline.folder / ".loadline/runs/last"
+    report = re.sub(" +", " ", (folder / "report.md").read_text())
+    assert re.search(r"^\| transaction Check out \| 60 \|.*\| 6 \(10.0 %\) \|", report, re.M), report
+    assert "| transaction Log in, without its pauses |" in report
+    assert "Those of transactions go from" in report
+    again = loadline("report", "last", "--export", "csv=rows.csv")
+    assert again.returncode == 0, again.stderr
+    rows = list(csv.DictReader((loadline.folder / "rows.csv").read_text().splitlines()))
+    of_group = [row for row in rows if row["group"] == "transaction"]
+    assert sum(int(row["done"]) for row in of_group if row["label"] == "Fill the cart") == 120
+    assert sum(int(row["failed"]) for row in of_group) == 6
+    assert {row["sent"] for row in of_group} == {""}
+    assert {row["service_p50_ms"] for row in of_group} == {""}
+    assert all(row["iteration_max_ms"] for row in of_group)
+
+
+def test_criteria_judge_transactions(loadline, ran):
+    _, summary, _ = ran
+    assert [(row["text"], row["judgement"]) for row in summary["criteria"]] == [
+        ('transaction p50 of "Check out" < 20s', "PASS"),
+        ('transaction max of "Log in" < 20ms', "FAIL"),
+        ("transaction mean < 20s", "PASS"),
+    ]
+    log_in = next(row for row in summary["transactions"] if row["text"] == "Log in")
+    assert summary["criteria"][1]["value"] == log_in["iteration"]["max"]["ns"]
+
+
+def test_the_page_has_a_row_that_opens(loadline, ran, browser):
+    _, summary, _ = ran
+    row = next(row for row in summary["transactions"] if row["text"] == "Check out")
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: message.type in ("error", "warning") and errors.append(message.text))
+    page.goto((loadline.folder / ".loadline/runs/last/report.html").resolve().as_uri())
+    table = page.locator("table.endpoints")
+    body = table.locator("tbody", has=page.get_by_text("Transactions · first step due to end of last"))
+    names = [name.split("\n")[0] for name in body.locator("th[scope=row]").all_inner_texts()]
+    assert names == ["Log in", "Log in, without its pauses", "Check out", "Fill the cart"]
+    line = body.get_by_role("row").filter(has_text="Check out")
+    # Bytes are counted with the requests in it.
+    assert line.locator("td").first.inner_text() == str(row["count"])
+    assert line.locator("td.number").last.inner_text() == "–"
+    body.get_by_role("button", name="Check out").click()
+    detail = body.locator(".detail")
+    assert "transaction over time" in detail.inner_text()
+    assert "What its time is made of" in detail.inner_text()
+    assert "received" not in detail.inner_text()
+    context.close()
+    assert errors == []
+
+
+def test_one_iteration_says_where_groups_begin_and_end(loadline):
+    with Shop() as shop:
+        run = loadline("run", loadline.write("shop.yml", PLAN.replace("URL", shop.url)), "--once")
+    assert run.returncode == 0, run.stdout + run.stderr
+    told = [re.sub(r"[\d.]+ (µs|ms|s)\b", "TIME", line.strip().removeprefix("-").strip()) for line in run.stdout.splitlines()]
+    of_groups = [line for line in told if "group " in line]
+    assert of_groups == [
+        "group Log in begins",
+        "TIME  group Log in ends, TIME of it pauses",
+        "group Check out begins",
+        *["group Fill the cart begins", "TIME  group Fill the cart ends"] * 2,
+        "TIME  group Check out ends",
+    ]
+    broken = PLAN.replace("/orders, name: Order", "/orders, name: Order, check: { status: 201 }")
+    with Shop() as shop:
+        run = loadline("run", loadline.write("shop.yml", broken.replace("URL", shop.url)), "--once")
+    assert run.returncode == 1, run.stdout
+    assert re.search(r"  group Check out ends by an error$", run.stdout, re.M), run.stdout
+
+
+def test_what_is_no_group_is_refused_before_the_first_request(loadline):
+    with Shop() as shop:
+        text = PLAN.replace("URL", shop.url)
+        nameless = loadline("run", loadline.write("a.yml", text.replace("group: Log in", "group: 7")))
+        unknown = loadline("run", loadline.write("b.yml", text.replace('of "Check out"', 'of "Chek out"')))
+        other = loadline("run", loadline.write("c.yml", text.replace('transaction p50 of "Check', 'iteration p50 of "Check')))
+        asked = list(shop.requests)
+    assert (nameless.returncode, unknown.returncode, other.returncode) == (2, 2, 2)
+    assert "a.yml:11:12: `group` is text, not a number: put it into quotes" in nameless.stderr
+    assert 'can never be judged: there is no label like "Chek out"' in unknown.stderr
+    assert '(there are "Log in", "Check out", "Fill the cart", "Gift")' in unknown.stderr
+    assert 'there is no label like "Check out"' in other.stderr
+    assert asked == []
+
+
+def test_a_slow_group_ends_a_load_by_a_stop_rule(loadline):
+    stop = "stop: [ 'transaction p50 of \"Log in\" > 10ms for 1s: stop fail' ]\n"
+    with Shop() as shop:
+        text = PLAN.replace("URL", shop.url).replace("count: 60, duration: 1500ms", "rate: 40/s, duration: 60s")
+        run = loadline("run", loadline.write("shop.yml", text + stop))
+    assert run.returncode in (1, 4), run.stderr
+    summary = loadline.summary()
+    told = r'`transaction p50 of "Log in" > 10ms for 1 s`: (\d+) of \1 transactions took longer'
+    assert re.fullmatch(told, summary["run"]["stopped"]["text"]), summary["run"]["stopped"]
+
+
+def test_the_published_schema_knows_groups():
+    validator = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/plan.schema.json").read_text()))
+    assert list(validator.iter_errors(yaml.safe_load(PLAN))) == []
+    for wrong in (
+        "{ group: Pay }",
+        "{ group: 7, steps: [ { get: / } ] }",
+        "{ group: Pay, get: / }",
+        "{ get: /, steps: [ { get: / } ] }",
+        "{ group: Pay, steps: [ { get: / } ], get: / }",
+        "{ if: token, get: /, steps: [ { get: / } ] }",
+    ):
+        plan = PLAN.replace("  - get: /bye\n", f"  - {wrong}\n")
+        assert list(validator.iter_errors(yaml.safe_load(plan))) != [], wrong
