@@ -210,6 +210,24 @@ def test_a_slow_group_ends_a_load_by_a_stop_rule(loadline):
     assert re.fullmatch(told, summary["run"]["stopped"]["text"]), summary["run"]["stopped"]
 
 
+def test_runs_are_compared_by_their_transactions(loadline):
+    rows = []
+    for _ in range(2):
+        with Shop() as shop:
+            run = loadline("run", loadline.write("shop.yml", PLAN.replace("URL", shop.url)))
+        assert run.returncode in (1, 4), run.stdout + run.stderr
+        rows.append({row["text"]: row for row in loadline.summary()["transactions"]})
+    names = sorted(path.name for path in (loadline.folder / ".loadline/runs").iterdir() if path.is_dir() and not path.is_symlink())
+    metric = 'transaction p50 of "Check out"'
+    compared = loadline("compare", *names, "--metric", metric, "--metric", "transaction mean", "--anyway", "--json", "compared.json")
+    told = json.loads((loadline.folder / "compared.json").read_text())
+    judged = {figure["subject"]: figure for figure in told["judged"]}
+    assert judged[metric]["baseline"] == [rows[0]["Check out"]["iteration"]["p50"]["ns"]], compared.stdout
+    assert judged[metric]["candidate"] == [rows[1]["Check out"]["iteration"]["p50"]["ns"]]
+    # Of several groups together there is no row.
+    assert judged["transaction mean"]["baseline"] == [None]
+
+
 def test_the_published_schema_knows_groups():
     validator = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/plan.schema.json").read_text()))
     assert list(validator.iter_errors(yaml.safe_load(PLAN))) == []

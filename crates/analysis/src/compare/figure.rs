@@ -22,7 +22,7 @@ pub struct Subject {
     pub text: String,
     /// Which figure.
     pub metric: Metric,
-    /// Of which label or scenario; none: of all requests.
+    /// Of which label, scenario or group; none: of all requests.
     pub of: Option<String>,
 }
 
@@ -140,6 +140,7 @@ pub(super) fn of_time(span: Span, q: f64, of: Option<String>) -> Subject {
         Span::Response => "",
         Span::Service => "service ",
         Span::Iteration => "iteration ",
+        Span::Transaction => "transaction ",
     };
     plain(
         &format!("{before}{name}"),
@@ -174,7 +175,7 @@ impl Subject {
             Metric::Time(Span::Response, _) if row.response.is_none() => Some(Kind::Service),
             Metric::Time(Span::Response, _) => Some(Kind::Response),
             Metric::Time(Span::Service, _) => Some(Kind::Service),
-            Metric::Time(Span::Iteration, _) => Some(Kind::Iteration),
+            Metric::Time(Span::Iteration | Span::Transaction, _) => Some(Kind::Iteration),
             _ => None,
         }
     }
@@ -184,14 +185,15 @@ impl Subject {
         let summary = &entrant.summary;
         let rows = match self.metric {
             Metric::Time(Span::Iteration, _) => &summary.iterations,
+            Metric::Time(Span::Transaction, _) => &summary.transactions,
             _ => &summary.labels,
         };
         let Some(of) = &self.of else {
-            // Of iterations there is no row of all; one scenario is all of them.
-            return match (self.metric.clone(), rows.as_slice()) {
-                (Metric::Time(Span::Iteration, _), [one]) => Some(one),
-                (Metric::Time(Span::Iteration, _), _) => None,
-                _ => Some(&summary.all),
+            // Of what spans requests there is no row of all; one scenario, or group, is all of them.
+            return match (self.metric.over_requests(), rows.as_slice()) {
+                (Some(_), [one]) => Some(one),
+                (Some(_), _) => None,
+                (None, _) => Some(&summary.all),
             };
         };
         let mut fitting = rows.iter().filter(|row| fits(of, &row.text));
@@ -247,7 +249,7 @@ fn stats(row: &Row, span: Span) -> Option<&Stats> {
     match span {
         Span::Response => row.response.as_ref().or(row.service.as_ref()),
         Span::Service => row.service.as_ref(),
-        Span::Iteration => row.iteration.as_ref(),
+        Span::Iteration | Span::Transaction => row.iteration.as_ref(),
     }
 }
 

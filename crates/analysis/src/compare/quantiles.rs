@@ -57,7 +57,7 @@ pub(super) fn of(baseline: &Side, candidate: &Side) -> (Vec<Quantile>, String) {
     let time = match span {
         plan::criteria::Span::Response => Kind::Response,
         plan::criteria::Span::Service => Kind::Service,
-        plan::criteria::Span::Iteration => Kind::Iteration,
+        plan::criteria::Span::Iteration | plan::criteria::Span::Transaction => Kind::Iteration,
     };
     let of_what = of.map_or_else(
         || match time {
