@@ -109,7 +109,7 @@ def test_too_few_runs_give_a_hint_and_decide_nothing(loadline):
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
     assert "Note: a hint: 3 and 3 runs are too few for an interval of 95 %, which takes 4 of each" in " ".join(ran.stdout.split())
-    assert "(90.0 %: " in line(ran, "service p99")
+    assert "(90 %: " in line(ran, "service p99")
     assert line(ran, "service p99").endswith("  beyond the margin of 5 %")
     assert figures["method"] == "few_runs"
     assert compare(loadline, a, b, "--anyway")[0].returncode == 1

@@ -22,8 +22,8 @@ pub fn change(unit: Unit, change: &Change) -> String {
         return estimate;
     };
     format!(
-        "{estimate}  ({}: {} to {})",
-        units::share((change.confidence * 1000.0).round() / 1000.0),
+        "{estimate}  ({} %: {} to {})",
+        units::decimal((change.confidence * 1000.0).round() / 10.0),
         signed(unit, low),
         signed(unit, high)
     )
