@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import http.client
-import json
 import re
 import signal
 import time
@@ -11,46 +10,18 @@ import urllib.error
 import urllib.request
 
 import pytest
+from watching import Live
 
 
-class Live:
-    """A run with a live view."""
-
-    def __init__(self, loadline, url: str, *flags: object) -> None:
-        self.run = loadline.start("run", url, "--rate", "100/s", "--ui", *flags)
-        line = next(line for line in self.run.stderr if line.startswith("live view: "))
-        self.url = re.fullmatch(r"live view: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)\n", line)[1]
-        self.port = int(re.search(r":(\d+)/", self.url)[1])
-        self.token = self.url.split("/")[3]
-
-    def ask(self, method: str, path: str, **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        found = answer.status, answer.read().decode(), answer.headers
-        connection.close()
-        return found
-
-    def listen(self):
-        """The events, each with its name and its data."""
-        with urllib.request.urlopen(f"{self.url}events", timeout=20) as answer:
-            assert answer.headers["content-type"] == "text/event-stream"
-            name, data = None, None
-            for line in answer:
-                line = line.decode().rstrip("\n")
-                if line.startswith("event: "):
-                    name = line.removeprefix("event: ")
-                elif line.startswith("data: "):
-                    data = json.loads(line.removeprefix("data: "))
-                elif not line and name:
-                    yield name, data
-                    name, data = None, None
+def watch(loadline, url: str, *flags: object) -> Live:
+    """A run at 100/s."""
+    return Live(loadline.start("run", url, "--rate", "100/s", "--ui", *flags))
 
 
 @pytest.fixture
 def live(loadline, start_lab):
     lab = start_lab("sum")
-    view = Live(loadline, f"{lab.url}/api/sum", "--duration", "60s", "--check", "errors < 1%")
+    view = watch(loadline, f"{lab.url}/api/sum", "--duration", "60s", "--check", "errors < 1%")
     view.lab = lab
     yield view
     if view.run.poll() is None:
@@ -158,7 +129,7 @@ def test_a_stop_must_be_meant(live):
 
 def test_pages_that_do_not_read_hold_nobody_up(loadline, start_lab):
     lab = start_lab("sum")
-    view = Live(loadline, f"{lab.url}/api/sum", "--duration", "3s")
+    view = watch(loadline, f"{lab.url}/api/sum", "--duration", "3s")
     connections = []
     for _ in range(16):
         connection = http.client.HTTPConnection("127.0.0.1", view.port, timeout=10)
@@ -195,7 +166,7 @@ def test_what_there_is_so_far_is_fetched_as_csv(live):
 
 def test_errors_are_told_by_endpoint_with_what_was_found(loadline, start_lab):
     lab = start_lab("sum")
-    view = Live(loadline, f"{lab.url}/nothing/here", "--duration", "60s")
+    view = watch(loadline, f"{lab.url}/nothing/here", "--duration", "60s")
     try:
         for name, data in view.listen():
             if name == "now" and data["newest"]["errors_so_far"] >= 100:

@@ -44,6 +44,17 @@ def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results
             page.get_by_role("link", name="CSV").click()
         rows = list(csv.DictReader(fetched.value.path().read_text().splitlines()))
         assert sum(int(row["ok"]) for row in rows if row["group"] == "all") > 200
+        page.get_by_role("button", name="Change the load").click()
+        rate = page.get_by_role("textbox", name="Arrivals per second")
+        assert rate.input_value() == "200"
+        rate.fill("-3")
+        page.get_by_role("button", name="Change", exact=True).click()
+        page.get_by_text("It was not changed: `-3` is negative: a rate is 0 or more.").wait_for()
+        rate.fill("350")
+        page.screenshot(path=results / "live-change.png")
+        rate.press("Enter")
+        page.get_by_text(re.compile(r"The load was changed: from [\d.]+ s on: 350/s instead of 200/s\.")).wait_for()
+        page.get_by_role("tabpanel", name="Log").get_by_text("the live view changed the rate from 200/s to 350/s").wait_for()
         page.get_by_role("button", name="Stop the test").click()
         page.get_by_role("button", name="Stop", exact=True).click()
         page.get_by_text("The test is over.").wait_for()
@@ -60,4 +71,5 @@ def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results
     assert report.is_file()
     summary = loadline.summary()
     assert summary["run"]["ended_by"] == "the live view's stop button"
+    assert any("the live view changed the rate from 200/s to 350/s" in note for note in summary["notes"])
     assert summary["requests"]["ok"] == lab.stats()["answered"]["total"]

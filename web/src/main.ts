@@ -97,6 +97,7 @@ function start(app: HTMLElement): void {
     },
     now: (now) => {
       live.newest(now.newest);
+      live.load(now.load);
       beneath.show(now);
     },
   });

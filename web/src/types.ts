@@ -554,7 +554,11 @@ export interface Now {
   newest: Newest;
   /** The newest lines, the oldest of them first; so many older ones are left out. */
   log: { lines: LogLine[]; left_out: number };
+  load: Steering;
 }
+
+/** What may be changed of a running test's load: its rate per second or its users, what they are and at most; or why nothing may. */
+export type Steering = { what: "rate" | "users"; value: number; most: number } | { what: null; why: string };
 
 export interface Newest {
   /** The interval's start and end; the end is how far the test is. */
@@ -594,7 +598,7 @@ export interface NewestError {
 
 export interface LogLine {
   at_ns: number;
-  /** `message` (the test's own), `remark`, `warning`, `error`, `phase`, `stop`. */
+  /** `message` (the test's own), `remark`, `warning`, `error`, `phase`, `load`, `stop`. */
   kind: string;
   text: string;
 }

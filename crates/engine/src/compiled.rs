@@ -10,10 +10,17 @@ use plan::{
 
 use codec::Origin;
 
-use crate::program::{Looking, Program};
+use crate::{
+    course::{MOST_USERS, Most},
+    program::{Looking, Program},
+    run::raise_descriptors,
+};
 
 /// Requests per second that one worker is trusted with before a second one is started.
 pub const PER_WORKER: f64 = 15_000.0;
+
+/// Descriptors that a process needs beside its connections.
+pub const SPARE_DESCRIPTORS: u64 = 32;
 
 const MQTT_ALONE: &str = "MQTT clients cannot be shared by several processes";
 
@@ -141,6 +148,20 @@ impl Compiled {
             ));
         }
         Ok(())
+    }
+
+    /// What so many workers of this process can be asked for while the load goes on: what they are trusted with, and what was planned in
+    /// any case; as many users as files may be open.
+    pub fn most(&self, plan: &Plan, workers: usize) -> Most {
+        let requests = self.program.as_ref().map_or(1, Program::requests_of_user);
+        let trusted = PER_WORKER * workers as f64 / requests as f64;
+        let files = raise_descriptors().map_or(u64::from(MOST_USERS), |has| {
+            has.saturating_sub(SPARE_DESCRIPTORS)
+        });
+        Most {
+            per_second: trusted.max(plan.peak_rate().unwrap_or(0.0)),
+            users: files.min(u64::from(MOST_USERS)) as u32,
+        }
     }
 
     /// How many workers do it, where so many were asked for or nobody has said: one per core once the planned peak asks for more

@@ -7,6 +7,7 @@ pub mod client;
 pub mod clock;
 pub mod collect;
 mod compiled;
+pub mod course;
 pub mod deadlines;
 pub mod driver;
 pub mod memory;
@@ -26,7 +27,8 @@ pub mod worker;
 
 pub use clock::Zero;
 pub use collect::Sink;
-pub use compiled::PER_WORKER;
+pub use compiled::{PER_WORKER, SPARE_DESCRIPTORS};
+pub use course::Course;
 pub use program::{Looking, Looks};
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, StopHandle, Urgency, Verdict};

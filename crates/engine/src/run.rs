@@ -21,6 +21,7 @@ use crate::{
     clock::{Clock, Zero},
     collect::{Collector, Due, Sink},
     compiled::Compiled,
+    course::Course,
     driver::{
         Driver,
         scenario::ScenarioDriver,
@@ -86,6 +87,8 @@ pub struct Options {
     pub sources: Vec<IpAddr>,
     /// Tells the run to end.
     pub stop: StopHandle,
+    /// Whether the load may be changed while it goes on, where it is one of scenarios that this process carries out alone.
+    pub steered: bool,
     /// What all workers together may spend on waiting users, kept bodies and captured values, in bytes; none: no limit.
     pub memory: Option<u64>,
     /// Which hosts are allowed beside those that the plan names.
@@ -113,6 +116,7 @@ pub struct Prepared {
     driver: DriverMaker,
     /// How connections of the work beside travel.
     http_beside: plan::Http,
+    course: Option<Course>,
 }
 
 /// Why a run could not be carried through.
@@ -172,9 +176,14 @@ impl Prepared {
                 return Err(vec![Problem::anywhere(by_itself)]);
             }
         };
+        let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
+        let workers = work.workers(options.workers, options.share);
+        let course = (options.steered && is_own && !matches!(work.load, Load::Once))
+            .then(|| Course::of(&work.load, &work.schedule, work.most(plan, workers)));
         Ok(Prepared {
+            course,
             hosts: Hosts::of(plan, &options.hosts),
-            workers: work.workers(options.workers, options.share),
+            workers,
             http_beside: plan
                 .beside
                 .as_ref()
@@ -223,6 +232,12 @@ impl Prepared {
         self.workers + self.options.beside.as_ref().map_or(0, |b| b.workers)
     }
 
+    /// The load, where it may be changed while it goes on.
+    #[must_use]
+    pub fn course(&self) -> Option<&Course> {
+        self.course.as_ref()
+    }
+
     /// The number of arrivals that are planned for this process; none for a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
@@ -232,7 +247,7 @@ impl Prepared {
 
     /// How many arrivals of each worker are due until a moment.
     fn due(&self) -> Due {
-        let schedule = self.work.schedule.clone();
+        let (schedule, course) = (self.work.schedule.clone(), self.course.clone());
         let (own, of) = (self.options.share, self.workers as u64);
         if self.options.is_late {
             return Box::new(|_, _| 0);
@@ -243,7 +258,10 @@ impl Prepared {
                 return 0;
             }
             let share = own.part(worker as u64, of);
-            schedule.due_of_shard(share.index, share.of, until)
+            match &course {
+                Some(course) => course.due_of_shard(share.index, share.of, until),
+                None => schedule.due_of_shard(share.index, share.of, until),
+            }
         })
     }
 
@@ -260,6 +278,7 @@ impl Prepared {
         let common = Common {
             zero,
             stop: self.options.stop.clone(),
+            course: self.course.clone(),
             messages: sender,
             lines: Arc::new(AtomicUsize::new(0)),
             users: Arc::new(AtomicU64::new(0)),

@@ -3,7 +3,9 @@
 
 mod flows;
 mod groups;
+mod judged;
 mod shares;
+mod steered;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -36,6 +38,7 @@ use crate::{
     },
     clock::{Clock, Zero},
     collect::{Collector, Sink},
+    course::Course,
     driver::scenario,
     memory::Memory,
     net::tls,
@@ -178,6 +181,17 @@ fn simulate_share(
     held_up: impl Fn(u64) -> u64,
     share: Share,
 ) -> Vec<Interval> {
+    simulate_course(plan, model, held_up, share, None)
+}
+
+/// The same of a load that may be changed meanwhile: `held_up` can do so.
+fn simulate_course(
+    plan: &Plan,
+    model: Model,
+    held_up: impl Fn(u64) -> u64,
+    share: Share,
+    course: Option<Course>,
+) -> Vec<Interval> {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let labels = program.labels.clone();
     let now = Rc::new(Cell::new(0));
@@ -199,6 +213,7 @@ fn simulate_share(
             wall_ns: 0,
         },
         stop: crate::StopHandle::default(),
+        course: course.clone(),
         messages,
         lines: std::sync::Arc::default(),
         users: std::sync::Arc::default(),
@@ -210,7 +225,10 @@ fn simulate_share(
     };
     let lines = std::sync::Arc::clone(&common.lines);
     let schedule = program.schedule.clone();
-    let due = move |_, until| schedule.due_of_shard(share.index, share.of, until);
+    let due = move |_, until| match &course {
+        Some(course) => course.due_of_shard(share.index, share.of, until),
+        None => schedule.due_of_shard(share.index, share.of, until),
+    };
     let memory = Memory::of(u64::MAX);
     let worker = Rc::new(Worker::new((0, 1), 1, clock, recorder, memory, common));
     let mut client = Client::new(
@@ -530,69 +548,4 @@ fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() 
     assert_eq!(planned[..6], [100; 6]);
     assert_eq!(started[..4], [1, 0, 0, 399]);
     assert_eq!(planned.iter().sum::<u64>(), started.iter().sum::<u64>());
-}
-
-/// What is said of a simulated run.
-fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
-    let program = Program::compile(plan, 1, None).expect("a plan that compiles");
-    let started = record::Started {
-        door: "run".into(),
-        workers: 1,
-        seed: 1,
-        ..record::Started::default()
-    };
-    let manifest = record::Manifest::new(plan, started);
-    let labels = program.labels.all();
-    let redactor = record::redact::Redactor::default();
-    let mut writer = record::Writer::in_memory(&manifest, labels, redactor);
-    for interval in &mut intervals {
-        // CPU time is that of the machine on which this is simulated.
-        interval.run.cpu_ns.clear();
-        interval.run.waiting_ns.clear();
-        let host = record::HostSample::default();
-        assert!(writer.interval(interval, &host).is_none());
-    }
-    let end = record::End {
-        ns: intervals.last().map_or(0, |interval| interval.span.1),
-        reason: None,
-        cause: None,
-        record_ends_ns: None,
-        recorded_to_ns: None,
-    };
-    let (run, _) = writer.finish(record::State::Complete, end);
-    let summary = analysis::summarise(&run);
-    summary.measurement.expect("something was measured")
-}
-
-/// A machine that wakes a worker as a calm one does: some tens of microseconds late, and two milliseconds once in a long while.
-fn calm(seed: u64) -> impl Fn(u64) -> u64 {
-    move |at| {
-        let mut rng = plan::rng::Rng::keyed(seed, plan::rng::Purpose::Sampling, at, 0);
-        let late_us = -(1.0 - rng.unit()).ln() * 30.0;
-        let slip_us = if rng.unit() < 0.0002 { 2_000.0 } else { 0.0 };
-        at + ((late_us + slip_us) * 1e3) as u64
-    }
-}
-
-#[test]
-fn no_healthy_run_is_stamped_and_every_stolen_one_is() {
-    let model = || -> Model { Box::new(|arrival| Some(arrival + 20 * MILLISECOND)) };
-    let plans = [
-        plan(open(50, 2), Pool::PerUser),
-        plan(closed(1, 2), Pool::PerUser),
-    ];
-    for plan in &plans {
-        for seed in 0..500 {
-            let intervals = simulate_held_up(plan, model(), calm(seed));
-            let found = verdict(plan, intervals);
-            assert_eq!(found.verdict, "VALID", "{seed}: {found:?}");
-        }
-        // A thirtieth of the time or more is enough to move a p99.
-        for stolen_ms in [35, 50, 200, 500, 900] {
-            let held_up = stolen(stolen_ms * MILLISECOND);
-            let intervals = simulate_held_up(plan, model(), held_up);
-            let found = verdict(plan, intervals);
-            assert_eq!(found.verdict, "INVALID", "{stolen_ms} ms: {found:?}");
-        }
-    }
 }

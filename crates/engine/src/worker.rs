@@ -27,6 +27,7 @@ use plan::{
 
 use crate::{
     clock::{self, Clock},
+    course::Course,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
     memory::Memory,
     stop::{StopHandle, Urgency},
@@ -80,6 +81,8 @@ pub struct Common {
     pub zero: crate::clock::Zero,
     /// The run's stop.
     pub stop: StopHandle,
+    /// The load, where it may be changed while it goes on.
+    pub course: Option<Course>,
     /// To the collector.
     pub messages: Sender<Message>,
     /// Lines on their way to the collector.

@@ -1,5 +1,8 @@
 //! The load: phases of an open model, or the users of a closed one. Plain data; `schedule` does the arithmetic.
 
+mod changed;
+
+pub use changed::Fixed;
 use serde::Serialize;
 
 use crate::{

@@ -134,6 +134,7 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
         planned,
         users,
         end_ns: schedule.end_ns(),
+        changes: 0,
         by: outside(plan),
     }
 }

@@ -4,7 +4,7 @@ use measure::{LabelId, interval::FirstSeen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::redact::Redactor;
+use crate::{LoadChange, redact::Redactor};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Event {
     /// The first sample of an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FirstError>,
+    /// How the load was changed, from `at_ns` on, in `phase`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<LoadChange>,
 }
 
 impl Event {
@@ -33,6 +36,7 @@ impl Event {
             text: text.into(),
             phase: None,
             error: None,
+            change: None,
         }
     }
 
@@ -69,6 +73,8 @@ pub enum EventKind {
     Stop,
     /// A signal ended the run.
     Interrupt,
+    /// Somebody changed the load.
+    LoadChanged,
     /// What a front door has found behind the load.
     Finding,
     /// Who made requests that are not in the record.

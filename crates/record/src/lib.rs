@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod begin;
+mod change;
 mod counters;
 mod door;
 mod event;
@@ -33,6 +34,7 @@ use std::{io, path::PathBuf};
 
 pub use begin::Started;
 pub use begin::{sha256, utc};
+pub use change::{Changed, LoadChange};
 pub use event::{Event, EventKind, FirstError};
 pub use extent::Cut;
 pub use frame::{Frame, HostSample, IntervalRow, Part};

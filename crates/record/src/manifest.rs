@@ -116,6 +116,9 @@ pub struct LoadFacts {
     pub users: Option<u32>,
     /// When the last phase ends, in nanoseconds from the start.
     pub end_ns: u64,
+    /// How often it was changed while it went on; what is said here is as of the last time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub changes: u64,
     /// Who outside decides how many users there are and when the load ends; then its end is known behind it only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,

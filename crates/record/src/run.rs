@@ -290,6 +290,7 @@ impl Run {
         let lost: Vec<String> = run.lost().map(ProcessFacts::lost_text).collect();
         run.damage.extend(lost);
         run.events.sort_by_key(|event| event.at_ns);
+        run.manifest.apply(&run.events);
         run
     }
 

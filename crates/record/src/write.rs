@@ -177,6 +177,7 @@ impl Writer {
         };
         let at = event.at_ns;
         self.run.events.push(event);
+        self.run.manifest.apply(&self.run.events);
         written.err().map(|source| self.failed(source, at))
     }
 

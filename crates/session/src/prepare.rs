@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use engine::{Options, Prepared, Zero};
+use engine::{Options, Prepared, SPARE_DESCRIPTORS, Zero};
 use measure::Label;
 use plan::{Criterion, Plan, Problem, Share, criteria::Metric};
 use record::{Manifest, Started};
@@ -174,6 +174,9 @@ pub(crate) fn prepare_as(
     {
         return Err(Refused::bad_input(vec![problem]));
     }
+    // Whoever drives itself, and whoever has but a part of the load, goes by a schedule that is not ours alone.
+    job.options.steered =
+        job.live.view.is_some() && job.door == "run" && job.part.is_none() && processes.is_none();
     job.options.hosts = job.hosts.allow(plan).map_err(Refused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
@@ -286,9 +289,6 @@ impl Ready {
         &self.job.plan
     }
 }
-
-/// Descriptors that a process needs beside its connections.
-const SPARE_DESCRIPTORS: u64 = 32;
 
 /// Says before the run that there are not enough descriptors, where the plan tells how many it needs.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use analysis::stop::{Fired, Rules};
-use engine::{Cause, Line, Sink, StopHandle, Urgency, Verdict};
+use engine::{
+    Cause, Course, Line, Sink, StopHandle, Urgency, Verdict,
+    course::{Change, Wanted},
+};
 use measure::{Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
-use record::{Event, EventKind, RecordError, Writer, redact::Redactor, server::Look};
+use record::{
+    Changed, Event, EventKind, LoadChange, RecordError, Run, Writer, redact::Redactor, server::Look,
+};
 
 use crate::{
     door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::Watch,
@@ -27,6 +32,9 @@ pub(crate) struct Recording<'a> {
     /// Behind it there is no load to end.
     pub load_end_ns: u64,
     pub voice: SharedVoice,
+    /// The load, where it may be changed, and how many of its changes are in the record.
+    pub course: Option<Course>,
+    pub changes: usize,
 }
 
 impl Recording<'_> {
@@ -38,6 +46,22 @@ impl Recording<'_> {
     pub fn last_samples(&mut self) {
         let looks = self.sampling.end();
         self.samples(&looks);
+    }
+
+    /// Writes down how the load was changed, before what came of it. What was to begin behind the run's end never did.
+    fn changes(&mut self) {
+        let new = self.course.as_ref();
+        let Some((new, load)) = new.and_then(|course| course.changes_since(self.changes)) else {
+            return;
+        };
+        self.changes += new.len();
+        let ended_ns = self.stop.noticed_at().unwrap_or(u64::MAX);
+        for change in new.iter().filter(|change| change.at_ns < ended_ns) {
+            let event = event_of(change, self.writer.run());
+            let warning = self.writer.event(&event);
+            self.tell(warning);
+        }
+        self.rules.load_changed(load);
     }
 
     /// Ends the run where one of its rules says so.
@@ -75,6 +99,27 @@ pub(crate) fn samples(
     tell(writer.server(looks), voice);
 }
 
+/// A change, as the record keeps it.
+fn event_of(change: &Change, run: &Run) -> Event {
+    let (planned, phases) = change.planned.clone().unzip();
+    let kept = LoadChange {
+        what: match change.to {
+            Wanted::Rate(_) => Changed::Rate,
+            Wanted::Users(_) => Changed::Users,
+        },
+        from: change.from.figure(),
+        to: change.to.figure(),
+        planned,
+        phases: phases.unwrap_or_default(),
+    };
+    let text = kept.text("the live view", change.phase as usize, &run.manifest);
+    Event {
+        phase: Some(change.phase),
+        change: Some(kept),
+        ..Event::new(change.at_ns, EventKind::LoadChanged, text)
+    }
+}
+
 fn cause(fired: &Fired) -> Cause {
     Cause::Rule {
         verdict: match fired.rule.ends {
@@ -97,6 +142,7 @@ impl Sink for Recording<'_> {
     fn interval(&mut self, interval: Interval) {
         let looks = self.sampling.take();
         self.samples(&looks);
+        self.changes();
         let host = self.watch.look(interval.run.cpu_ns.len());
         let warning = self.writer.interval(&interval, &host);
         self.tell(warning);

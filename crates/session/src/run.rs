@@ -14,6 +14,7 @@ use crate::{
     before_after,
     door::{Door, Observer},
     ended::{Ended, NotRun, Rest},
+    live::Steering,
     part::Part,
     prepare::{Ready, Refused},
     recording::{Recording, tell},
@@ -92,7 +93,11 @@ impl Ready {
                 })
             }
         };
-        let live = self.live.serve(zero, &stop, &voice);
+        let steering = match self.prepared.course() {
+            Some(course) => Steering::of(course.clone(), zero),
+            None => Steering::fixed(job.door, &job.plan, part.is_some()),
+        };
+        let live = self.live.serve((zero, steering), &stop, &voice);
         let voice = live.overheard(&voice);
         let heard = if job.hears_signals {
             hear(&stop, &writer, &voice)
@@ -113,6 +118,8 @@ impl Ready {
             stop: stop.clone(),
             load_end_ns: plan.end_ns(),
             voice: voice.clone(),
+            course: self.prepared.course().cloned(),
+            changes: 0,
         };
         let error = self.prepared.run(zero, &mut recording).err();
         recording.last_samples();

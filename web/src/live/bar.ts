@@ -1,10 +1,11 @@
 // The bar of a running test, always in sight: how far it is, the figures of its newest second, whether the page is up to date, and the
-// button that stops it. When the test is over it says where the report is.
+// buttons that change its load and stop it. When the test is over it says where the report is.
 
 import { fill, h } from "../dom/el";
 import { badge } from "../dom/status";
-import type { Newest } from "../types";
+import type { Newest, Steering } from "../types";
 import type { Connection, Ending } from "./follow";
+import { steer } from "./steer";
 import { stop } from "./stop";
 import { figures, progress, type Shown } from "./words";
 
@@ -12,12 +13,14 @@ export interface Bar {
   readonly el: HTMLElement;
   show(now: Connection, ending: Ending | null): void;
   newest(newest: Newest): void;
+  load(load: Steering): void;
 }
 
 export function bar(): Bar {
   const text = h("span", { class: "connection", role: "status" });
   const csv = h("a", { class: "button", href: "run.csv", download: true, title: "What there is so far" }, "CSV");
   const ends = stop();
+  const steers = steer();
   const place = h("span", { class: "place" });
   const track = h("div", {
     class: "track",
@@ -30,8 +33,19 @@ export function bar(): Bar {
   track.append(done);
   const course = h("div", { class: "course", hidden: true }, place, track);
   const list = h("dl", { class: "now", "aria-label": "The newest second", hidden: true });
-  const tools = h("span", { class: "live-tools" }, csv, ends.button);
-  const el = h("div", { class: "live-bar" }, text, tools, ends.result, course, list, ends.dialog);
+  const tools = h("span", { class: "live-tools" }, csv, steers.button, ends.button);
+  const el = h(
+    "div",
+    { class: "live-bar" },
+    text,
+    tools,
+    steers.result,
+    ends.result,
+    course,
+    list,
+    steers.dialog,
+    ends.dialog,
+  );
   let shown: Connection | null = null;
   return {
     el,
@@ -41,9 +55,13 @@ export function bar(): Bar {
       el.dataset.connection = now;
       if (now === "ended") {
         ends.over();
+        steers.over();
         for (const gone of [csv, course, list]) gone.hidden = true;
       }
       fill(text, ...words(now, ending));
+    },
+    load(load) {
+      if (shown !== "ended") steers.show(load);
     },
     newest(newest) {
       if (shown === "ended") return;

@@ -65,6 +65,11 @@ impl Rules {
         }
     }
 
+    /// The load is another one from now on.
+    pub fn load_changed(&mut self, load: Load) {
+        self.load = load;
+    }
+
     /// The next interval is complete: the first rule that fires by it. `run` has it already.
     pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<Fired> {
         let mut fired = None;

@@ -319,6 +319,9 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         .iter()
         .filter(|event| event.event == EventKind::Finding);
     let mut notes: Vec<String> = found.map(|event| event.text.clone()).collect();
+    let changes = run.events.iter().filter(|event| event.change.is_some());
+    notes
+        .extend(changes.map(|event| format!("at {} {}", units::duration(event.at_ns), event.text)));
     notes.extend(run.manifest.notes.iter().cloned());
     let warnings = run
         .events

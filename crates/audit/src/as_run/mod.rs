@@ -400,6 +400,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
             planned: None,
             users: None,
             end_ns: summary.run.elapsed_ns,
+            changes: 0,
             by: None,
         },
         phases: Vec::new(),

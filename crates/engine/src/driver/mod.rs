@@ -4,6 +4,7 @@
 pub mod batch;
 pub mod scenario;
 pub mod setup;
+mod steered;
 
 use std::{pin::Pin, rc::Rc};
 

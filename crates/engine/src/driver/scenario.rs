@@ -18,9 +18,13 @@ use plan::{
     units::{MILLISECOND, SECOND},
 };
 
-use super::Driver;
+use super::{
+    Driver,
+    steered::{Arrivals, Crew, Steered},
+};
 use crate::{
     client::{Client, Settings},
+    course::{Course, LOOK_NS},
     memory,
     program::Program,
     user::{self, Env, Start, UserState, hook::Hooks},
@@ -54,7 +58,10 @@ impl Driver for ScenarioDriver {
 pub(crate) async fn run(env: Rc<Env>) {
     match &env.program.load {
         Load::Open { .. } | Load::Once => open(&env).await,
-        Load::Closed { users, phases, .. } => closed(&env, *users, phases).await,
+        Load::Closed { users, phases, .. } => match &env.worker.common.course {
+            Some(course) => closed_steered(&env, course).await,
+            None => closed(&env, *users, phases).await,
+        },
     }
     drain(&env).await;
 }
@@ -69,8 +76,12 @@ async fn open(env: &Rc<Env>) {
         .drain_ns
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
-    for arrival in schedule.shard(share.index, share.of) {
-        let mut arrival = arrival;
+    let mut arrivals = match &worker.common.course {
+        Some(course) => Arrivals::Steered(Steered::of(course, share)),
+        None => Arrivals::Planned(schedule.shard(share.index, share.of)),
+    };
+    while let Some(planned) = arrivals.next(worker).await {
+        let mut arrival = planned;
         if mutant::is(Mutant::NowPlusPeriod) {
             arrival.intended_ns = drift.next(arrival.intended_ns);
         }
@@ -89,6 +100,9 @@ async fn open(env: &Rc<Env>) {
         }
         if give_up.is_some_and(|end| now > end) {
             break;
+        }
+        if !arrivals.is_due(planned) {
+            continue;
         }
         drift.came(now);
         worker.look(now);
@@ -168,7 +182,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
         } else {
             Stay::all(phases, user, end_ns)
         };
-        let rounds = Rc::default();
+        let rounds: Rc<Cell<u64>> = Rc::default();
         stays.extend(own.into_iter().map(|stay| (stay, user, Rc::clone(&rounds))));
     }
     stays.sort_by_key(|(stay, user, _)| (stay.from_ns, *user));
@@ -189,11 +203,71 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                 worker: &env.worker,
                 place,
             };
-            keep_going(&env, &state, (user, users), &rounds, stay.until_ns).await;
+            // Who comes back goes on counting: no two iterations have a number.
+            let next = |now| {
+                (now < stay.until_ns).then(|| {
+                    let round = rounds.replace(rounds.get() + 1);
+                    round * u64::from(users) + u64::from(user)
+                })
+            };
+            keep_going(&env, &state, next).await;
         });
     }
     // Every user begins on its own; this only keeps the driver until no new iterations begin.
     let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
+}
+
+/// The same of a load that may be changed: users are told to come as it is by then, and look themselves whether they are to go.
+async fn closed_steered(env: &Rc<Env>, course: &Course) {
+    let worker = &env.worker;
+    let share = worker.share();
+    let end_ns = env.program.schedule.end_ns();
+    let crew = Rc::new(Crew::of(course));
+    let mut known = crew.version();
+    let mut coming = crew.coming(share, 0);
+    loop {
+        let now = worker.clock.now();
+        crew.renew();
+        if crew.version() != known {
+            known = crew.version();
+            coming = crew.coming(share, now);
+        }
+        while let Some((_, user)) = coming.front().filter(|(from_ns, _)| *from_ns <= now) {
+            begin(env, &crew, *user);
+            coming.pop_front();
+        }
+        if now >= end_ns {
+            break;
+        }
+        let next_ns = coming.front().map_or(end_ns, |(from_ns, _)| *from_ns);
+        let until_ns = next_ns.min(now + LOOK_NS).min(end_ns);
+        if worker
+            .sleep_until(until_ns, &worker.arrivals_end)
+            .await
+            .is_err()
+        {
+            break;
+        }
+    }
+}
+
+/// Has a user of a load that may be changed begin, if it does not go on anyway.
+fn begin(env: &Rc<Env>, crew: &Rc<Crew>, user: u32) {
+    let member = crew.member(user);
+    if member.goes_on.replace(true) {
+        return;
+    }
+    let state = UserState::default();
+    let place = env.worker.enter(&state.limit);
+    let (env, crew) = (Rc::clone(env), Rc::clone(crew));
+    tokio::task::spawn_local(async move {
+        let _entered = Entered {
+            worker: &env.worker,
+            place,
+        };
+        keep_going(&env, &state, |now| crew.next(&member, user, now)).await;
+        member.goes_on.set(false);
+    });
 }
 
 /// How long a run that was told to stop waits for its users where the plan sets no limit.
@@ -257,24 +331,19 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// One user of a closed model, for one stay: iterations back to back, with its connections kept.
-async fn keep_going(
-    env: &Env,
-    state: &UserState,
-    (user, users): (u32, u32),
-    rounds: &Cell<u64>,
-    until_ns: u64,
-) {
+/// One user of a closed model, for one stay: iterations back to back, with its connections kept. `next` has the number of the one that
+/// would begin at a moment; none, and the user goes.
+async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
     loop {
         let now = worker.clock.now();
-        if now >= until_ns || worker.arrivals_end.is_aborted() || state.limit.is_aborted() {
+        if worker.arrivals_end.is_aborted() || state.limit.is_aborted() {
             break;
         }
-        // Who comes back goes on counting: no two iterations have a number.
-        let round = rounds.replace(rounds.get() + 1);
-        let number = round * u64::from(users) + u64::from(user);
+        let Some(number) = next(now) else {
+            break;
+        };
         worker.recorder.borrow_mut().run.started += 1;
         let start = Start {
             number,

@@ -238,14 +238,14 @@ impl Program {
     /// The highest planned rate of requests per second as far as the flow tells, for choosing the number of workers.
     #[must_use]
     pub fn peak_requests(&self, plan: &Plan) -> f64 {
-        let per_user = self
-            .scenarios
-            .iter()
-            .map(|s| fixed_requests(&s.ops))
-            .max()
-            .unwrap_or(1)
-            .max(1);
-        plan.peak_rate().unwrap_or(0.0) * per_user as f64
+        plan.peak_rate().unwrap_or(0.0) * self.requests_of_user() as f64
+    }
+
+    /// Requests of one iteration, of the scenario that has the most of them; at least one.
+    #[must_use]
+    pub fn requests_of_user(&self) -> u64 {
+        let of_scenarios = self.scenarios.iter().map(|s| fixed_requests(&s.ops));
+        of_scenarios.max().unwrap_or(1).max(1)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Arrival k's time is computed from k alone: no running sum, no period added to "now", so nothing drifts and any shard
 //! can compute any part. This module waits for nothing and reads no clock.
 
+mod changed;
 mod poisson;
 mod segment;
 
@@ -384,5 +385,7 @@ fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     Some((a, b, denominator))
 }
 
+#[cfg(test)]
+mod changed_tests;
 #[cfg(test)]
 mod tests;

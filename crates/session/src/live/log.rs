@@ -113,6 +113,7 @@ impl Entry {
             at_ns: event.at_ns,
             kind: match event.event {
                 EventKind::PhaseStarted | EventKind::PhaseCompleted => "phase",
+                EventKind::LoadChanged => "load",
                 EventKind::Warning => "warning",
                 EventKind::FirstError => "error",
                 EventKind::Stop | EventKind::Interrupt => "stop",

@@ -8,6 +8,7 @@ mod guard;
 mod log;
 mod server;
 mod state;
+mod steer;
 
 use std::{
     fs::File,
@@ -24,6 +25,7 @@ use log::Log;
 use measure::Interval;
 use record::Run;
 use state::Newest;
+pub(crate) use steer::Steering;
 
 use crate::{exports::Exports, voice::SharedVoice};
 
@@ -109,8 +111,13 @@ impl Bound {
     }
 
     /// Says where they are, and begins to answer. What cannot be had any more is told: the run goes on without.
-    pub fn serve(self, zero: Zero, stop: &StopHandle, voice: &SharedVoice) -> Live {
-        let newest = Arc::new(Newest::with(Log::from(zero)));
+    pub fn serve(
+        self,
+        (zero, steering): (Zero, Steering),
+        stop: &StopHandle,
+        voice: &SharedVoice,
+    ) -> Live {
+        let newest = Arc::new(Newest::with(Log::from(zero), steering));
         let servers = self.servers(&newest, stop, voice);
         let servers = servers.unwrap_or_else(|why| {
             voice.warning(&format_args!("no live view: {why}"));

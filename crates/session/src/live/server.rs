@@ -1,18 +1,19 @@
 //! The routes of the live view and of Prometheus' endpoint. What they answer with is made elsewhere; the run hears of nothing but
-//! the stop button.
+//! the stop button and the load that is asked for.
 
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Json, Router,
     extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware,
     response::{Html, IntoResponse, Redirect, Response, Sse},
     routing::{get, post},
 };
-use engine::{Cause, StopHandle};
+use engine::{Cause, StopHandle, Urgency};
 use report::export;
+use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -53,6 +54,7 @@ pub fn view(newest: Arc<Newest>, stop: StopHandle, token: &str, port: u16) -> Ro
         .route(&format!("{home}events"), get(listen))
         .route(&format!("{home}run.csv"), get(so_far))
         .route(&format!("{home}stop"), post(stop_run))
+        .route(&format!("{home}load"), post(change_load))
         // Browsers ask for it on their own; a page whose console shows an error looks broken.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .fallback(nothing_here)
@@ -108,6 +110,22 @@ async fn stop_run(State(view): State<View>, headers: HeaderMap) -> Response {
     }
     view.stop.stop(Cause::Page);
     StatusCode::NO_CONTENT.into_response()
+}
+
+async fn change_load(State(view): State<View>, headers: HeaderMap, wanted: String) -> Response {
+    if !guard::is_meant(&headers) {
+        let why = "sent by another page: use the button, or add the header X-Loadline: load\n";
+        return (StatusCode::FORBIDDEN, why).into_response();
+    }
+    let said = if view.stop.urgency() == Urgency::None {
+        view.newest.steering().ask(&wanted)
+    } else {
+        Err("the test was asked to stop: nothing begins any more".to_owned())
+    };
+    // A refusal is an answer: a browser would call another status an error of the page's.
+    let changed = said.is_ok();
+    let text = said.unwrap_or_else(|why| why);
+    Json(json!({"changed": changed, "text": text})).into_response()
 }
 
 async fn nothing_here() -> (StatusCode, &'static str) {

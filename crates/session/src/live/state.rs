@@ -19,7 +19,7 @@ use record::Run;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::log::Log;
+use super::{log::Log, steer::Steering};
 
 /// Where the newest copy is.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub struct Newest {
     waiting: AtomicUsize,
     /// What was said meanwhile.
     log: Log,
+    /// What may be changed.
+    steering: Steering,
 }
 
 /// The run at the end of an interval.
@@ -45,6 +47,7 @@ pub struct State {
     /// The interval that had ended; none before the first.
     interval: Option<Arc<Interval>>,
     log: Log,
+    steering: Steering,
     page: OnceLock<Worked>,
     /// What was written for watchers that know the points up to the key.
     ticks: Mutex<BTreeMap<usize, Arc<str>>>,
@@ -60,14 +63,20 @@ struct Worked {
 }
 
 impl Newest {
-    /// Nothing yet; what is said of the run will be in `log`.
-    pub fn with(log: Log) -> Newest {
+    /// Nothing yet; what is said of the run will be in `log`, and what may be changed of it is asked of `steering`.
+    pub fn with(log: Log, steering: Steering) -> Newest {
         Newest {
             states: watch::Sender::new(None),
             intervals: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
             log,
+            steering,
         }
+    }
+
+    /// What may be changed.
+    pub fn steering(&self) -> &Steering {
+        &self.steering
     }
 
     /// What was said meanwhile.
@@ -103,6 +112,7 @@ impl Newest {
             run: run.clone(),
             interval,
             log: self.log.clone(),
+            steering: self.steering.clone(),
             page: OnceLock::new(),
             ticks: Mutex::default(),
         };
@@ -149,7 +159,7 @@ impl State {
         Arc::clone(&self.worked().text)
     }
 
-    /// As JSON, what the newest interval was like, and the log.
+    /// As JSON, what the newest interval was like, the log, and what may be changed.
     pub fn now(&self) -> Arc<str> {
         Arc::clone(&self.worked().now)
     }
@@ -192,7 +202,11 @@ impl State {
             let page = page::of(&self.run);
             let text = serde_json::to_string(&page).unwrap_or_default().into();
             let newest = newest::of(&self.run, self.interval.as_deref());
-            let now = json!({"newest": newest, "log": self.log.with(&self.run.events)});
+            let now = json!({
+                "newest": newest,
+                "log": self.log.with(&self.run.events),
+                "load": self.steering.shown(),
+            });
             Worked {
                 page,
                 text,

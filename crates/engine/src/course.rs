@@ -1,0 +1,416 @@
+//! The load of a run that may be changed while it goes on: another rate, or another number of users, from a moment shortly ahead that
+//! every worker agrees on. Before that moment nothing is touched: what was due keeps its number and its time. Who asks for a change, and
+//! who writes it down, is somebody else's business.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use plan::{Load, Rate, Schedule, Stay, load::Fixed, units::MILLISECOND};
+
+/// A change begins so long after it was asked for.
+pub const LEAD_NS: u64 = 500 * MILLISECOND;
+/// So long before it begins, at the latest, everybody who looks has it: behind that it is none.
+pub(crate) const KNOWN_NS: u64 = LEAD_NS / 2;
+/// How often a worker looks that has nothing to do.
+pub(crate) const LOOK_NS: u64 = 100 * MILLISECOND;
+/// More users than this have no numbers of their own for their iterations.
+pub const MOST_USERS: u32 = 1_000_000;
+
+/// A load that may be changed. Copies are the same.
+#[derive(Debug, Clone)]
+pub struct Course(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// Counts changes, so that whoever has seen the newest need not ask for the lock.
+    version: AtomicU64,
+    state: Mutex<State>,
+    /// Behind the moment from which on nobody looks any more, nothing is changed.
+    closed_ns: u64,
+    most: Most,
+}
+
+/// What this process can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Most {
+    /// Arrivals per second: what its workers are trusted with, by the requests of an arrival.
+    pub per_second: f64,
+    /// Users.
+    pub users: u32,
+}
+
+/// The load with all changes so far.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// When arrivals are intended; the phases are those of the plan.
+    pub schedule: Schedule,
+    /// The load, for its rates and users: of a phase that was changed two are made.
+    pub load: Load,
+    /// What was changed, in the order of time.
+    pub changes: Vec<Change>,
+}
+
+/// What may be changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wanted {
+    /// Arrivals per second, up to the end of the phase.
+    Rate(Rate),
+    /// Users of a closed loop, up to the end of the phase.
+    Users(u32),
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// From when on, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// The phase of the plan in which that is.
+    pub phase: u32,
+    /// What was there before.
+    pub from: Wanted,
+    /// What is there from then on.
+    pub to: Wanted,
+    /// Arrivals planned from now on: of the run, and of each phase; none of a closed load.
+    pub planned: Option<(u64, Vec<u64>)>,
+}
+
+/// Why a change cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Refused {
+    /// The load is such that it cannot.
+    Fixed(Fixed),
+    /// It is so already.
+    Same,
+    /// It is above what this process can send; that is so many arrivals per second, or users.
+    TooMuch(Wanted, Most),
+    /// The machine was held up for so long that not every worker would have known in time.
+    TooLate,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::Fixed(why) => why.fmt(f),
+            Refused::Same => f.write_str("it is so already"),
+            Refused::TooMuch(Wanted::Rate(_), most) => write!(
+                f,
+                "more than this run's workers are trusted with, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
+                most.per_second.floor(),
+                crate::PER_WORKER
+            ),
+            Refused::TooMuch(Wanted::Users(_), most) => write!(
+                f,
+                "more than this process may have connections for, {} users (its limit on open files, and a million in any case): raise it with `ulimit -n` and start the test again",
+                most.users
+            ),
+            Refused::TooLate => {
+                f.write_str("this machine was held up, and nothing was changed: try again")
+            }
+        }
+    }
+}
+
+impl Course {
+    /// The course of a load as it is planned.
+    #[must_use]
+    pub fn of(load: &Load, schedule: &Schedule, most: Most) -> Course {
+        let state = State {
+            schedule: schedule.clone(),
+            load: load.clone(),
+            changes: Vec::new(),
+        };
+        Course(Arc::new(Shared {
+            version: AtomicU64::new(0),
+            closed_ns: schedule.end_ns(),
+            state: Mutex::new(state),
+            most,
+        }))
+    }
+
+    /// What this process can be asked for.
+    #[must_use]
+    pub fn most(&self) -> Most {
+        self.0.most
+    }
+
+    /// The load with all changes so far.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.lock().clone()
+    }
+
+    /// The changes behind the first so many, and the load by now.
+    #[must_use]
+    pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
+        let state = self.lock();
+        let new = state.changes.get(known..).filter(|new| !new.is_empty())?;
+        Some((new.to_vec(), state.load.clone()))
+    }
+
+    /// How many arrivals of one of n shards are due until a moment, with all changes so far.
+    pub(crate) fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
+        self.lock().schedule.due_of_shard(shard, of, until_ns)
+    }
+
+    /// Changes what is left of the phase under way; `now` says how far the run is. Users come at that moment, or go when their iteration
+    /// has ended.
+    ///
+    /// Nobody acts on a moment before it has come, and whoever acts has looked for changes behind that: so it is enough that the
+    /// change was there before its moment. Where this thread was held up for longer, it is taken back before anybody can have it: who
+    /// sees that there is one waits for the lock.
+    ///
+    /// # Errors
+    /// Why it stays as it is.
+    pub fn change(&self, to: Wanted, now: impl Fn() -> u64) -> Result<Change, Refused> {
+        let mut state = self.lock();
+        // Changes begin in the order in which they were asked for.
+        let newest = state.changes.last().map_or(0, |change| change.at_ns + 1);
+        let at_ns = (now() + LEAD_NS).max(newest);
+        let from = state.at(at_ns, self.0.closed_ns)?;
+        if from.is_rate() == to.is_rate() && self.0.most.is_below(to) {
+            return Err(Refused::TooMuch(to, self.0.most));
+        }
+        let changed = state.with((from, to), at_ns)?;
+        let change = changed.changes.last().cloned().ok_or(Refused::Same)?;
+        let before = std::mem::replace(&mut *state, changed);
+        self.0.version.fetch_add(1, Ordering::SeqCst);
+        if now() + KNOWN_NS > at_ns {
+            *state = before;
+            self.0.version.fetch_add(1, Ordering::SeqCst);
+            return Err(Refused::TooLate);
+        }
+        Ok(change)
+    }
+
+    /// What a change at a moment would be of.
+    ///
+    /// # Errors
+    /// Why nothing can be changed then.
+    pub fn now(&self, now_ns: u64) -> Result<Wanted, Refused> {
+        self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
+    }
+
+    /// For a worker, which looks often.
+    pub(crate) fn view(&self) -> View {
+        let state = self.lock();
+        View {
+            version: self.0.version.load(Ordering::SeqCst),
+            state: state.clone(),
+            course: self.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Most {
+    fn is_below(self, wanted: Wanted) -> bool {
+        match wanted {
+            Wanted::Rate(rate) => rate.as_f64() > self.per_second,
+            Wanted::Users(users) => users > self.users,
+        }
+    }
+}
+
+impl State {
+    /// What is there at a moment, where it may be changed.
+    fn at(&self, at_ns: u64, end_ns: u64) -> Result<Wanted, Refused> {
+        if at_ns >= end_ns {
+            return Err(Refused::Fixed(Fixed::Over));
+        }
+        let found = match self.load {
+            Load::Closed { .. } => self.load.constant_users_at(at_ns).map(Wanted::Users),
+            _ => self.load.constant_rate_at(at_ns).map(Wanted::Rate),
+        };
+        found.map_err(Refused::Fixed)
+    }
+
+    fn with(&self, (from, to): (Wanted, Wanted), at_ns: u64) -> Result<State, Refused> {
+        let (schedule, load, planned) = match (from, to) {
+            (Wanted::Rate(_), Wanted::Users(_)) => return Err(Refused::Fixed(Fixed::NoUsers)),
+            (Wanted::Users(_), Wanted::Rate(_)) => return Err(Refused::Fixed(Fixed::NoRate)),
+            (Wanted::Users(_), Wanted::Users(users)) => {
+                let load = self.load.with_users(at_ns, users);
+                (self.schedule.clone(), load, None)
+            }
+            (Wanted::Rate(_), Wanted::Rate(rate)) => {
+                let schedule = self.schedule.with_rate(at_ns, rate);
+                let phases = 0..schedule.phase_ends().len() as u32;
+                let of_phases = phases.map(|phase| schedule.phase_total(phase)).collect();
+                let planned = Some((schedule.total(), of_phases));
+                (schedule, self.load.with_rate(at_ns, rate), planned)
+            }
+        };
+        if from.figure() == to.figure() {
+            return Err(Refused::Same);
+        }
+        let change = Change {
+            at_ns,
+            phase: schedule.phase_at(at_ns),
+            from,
+            to,
+            planned,
+        };
+        Ok(State {
+            changes: [&self.changes[..], &[change]].concat(),
+            schedule,
+            load,
+        })
+    }
+
+    /// When a user is there.
+    pub(crate) fn stays(&self, user: u32) -> Vec<Stay> {
+        let phases = self.load.user_phases().unwrap_or_default();
+        Stay::all(&phases, user, self.schedule.end_ns())
+    }
+
+    /// The most users at a time.
+    pub(crate) fn users(&self) -> u32 {
+        match self.load {
+            Load::Closed { users, .. } => users,
+            _ => 0,
+        }
+    }
+}
+
+impl Wanted {
+    fn is_rate(self) -> bool {
+        matches!(self, Wanted::Rate(_))
+    }
+
+    /// Arrivals per second, or users.
+    #[must_use]
+    pub fn figure(self) -> f64 {
+        match self {
+            Wanted::Rate(rate) => rate.as_f64(),
+            Wanted::Users(users) => f64::from(users),
+        }
+    }
+}
+
+/// What a worker knows of the course.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    course: Course,
+    version: u64,
+    state: State,
+}
+
+impl View {
+    /// Looks for changes: what was asked for until now is known behind this. Says whether there is something new.
+    pub fn renew(&mut self) -> bool {
+        if self.course.0.version.load(Ordering::SeqCst) == self.version {
+            return false;
+        }
+        *self = self.course.view();
+        true
+    }
+
+    /// Another number behind every change.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The load as it was known at the last look.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use plan::{FirstArrival, Phase, Shape, units::SECOND};
+
+    use super::*;
+
+    const MOST: Most = Most {
+        per_second: 1000.0,
+        users: 100,
+    };
+
+    fn course() -> Course {
+        let phase = Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(50)));
+        let load = Load::Open {
+            phases: vec![phase],
+            first: FirstArrival::AtStart,
+        };
+        Course::of(&load, &Schedule::new(&load, 1), MOST)
+    }
+
+    fn rate(per_second: u64) -> Wanted {
+        Wanted::Rate(Rate::per_second(per_second))
+    }
+
+    #[test]
+    fn a_change_begins_ahead_and_is_known_to_whoever_looks() {
+        let course = course();
+        let mut view = course.view();
+        assert!(!view.renew());
+        let change = course.change(rate(80), || SECOND).unwrap();
+        assert_eq!(
+            (change.at_ns, change.from, change.to),
+            (SECOND + LEAD_NS, rate(50), rate(80))
+        );
+        assert!(view.renew());
+        assert!(!view.renew());
+        assert_eq!(view.state().schedule.total(), 75 + 680);
+        assert_eq!(change.planned, Some((755, vec![755])));
+        // The next one goes on from there, also one that is asked for at the same moment.
+        let next = course.change(rate(10), || SECOND).unwrap();
+        assert_eq!((next.at_ns, next.from), (SECOND + LEAD_NS + 1, rate(80)));
+    }
+
+    #[test]
+    fn a_change_that_comes_too_late_is_none() {
+        let course = course();
+        let mut view = course.view();
+        let now = Cell::new(0);
+        let held_up = || now.replace(now.get() + KNOWN_NS + 1);
+        let refused = course.change(rate(80), held_up);
+        assert_eq!(refused, Err(Refused::TooLate));
+        view.renew();
+        assert_eq!(view.state().schedule.total(), 500);
+        assert!(course.state().changes.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_changed_stays() {
+        let course = course();
+        let refused = |wanted, at| course.change(wanted, || at).unwrap_err();
+        assert_eq!(refused(rate(50), SECOND), Refused::Same);
+        assert_eq!(
+            refused(rate(80), 9_600 * MILLISECOND),
+            Refused::Fixed(Fixed::Over)
+        );
+        assert_eq!(
+            refused(Wanted::Users(3), SECOND),
+            Refused::Fixed(Fixed::NoUsers)
+        );
+        assert_eq!(
+            refused(rate(1001), SECOND),
+            Refused::TooMuch(rate(1001), MOST)
+        );
+        let load = Load::users(3, SECOND);
+        let users = Course::of(&load, &Schedule::new(&load, 1), MOST);
+        let refused = |wanted| users.change(wanted, || 0).unwrap_err();
+        assert_eq!(refused(rate(1)), Refused::Fixed(Fixed::NoRate));
+        assert_eq!(refused(Wanted::Users(3)), Refused::Same);
+        assert_eq!(
+            refused(Wanted::Users(101)),
+            Refused::TooMuch(Wanted::Users(101), MOST)
+        );
+        assert!(users.state().changes.is_empty());
+        assert_eq!(
+            users
+                .change(Wanted::Users(4), || 0)
+                .map(|change| change.from),
+            Ok(Wanted::Users(3))
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! A load that is changed while it goes on, simulated: what was planned by then is sent, once, at its moment.
+
+use plan::{Schedule, UserPhase};
+use proptest::prelude::*;
+
+use super::*;
+use crate::course::{Change, KNOWN_NS, LEAD_NS, Most, Refused, Wanted};
+
+const MOST: Most = Most {
+    per_second: 1e6,
+    users: 1_000,
+};
+
+fn rate(per_second: u64) -> Wanted {
+    Wanted::Rate(Rate::per_second(per_second))
+}
+
+type Answers = Vec<Result<Change, Refused>>;
+
+/// Runs a plan while somebody asks for changes, each at its moment; answers what was counted, the course, and what was answered.
+fn steer(
+    plan: &Plan,
+    model: Model,
+    share: Share,
+    asked: &[(u64, Wanted)],
+) -> (Vec<Interval>, Course, Answers) {
+    let course = Course::of(&plan.load, &Schedule::new(&plan.load, 1), MOST);
+    let (next, answers) = (Cell::new(0), RefCell::new(Vec::new()));
+    let (asking, told) = (course.clone(), &answers);
+    let held_up = |at: u64| {
+        while let Some((moment, wanted)) = asked.get(next.get()).filter(|(moment, _)| *moment <= at)
+        {
+            next.set(next.get() + 1);
+            told.borrow_mut().push(asking.change(*wanted, || *moment));
+        }
+        at
+    };
+    let intervals = simulate_course(plan, model, held_up, share, Some(course.clone()));
+    (intervals, course, answers.into_inner())
+}
+
+fn quick() -> Model {
+    Box::new(|arrival| Some(arrival + MILLISECOND))
+}
+
+/// What arrived at the server, in nanoseconds from the start.
+fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
+    let seen = Rc::<RefCell<Vec<u64>>>::default();
+    let keeps = Rc::clone(&seen);
+    let model = Box::new(move |arrival| {
+        keeps.borrow_mut().push(arrival);
+        Some(arrival + MILLISECOND)
+    });
+    (seen, model)
+}
+
+fn planned(course: &Course) -> Vec<u64> {
+    let schedule = course.state().schedule;
+    schedule
+        .shard(0, 1)
+        .map(|arrival| arrival.intended_ns)
+        .collect()
+}
+
+fn sums(intervals: &[Interval]) -> (u64, u64) {
+    let due = intervals.iter().map(|interval| interval.run.due).sum();
+    (due, total(intervals, label::ALL).counters.issued)
+}
+
+#[test]
+fn every_arrival_of_the_changed_load_comes_once_at_its_moment() {
+    // Up, to nothing, and up again; the last gap is longer than a look.
+    let asked = [
+        (SECOND, rate(80)),
+        (3 * SECOND + 7, rate(0)),
+        (5 * SECOND, rate(3)),
+        (9_600 * MILLISECOND, rate(500)),
+    ];
+    let (arrived, model) = seen();
+    let (intervals, course, answers) = steer(
+        &plan(open(50, 10), Pool::PerUser),
+        model,
+        Share::WHOLE,
+        &asked,
+    );
+    assert_eq!(*arrived.borrow(), planned(&course));
+    let expected = 75 + 160 + 1 + 13;
+    assert_eq!(sums(&intervals), (expected, expected));
+    assert_eq!(
+        intervals
+            .iter()
+            .map(|interval| interval.run.started)
+            .sum::<u64>(),
+        expected
+    );
+    let by_second: Vec<u64> = intervals.iter().map(|interval| interval.run.due).collect();
+    assert_eq!(by_second[..5], [50, 25 + 40, 80, 41, 0]);
+    let fixed = Refused::Fixed(plan::load::Fixed::Over);
+    assert_eq!(answers[3], Err(fixed));
+    assert_eq!(course.state().changes.len(), 3);
+}
+
+#[test]
+fn a_worker_that_is_held_up_sends_what_was_planned_by_the_change() {
+    let course = Course::of(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
+    let (asking, asked) = (course.clone(), Cell::new(false));
+    let held_up = move |at: u64| {
+        // Nothing gets to run from 1 s to 4 s; the change is asked for meanwhile, and begins before anybody can look.
+        if (SECOND..4 * SECOND).contains(&at) {
+            if !asked.replace(true) {
+                asking.change(rate(10), || 2 * SECOND).expect("a change");
+            }
+            return 4 * SECOND;
+        }
+        at
+    };
+    let (arrived, model) = seen();
+    let intervals = simulate_course(
+        &plan(open(100, 6), Pool::PerUser),
+        model,
+        held_up,
+        Share::WHOLE,
+        Some(course.clone()),
+    );
+    assert_eq!(sums(&intervals), (250 + 35, 250 + 35));
+    // Late, and nothing of it lost: times are counted from when it should have been.
+    let late: Vec<u64> = planned(&course)
+        .into_iter()
+        .map(|at| {
+            if (SECOND..4 * SECOND).contains(&at) {
+                4 * SECOND
+            } else {
+                at
+            }
+        })
+        .collect();
+    assert_eq!(*arrived.borrow(), late);
+    assert!(response_ms(&intervals, 0.99) > 2_900.0);
+}
+
+#[test]
+fn a_change_that_is_not_known_in_time_is_taken_back() {
+    let course = Course::of(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
+    let (asking, asked) = (course.clone(), Cell::new(false));
+    let held_up = move |at: u64| {
+        if at > SECOND && !asked.replace(true) {
+            let clock = Cell::new(at);
+            let refused = asking.change(rate(500), || clock.replace(at + LEAD_NS - KNOWN_NS + 1));
+            assert_eq!(refused, Err(Refused::TooLate));
+        }
+        at
+    };
+    let intervals = simulate_course(
+        &plan(open(50, 4), Pool::PerUser),
+        quick(),
+        held_up,
+        Share::WHOLE,
+        Some(course),
+    );
+    assert_eq!(sums(&intervals), (200, 200));
+}
+
+#[test]
+fn users_come_and_go_when_they_are_told_to() {
+    let users = [
+        (2 * SECOND, Wanted::Users(5)),
+        (5 * SECOND, Wanted::Users(0)),
+        (7 * SECOND, Wanted::Users(2)),
+    ];
+    let slow: Model = Box::new(|arrival| Some(arrival + 100 * MILLISECOND));
+    let (intervals, course, answers) = steer(
+        &plan(closed(3, 10), Pool::PerUser),
+        slow,
+        Share::WHOLE,
+        &users,
+    );
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 3);
+    // Ten requests a second each: three users for 2.5 s, five for 3 s, nobody for 2 s, two for 2.5 s.
+    assert_eq!(total(&intervals, label::ALL).counters.ok, 75 + 150 + 50);
+    assert_eq!(course.state().changes.len(), 3);
+    let last: Vec<u64> = intervals
+        .iter()
+        .map(|interval| interval.run.users.last)
+        .collect();
+    assert_eq!(last[..9], [3, 3, 5, 5, 5, 0, 0, 2, 2]);
+}
+
+#[test]
+fn users_of_a_ramp_are_those_of_the_plan() {
+    let phase = |from, to, seconds: u64| UserPhase {
+        name: None,
+        from,
+        to,
+        duration_ns: seconds * SECOND,
+        duration_text: String::new(),
+    };
+    let load = Load::Closed {
+        users: 4,
+        duration_ns: 9 * SECOND,
+        phases: vec![phase(0, 4, 3), phase(4, 4, 3), phase(4, 0, 3)],
+    };
+    let test = plan(load, Pool::PerUser);
+    let slow = || -> Model { Box::new(|arrival| Some(arrival + 90 * MILLISECOND)) };
+    let counted = |asked: &[(u64, Wanted)]| {
+        let (intervals, _, answers) = steer(&test, slow(), Share::WHOLE, asked);
+        (total(&intervals, label::ALL).counters.ok, answers)
+    };
+    let as_planned = simulate(&test, slow());
+    let (ok, answers) = counted(&[(SECOND, Wanted::Users(9)), (7 * SECOND, Wanted::Users(9))]);
+    let ramp = Refused::Fixed(plan::load::Fixed::Ramp);
+    assert_eq!(answers, [Err(ramp), Err(ramp)]);
+    assert_eq!(ok, total(&as_planned, label::ALL).counters.ok);
+    let (more, answers) = counted(&[(4 * SECOND, Wanted::Users(8))]);
+    assert!(answers[0].is_ok());
+    assert!(more > ok + 4 * 15, "{more} {ok}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn workers_that_share_a_load_send_it_whole_whatever_is_asked(
+        asked in prop::collection::vec((0_u64..9_000, 0_u64..300), 0..5),
+        of in 1_u64..4,
+    ) {
+        let mut asked: Vec<_> = asked.iter().map(|(ms, per_second)| (ms * MILLISECOND, rate(*per_second))).collect();
+        asked.sort_by_key(|(at, _)| *at);
+        let test = plan(open(40, 9), Pool::PerUser);
+        let (mut all, mut due) = (Vec::new(), 0);
+        let mut schedule = Vec::new();
+        for index in 0..of {
+            let (arrived, model) = seen();
+            let (intervals, course, _) = steer(&test, model, Share { index, of }, &asked);
+            all.extend(arrived.borrow().iter().copied());
+            due += sums(&intervals).0;
+            schedule = planned(&course);
+        }
+        all.sort_unstable();
+        prop_assert_eq!(due, schedule.len() as u64);
+        prop_assert_eq!(all, schedule);
+    }
+}

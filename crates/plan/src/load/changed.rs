@@ -1,0 +1,181 @@
+//! A load that is changed while it goes on: what may be changed at a moment, and the load that comes of it. Which arrival is due when is
+//! the schedule's to say, who is there when that of `users`; nobody is asked for a change here.
+
+use super::{Arrivals, Load, Phase, Shape};
+use crate::{Rate, UserPhase};
+
+/// Why the rate, or the number of users, of a moment cannot be another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fixed {
+    /// There is no load any more.
+    Over,
+    /// The load has no rate.
+    NoRate,
+    /// The load has no users of its own.
+    NoUsers,
+    /// Its arrivals are those of a Poisson process.
+    Poisson,
+    /// It is a ramp: every moment of it has a figure of its own.
+    Ramp,
+    /// So many arrivals were asked for.
+    Count,
+    /// Nothing is to arrive.
+    Pause,
+}
+
+impl std::fmt::Display for Fixed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Fixed::Over => "no phase of the load is under way, or the last one ends within half a second",
+            Fixed::NoRate => "the load is closed and has no rate: change the number of its users",
+            Fixed::NoUsers => "the load is open and its users come by its rate: change that",
+            Fixed::Poisson => "arrivals of this phase are those of a Poisson process, whose draw is the plan's: wait for a phase with even arrivals",
+            Fixed::Ramp => "this phase is a ramp, which changes by itself: wait for a phase that does not",
+            Fixed::Count => "this phase has a fixed number of arrivals, which another rate would change: wait for a phase with a rate",
+            Fixed::Pause => "this phase is a pause: wait for a phase with a rate",
+        })
+    }
+}
+
+impl Load {
+    /// The rate of a moment, where it is one that may be changed while the load goes on: of a phase with a constant rate and even
+    /// arrivals.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn constant_rate_at(&self, at_ns: u64) -> Result<Rate, Fixed> {
+        let Load::Open { phases, .. } = self else {
+            return Err(Fixed::NoRate);
+        };
+        let mut end_ns = 0;
+        let phase = phases.iter().find(|phase| {
+            end_ns += phase.duration_ns;
+            at_ns < end_ns
+        });
+        let phase = phase.ok_or(Fixed::Over)?;
+        match phase.shape {
+            Shape::Pause => Err(Fixed::Pause),
+            Shape::Count(_) => Err(Fixed::Count),
+            Shape::Staircase { .. } => Err(Fixed::Ramp),
+            Shape::Rate(_) if phase.arrivals == Arrivals::Poisson => Err(Fixed::Poisson),
+            Shape::Rate(rate) => Ok(rate),
+        }
+    }
+
+    /// The number of users of a moment, where it may be changed while the load goes on: of a phase in which nobody comes or goes.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn constant_users_at(&self, at_ns: u64) -> Result<u32, Fixed> {
+        let mut end_ns = 0;
+        let phases = self.user_phases().ok_or(Fixed::NoUsers)?;
+        let phase = phases.iter().find(|phase| {
+            end_ns += phase.duration_ns;
+            at_ns < end_ns
+        });
+        let phase = phase.ok_or(Fixed::Over)?;
+        if phase.from == phase.to {
+            Ok(phase.from)
+        } else {
+            Err(Fixed::Ramp)
+        }
+    }
+
+    /// The phases of a closed load, also where the plan has written none.
+    #[must_use]
+    pub fn user_phases(&self) -> Option<Vec<UserPhase>> {
+        let Load::Closed {
+            users,
+            duration_ns,
+            phases,
+        } = self
+        else {
+            return None;
+        };
+        if !phases.is_empty() {
+            return Some(phases.clone());
+        }
+        Some(vec![UserPhase {
+            name: None,
+            from: *users,
+            to: *users,
+            duration_ns: *duration_ns,
+            duration_text: String::new(),
+        }])
+    }
+
+    /// The same with another rate from a moment on, up to the end of its phase: of which two are made. Rates of moments are those of
+    /// [`crate::Schedule::with_rate`]; which arrival is due when is that one's to say.
+    #[must_use]
+    pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Load {
+        let Load::Open { phases, first } = self else {
+            return self.clone();
+        };
+        let duration = |phase: &Phase| phase.duration_ns;
+        let piece = |phase: &Phase, duration_ns, is_new| Phase {
+            duration_ns,
+            shape: if is_new {
+                Shape::Rate(rate)
+            } else {
+                phase.shape
+            },
+            ..phase.clone()
+        };
+        Load::Open {
+            phases: split(phases, from_ns, duration, piece),
+            first: *first,
+        }
+    }
+
+    /// The same with another number of users from a moment on, up to the end of its phase: of which two are made. Those of lower
+    /// numbers stay.
+    #[must_use]
+    pub fn with_users(&self, from_ns: u64, users: u32) -> Load {
+        let (
+            Load::Closed {
+                duration_ns,
+                users: most,
+                ..
+            },
+            Some(phases),
+        ) = (self, self.user_phases())
+        else {
+            return self.clone();
+        };
+        let duration = |phase: &UserPhase| phase.duration_ns;
+        let piece = |phase: &UserPhase, duration_ns, is_new| UserPhase {
+            from: if is_new { users } else { phase.from },
+            to: if is_new { users } else { phase.to },
+            duration_ns,
+            ..phase.clone()
+        };
+        Load::Closed {
+            users: users.max(*most),
+            duration_ns: *duration_ns,
+            phases: split(&phases, from_ns, duration, piece),
+        }
+    }
+}
+
+/// Phases of which the one under way at a moment is made two: `piece` makes them of it, of a length each, the second one new.
+fn split<P: Clone>(
+    phases: &[P],
+    at_ns: u64,
+    duration: impl Fn(&P) -> u64,
+    piece: impl Fn(&P, u64, bool) -> P,
+) -> Vec<P> {
+    let mut start_ns = 0;
+    let mut pieces = Vec::new();
+    for phase in phases {
+        let end_ns = start_ns + duration(phase);
+        if (start_ns..end_ns).contains(&at_ns) {
+            pieces.push(piece(phase, at_ns - start_ns, false));
+            pieces.push(piece(phase, end_ns - at_ns, true));
+            pieces.retain(|piece| duration(piece) > 0);
+        } else {
+            pieces.push(phase.clone());
+        }
+        start_ns = end_ns;
+    }
+    pieces
+}

@@ -1,0 +1,168 @@
+//! What the live view may change of the load: which figure, what it is, and why not. How workers come to agree on it is the engine's, what
+//! becomes of it in the record is written elsewhere.
+
+use engine::{
+    Course, Zero,
+    clock::Clock,
+    course::{Change, Refused, Wanted},
+};
+use plan::{Load, Plan, units};
+use record::units as words;
+use serde_json::{Value, json};
+
+/// So often a change is tried that comes too late.
+const TRIES: usize = 5;
+
+/// The load of a run, for whoever wants another one.
+#[derive(Debug, Clone)]
+pub struct Steering(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Course(Course, Zero),
+    /// It cannot be changed at all, for this reason.
+    Fixed(String),
+}
+
+impl Steering {
+    /// Of a load that may be changed.
+    pub fn of(course: Course, zero: Zero) -> Steering {
+        Steering(Kind::Course(course, zero))
+    }
+
+    /// Of a load that may not: behind another tool's door, of one process of several, or one that drives itself.
+    pub fn fixed(door: &str, plan: &Plan, is_part: bool) -> Steering {
+        let tool = match door {
+            "artillery" => Some("Artillery's"),
+            "wrk" => Some("wrk's"),
+            "locust" => Some("Locust's"),
+            "mqtt" => Some("the MQTT clients'"),
+            _ => None,
+        };
+        let why = match tool {
+            Some(tool) => {
+                format!("the load is {tool}: its schedule is its own, and cannot be changed here")
+            }
+            None if is_part => {
+                "several processes carry out this load: none of them can change it alone".to_owned()
+            }
+            None if plan.load == Load::Once => {
+                "this is one iteration: it has neither a rate nor users".to_owned()
+            }
+            None => "what drives this load has a schedule of its own: it cannot be changed here"
+                .to_owned(),
+        };
+        Steering(Kind::Fixed(why))
+    }
+
+    /// For the page: what can be changed now, what it is and at most; or why nothing can.
+    pub fn shown(&self) -> Value {
+        match &self.0 {
+            Kind::Fixed(why) => json!({"what": null, "why": why}),
+            Kind::Course(course, zero) => match course.now(Clock::system(*zero).now()) {
+                Err(why) => json!({"what": null, "why": why.to_string()}),
+                Ok(now) => {
+                    let (what, most) = match now {
+                        Wanted::Rate(_) => ("rate", course.most().per_second.floor()),
+                        Wanted::Users(_) => ("users", f64::from(course.most().users)),
+                    };
+                    json!({"what": what, "value": now.figure(), "most": most})
+                }
+            },
+        }
+    }
+
+    /// Changes the load to what a page asks for, `rate=80/s` or `users=20`; answers what will be.
+    ///
+    /// # Errors
+    /// One line of why it stays as it is.
+    pub fn ask(&self, wanted: &str) -> Result<String, String> {
+        let (course, zero) = match &self.0 {
+            Kind::Course(course, zero) => (course, *zero),
+            Kind::Fixed(why) => return Err(why.clone()),
+        };
+        let wanted = read(wanted)?;
+        let clock = Clock::system(zero);
+        // This thread is the last to get a turn: what comes too late once need not do so again.
+        let tries = (0..TRIES).map(|_| course.change(wanted, || clock.now()));
+        let mut tries = tries.skip_while(|change| *change == Err(Refused::TooLate));
+        let change = tries.next().unwrap_or(Err(Refused::TooLate));
+        change
+            .map(|change| told(&change))
+            .map_err(|why| why.to_string())
+    }
+}
+
+fn read(wanted: &str) -> Result<Wanted, String> {
+    match wanted.trim().split_once('=') {
+        Some(("rate", rate)) => {
+            let rate = units::parse_rate(rate).map_err(|why| why.to_string())?;
+            Ok(Wanted::Rate(rate))
+        }
+        Some(("users", users)) => {
+            let users = users.trim();
+            users.parse().map(Wanted::Users).map_err(|_| {
+                format!("`{users}` is no number of users: write a whole number, 0 or more")
+            })
+        }
+        _ => Err("write rate=NUMBER, per second, or users=NUMBER".to_owned()),
+    }
+}
+
+fn told(change: &Change) -> String {
+    let figure = |wanted: Wanted| match wanted {
+        Wanted::Rate(rate) => format!("{}/s", words::decimal(rate.as_f64())),
+        Wanted::Users(1) => "1 user".to_owned(),
+        Wanted::Users(users) => format!("{} users", words::count(u64::from(users))),
+    };
+    let at = words::duration(change.at_ns);
+    let (from, to) = (figure(change.from), figure(change.to));
+    format!("from {at} on: {to} instead of {from}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_a_rate_or_a_number_of_users() {
+        for text in ["rate=80", "rate=80/s\n", "rate=4800/m"] {
+            let wanted = read(text).unwrap();
+            assert!(matches!(wanted, Wanted::Rate(_)), "{wanted:?}");
+            assert_eq!(wanted.figure(), 80.0);
+        }
+        assert_eq!(read("users= 0 "), Ok(Wanted::Users(0)));
+        for (wanted, why) in [
+            ("rate=-1", "`-1` is negative: a rate is 0 or more"),
+            ("rate=fast", "`fast` is not a rate"),
+            ("rate=", "`` is not a rate"),
+            ("rate=NaN", "`NaN` is not a rate"),
+            ("users=-1", "`-1` is no number of users"),
+            ("users=1.5", "`1.5` is no number of users"),
+            ("80", "write rate=NUMBER"),
+        ] {
+            let told = read(wanted).unwrap_err();
+            assert!(told.contains(why), "{told}");
+        }
+    }
+
+    #[test]
+    fn behind_other_doors_the_load_is_theirs() {
+        let plan = Plan::new(
+            "p".into(),
+            plan::Format::NATIVE,
+            "http://127.0.0.1:1".into(),
+            Load::users(1, 1),
+            Vec::new(),
+        );
+        let told = |door, is_part| {
+            Steering::fixed(door, &plan, is_part)
+                .ask("rate=1")
+                .unwrap_err()
+        };
+        assert!(told("artillery", false).contains("Artillery's"));
+        assert!(told("locust", true).contains("Locust's"));
+        assert!(told("run", true).contains("several processes"));
+        assert!(told("run", false).contains("schedule of its own"));
+    }
+}
