@@ -37,6 +37,7 @@ fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
     let baseline = side(&args.baseline, &runs)?;
     let candidate = side(&args.candidate, &runs)?;
     no_run_on_both(&baseline, &candidate)?;
+    rows_are_there(&baseline, &candidate, &asked)?;
     hinder(&baseline, &candidate, args.anyway, &mut asked)?;
     let comparison = compare::of(&baseline, &candidate, &asked);
     log::makes_way(args.json.as_deref());
@@ -76,7 +77,12 @@ fn share(flag: &str, text: &str) -> Result<f64, Stop> {
 /// The runs that a text names.
 fn side(text: &str, runs: &Path) -> Result<Side, Stop> {
     let mut entrants: Vec<Entrant> = Vec::new();
-    for part in text.split(',').map(str::trim) {
+    for part in parts(text) {
+        if part.is_empty() {
+            return Err(Stop::bad_input(format!(
+                "`{text}` names a run by nothing: leave the comma out, or write a run's name beside it"
+            )));
+        }
         for entrant in named(part, runs)? {
             let is_known = entrants.iter().any(|known| is_same(known, &entrant));
             if !is_known {
@@ -94,6 +100,14 @@ fn side(text: &str, runs: &Path) -> Result<Side, Stop> {
         name,
         runs: entrants,
     })
+}
+
+/// What a text names, one by one. A name, or a file, may have commas in it.
+fn parts(text: &str) -> Vec<&str> {
+    if text.starts_with("name:") || Path::new(text).exists() {
+        return vec![text];
+    }
+    text.split(',').map(str::trim).collect()
 }
 
 fn named(text: &str, runs: &Path) -> Result<Vec<Entrant>, Stop> {
@@ -129,7 +143,7 @@ fn among(
     let mut found = Vec::new();
     for dir in record::all(runs) {
         // What cannot be read is nobody's run by this name.
-        let Ok(manifest) = record::manifest(&dir) else {
+        let Ok(manifest) = record::read_manifest(&dir) else {
             continue;
         };
         let words = words(&manifest);
@@ -213,6 +227,17 @@ fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), Stop> {
     }
 }
 
+/// Refuses a figure of what there is not.
+fn rows_are_there(baseline: &Side, candidate: &Side, asked: &Asked) -> Result<(), Stop> {
+    let mut lines = asked.subjects.iter().filter_map(|subject| {
+        let why = compare::without_row(subject, baseline, candidate)?;
+        Some(format!("--metric {}: {why}", subject.text))
+    });
+    lines
+        .next()
+        .map_or(Ok(()), |line| Err(Stop::bad_input(line)))
+}
+
 /// Refuses what should not be compared, or notes it.
 fn hinder(baseline: &Side, candidate: &Side, anyway: bool, asked: &mut Asked) -> Result<(), Stop> {
     let found = compare::hindrances(baseline, candidate);
@@ -224,8 +249,14 @@ fn hinder(baseline: &Side, candidate: &Side, anyway: bool, asked: &mut Asked) ->
         return Ok(());
     }
     let is_invalid = found.iter().any(|one| one.is_invalid);
-    let texts = found.iter().map(|one| &one.text);
-    let lines = texts.map(|text| format!("{text}: leave that run out, or compare --anyway"));
+    let lines = found.iter().map(|one| {
+        let how = if one.is_of_one {
+            "leave that run out, or compare --anyway"
+        } else {
+            "compare --anyway to do it all the same"
+        };
+        format!("{}: {how}", one.text)
+    });
     Err(Stop {
         lines: lines.collect(),
         code: if is_invalid {
@@ -238,15 +269,9 @@ fn hinder(baseline: &Side, candidate: &Side, anyway: bool, asked: &mut Asked) ->
 
 /// Writes the report, and the JSON where it is wanted; false when either could not be.
 fn write(comparison: &Comparison, args: &args::Compare) -> bool {
-    let dir = args.out.clone().unwrap_or_else(|| {
-        let names = format!("{}-{}", args.baseline, args.candidate);
-        let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let name: String = names
-            .chars()
-            .map(|c| if is_fine(c) { c } else { '-' })
-            .collect();
-        Path::new(FOLDER).join(name)
-    });
+    let dir = args.out.clone();
+    let dir =
+        dir.unwrap_or_else(|| Path::new(FOLDER).join(folder(&args.baseline, &args.candidate)));
     let written = derived::write_comparison(&dir, comparison);
     let written = written.and_then(|()| match args.json.as_deref() {
         Some(json) if log::is_stdout(json) => {
@@ -270,4 +295,18 @@ fn write(comparison: &Comparison, args: &args::Compare) -> bool {
             false
         }
     }
+}
+
+/// What a comparison's folder is called: as both sides are, but no longer than a file system takes.
+fn folder(baseline: &str, candidate: &str) -> String {
+    const LONGEST: usize = 80;
+    let names = format!("{baseline}-{candidate}");
+    let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let fine = names.chars().map(|c| if is_fine(c) { c } else { '-' });
+    let name: String = fine.clone().take(LONGEST).collect();
+    if fine.count() <= LONGEST {
+        return name;
+    }
+    let hash = record::sha256(names.as_bytes());
+    format!("{name}-{}", &hash[..8])
 }

@@ -159,8 +159,8 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
 /// What flags call, judge, watch and measure beside what the plan says.
 fn add_rules(plan: &mut Plan, args: &args::Run) -> Result<(), Stop> {
     let tags = args.tag.iter().map(String::as_str);
-    named::apply(plan, args.name.as_deref(), tags)
-        .map_err(|line| Stop::bad_input(format!("--tag: {line}")))?;
+    named::tag(plan, tags).map_err(|line| Stop::bad_input(format!("--tag: {line}")))?;
+    named::ask(plan, args.name.as_deref())?;
     for text in &args.check {
         plan.criteria
             .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);

@@ -42,7 +42,6 @@ pub use frames::Frames;
 pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use load_text::of as load_text;
-pub use manifest::read as manifest;
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
     Tool, read as read_manifest,

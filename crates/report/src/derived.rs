@@ -97,7 +97,7 @@ pub fn comparison_json(comparison: &Comparison) -> Result<String, NotWritten> {
 /// # Errors
 /// When it cannot be written.
 pub fn write_comparison_json(path: &Path, comparison: &Comparison) -> Result<(), NotWritten> {
-    replace(path, comparison_json(comparison)?.as_bytes())
+    file(path, comparison_json(comparison)?.as_bytes())
 }
 
 fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {

@@ -7,30 +7,26 @@ const NAME: &str = "LOADLINE_NAME";
 /// Its tags, separated by commas.
 const TAGS: &str = "LOADLINE_TAGS";
 
-/// Gives the run the environment's name and tags beside its own.
+/// Gives the run the environment's name, unless it was given one by a flag, and its tags beside its own.
 ///
 /// # Errors
 /// A line about the first that is none.
-pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub fn ask(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let name = flag.map(str::to_owned).or_else(|| variable(NAME));
     let tags = variable(TAGS).unwrap_or_default();
     let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
-    apply(plan, variable(NAME).as_deref(), tags)
-        .map_err(|line| vec![Problem::anywhere(format!("{TAGS}: {line}"))])
+    if let Some(name) = name {
+        plan.name = name;
+    }
+    tag(plan, tags).map_err(|line| vec![Problem::anywhere(format!("{TAGS}: {line}"))])
 }
 
-/// Gives a run a name and tags beside its own.
+/// Gives a run tags beside its own.
 ///
 /// # Errors
-/// A line about the first tag that is none.
-pub fn apply<'a>(
-    plan: &mut Plan,
-    name: Option<&str>,
-    tags: impl IntoIterator<Item = &'a str>,
-) -> Result<(), String> {
-    if let Some(name) = name {
-        name.clone_into(&mut plan.name);
-    }
+/// A line about the first that is none.
+pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
     for tag in tags {
         if !is_tag(tag) {
             return Err(format!(

@@ -150,7 +150,10 @@ pub(crate) fn prepare_as(
     rules::ask_to_stop(&mut job.plan, job.part.is_some() || processes.is_some())
         .map_err(Refused::bad_input)?;
     if job.part.is_none() {
-        named::ask(&mut job.plan).map_err(Refused::bad_input)?;
+        // Whoever has flags of ours for it asks before they are looked at.
+        if job.door != "run" {
+            named::ask(&mut job.plan, None).map_err(Refused::bad_input)?;
+        }
         rules::ask_to_check(&mut job.plan).map_err(Refused::bad_input)?;
         server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
         let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;

@@ -14,6 +14,6 @@ mod shift;
 
 pub use blocks::{Resampled, block_length, resample};
 pub use holm::adjusted;
-pub use rank::{MOST_EXACT, Tails, mann_whitney, smallest_p};
+pub use rank::{Tails, mann_whitney, smallest_p};
 pub use robust::{median, outliers};
 pub use shift::{Shift, hodges_lehmann};

@@ -1,10 +1,20 @@
 //! The rank-sum test of Mann, Whitney and Wilcoxon, exact: how often would ranks at random lie as far to one side as these do?
 //!
 //! Ties share their mean rank, and the distribution is that of these very ranks dealt at random (the permutation test), so it is exact
-//! with ties as well. Beyond [`MOST_EXACT`] values the normal approximation with a correction for ties takes over.
+//! with ties as well. Of more than a hundred values the normal approximation with a correction for ties takes over.
 
-/// With more values than this in both samples together the normal approximation is used, which is then closer than anybody can see.
-pub const MOST_EXACT: usize = 100;
+/// With more values than this in both samples together the normal approximation is used, where neither sample is small.
+const MOST_EXACT: usize = 100;
+/// A small sample is of so many values; beside it there may be more.
+const SMALL: usize = 10;
+/// With more than this in both together counting would take too long.
+const MOST: usize = 300;
+
+/// Whether samples of these sizes are few enough to count all the ways to deal their ranks.
+pub(crate) fn is_exact(first: usize, second: usize) -> bool {
+    let all = first + second;
+    all <= MOST_EXACT || first.min(second) <= SMALL && all <= MOST
+}
 
 /// How likely ranks at random are to lie as far to a side, or further.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +40,13 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| x.is_nan()) {
         return None;
     }
+    if second.len() > first.len() {
+        // Choosing the fewer is less to count.
+        return mann_whitney(second, first).map(|Tails { lower, upper }| Tails {
+            lower: upper,
+            upper: lower,
+        });
+    }
     let mut pooled: Vec<(f64, bool)> = Vec::new();
     pooled.extend(first.iter().map(|x| (*x, false)));
     pooled.extend(second.iter().map(|x| (*x, true)));
@@ -40,7 +57,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
         .filter(|((_, is_second), _)| *is_second)
         .map(|(_, rank)| rank)
         .sum();
-    Some(if pooled.len() <= MOST_EXACT {
+    Some(if is_exact(first.len(), second.len()) {
         exact(&doubled, second.len(), sum)
     } else {
         normal(&doubled, second.len(), sum)

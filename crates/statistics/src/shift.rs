@@ -38,16 +38,17 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64], confidence: f64) -> Option<
 /// How many differences are left out at each end, and how sure the interval of the others is.
 fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     let each_tail = (1.0 - confidence) / 2.0;
-    if first + second > rank::MOST_EXACT {
+    if !rank::is_exact(first, second) {
         let (n, m) = (first as f64, second as f64);
         let deviation = (n * m * (n + m + 1.0) / 12.0).sqrt();
         let cut = (n * m / 2.0 - normal_quantile(each_tail) * deviation).floor();
         return ((cut.max(1.0) as usize) - 1, confidence);
     }
-    // Of the statistic U: ranks from 0, less the least that they can sum to.
+    // Of the statistic U: ranks from 0, less the least that they can sum to. It is the same whichever of the samples is chosen.
     let ranks: Vec<usize> = (0..first + second).collect();
-    let least: usize = (0..second).sum();
-    let ways = rank::sums(&ranks, second);
+    let chosen = first.min(second);
+    let least: usize = (0..chosen).sum();
+    let ways = rank::sums(&ranks, chosen);
     let all: f64 = ways.iter().sum();
     // With `cut` left out, the interval misses on this side when U is `cut` at most.
     let mut missed = ways[least] / all;

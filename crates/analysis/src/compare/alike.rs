@@ -1,14 +1,26 @@
 //! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
 //! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
 
-use record::State;
+use record::{FileFacts, State};
 use serde_json::Value;
 
 use super::{Entrant, Side};
 
-/// What of a plan does not change what was measured.
-const MAY_DIFFER: [&str; 10] = [
-    "name", "about", "format", "target", "criteria", "stop", "guard", "notes", "files", "at",
+/// What of a plan does not change what was measured: what it is called and judged by, where the target is and what is looked at
+/// beside it.
+const MAY_DIFFER: [&str; 12] = [
+    "name",
+    "about",
+    "format",
+    "target",
+    "criteria",
+    "stop",
+    "guard",
+    "notes",
+    "files",
+    "server",
+    "assumed",
+    "http.route",
 ];
 
 /// Why runs should not be compared.
@@ -16,14 +28,24 @@ const MAY_DIFFER: [&str; 10] = [
 pub struct Hindrance {
     /// In words, with the runs and what differs.
     pub text: String,
+    /// Whether it is one run's alone, which could be left out.
+    pub is_of_one: bool,
     /// Whether it is that a measurement cannot be trusted.
     pub is_invalid: bool,
 }
 
 impl Hindrance {
+    fn of_one(text: String) -> Hindrance {
+        Hindrance {
+            is_of_one: true,
+            ..Hindrance::of(text)
+        }
+    }
+
     fn of(text: String) -> Hindrance {
         Hindrance {
             text,
+            is_of_one: false,
             is_invalid: false,
         }
     }
@@ -45,6 +67,7 @@ pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Hindrance> {
     found.extend(different(tool));
     // A load that differs makes a plan that does.
     found.extend(different(load).or_else(|| different(plan)));
+    found.extend(different(data));
     found.extend(different(generator));
     found.extend(different(machine));
     found
@@ -60,6 +83,7 @@ fn in_itself(run: &Entrant) -> Option<Hindrance> {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         return Some(Hindrance {
             text: format!("the measurement of {} is INVALID{why}", run.name),
+            is_of_one: true,
             is_invalid: true,
         });
     }
@@ -71,10 +95,28 @@ fn in_itself(run: &Entrant) -> Option<Hindrance> {
             Some(format!("was ended early: {by}"))
         }
     };
+    let how = how.or_else(|| {
+        let run = run.run.as_ref()?;
+        let is_short = run.cut.is_some() || !run.missing.is_empty() || run.lost().next().is_some();
+        is_short.then(|| "has a record that does not hold all of it".to_owned())
+    });
     if let Some(how) = how {
-        return Some(Hindrance::of(format!("{} {how}", run.name)));
+        return Some(Hindrance::of_one(format!("{} {how}", run.name)));
     }
-    (summary.all.count == 0).then(|| Hindrance::of(format!("{} requested nothing", run.name)))
+    (summary.all.count == 0).then(|| Hindrance::of_one(format!("{} requested nothing", run.name)))
+}
+
+/// What is to be known of runs that may be compared.
+pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
+    let runs = baseline.runs.iter().chain(&candidate.runs);
+    let told = runs.filter_map(|run| {
+        let measurement = run.summary.measurement.as_ref()?;
+        let is_degraded = measurement.verdict == "DEGRADED";
+        let why = measurement.reasons.first();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        is_degraded.then(|| format!("the measurement of {} is DEGRADED{why}", run.name))
+    });
+    told.collect()
 }
 
 fn tool(first: &Entrant, other: &Entrant) -> Option<String> {
@@ -115,11 +157,40 @@ fn load(first: &Entrant, other: &Entrant) -> Option<String> {
 }
 
 fn plan(first: &Entrant, other: &Entrant) -> Option<String> {
-    let [a, b] = [first, other].map(|run| meant(&run.plan, &run.summary.run.target));
+    // A record without its plan is compared by what its manifest says.
+    if first.plan.is_null() || other.plan.is_null() {
+        return None;
+    }
+    let [a, b] = [first, other].map(|run| meant(&run.plan, &run.summary.run.target, ""));
     let (place, a, b) = difference("", &a, &b)?;
     Some(format!(
         "the plans differ: {place} is {a} in {} and {b} in {}",
         first.name, other.name
+    ))
+}
+
+/// The data that a test reads: of the same name, and not the same.
+fn data(first: &Entrant, other: &Entrant) -> Option<String> {
+    // The first one is the test itself, whose plan is compared.
+    let files = |run: &Entrant| {
+        let manifest = &run.run.as_ref()?.manifest;
+        Some(
+            manifest
+                .files
+                .iter()
+                .skip(1)
+                .cloned()
+                .collect::<Vec<FileFacts>>(),
+        )
+    };
+    let (a, b) = (files(first)?, files(other)?);
+    let changed = a.iter().find(|file| {
+        let mut others = b.iter().filter(|other| other.path == file.path);
+        others.any(|other| other.sha256 != file.sha256)
+    })?;
+    Some(format!(
+        "{} was not the same in {} and in {}",
+        changed.path, first.name, other.name
     ))
 }
 
@@ -155,23 +226,38 @@ fn machine(first: &Entrant, other: &Entrant) -> Option<String> {
 }
 
 /// A plan as far as it changes what is measured: its target and places in files left out, and what was hidden made alike, because each
-/// run hides it in its own way.
-fn meant(plan: &Value, target: &str) -> Value {
+/// run hides it in its own way. `path` says where in the plan it stands.
+fn meant(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
-            let kept = members
-                .iter()
-                .filter(|(name, _)| !MAY_DIFFER.contains(&name.as_str()));
-            kept.map(|(name, value)| (name.clone(), meant(value, target)))
-                .collect()
+            let kept = members.iter().filter_map(|(name, value)| {
+                let path = place(path, name);
+                let counts = name != "at" && !MAY_DIFFER.contains(&path.as_str());
+                counts.then(|| (name.clone(), meant(value, target, &path)))
+            });
+            kept.collect()
         }
-        Value::Array(items) => items.iter().map(|item| meant(item, target)).collect(),
+        Value::Array(items) => {
+            // Nothing in a list is left out but places.
+            let items = items
+                .iter()
+                .map(|item| meant(item, target, &format!("{path}[]")));
+            items.collect()
+        }
         Value::String(text) => Value::String(unhidden(&if target.is_empty() {
             text.clone()
         } else {
             text.replace(target, "")
         })),
         other => other.clone(),
+    }
+}
+
+fn place(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
     }
 }
 
@@ -200,11 +286,7 @@ fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)
                 .keys()
                 .chain(second.keys().filter(|name| !first.contains_key(*name)));
             let mut parts = names.map(|name| {
-                let place = if at.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{at}.{name}")
-                };
+                let place = place(at, name);
                 let [a, b] = [first, second].map(|of| of.get(name).unwrap_or(&Value::Null));
                 difference(&place, a, b)
             });
@@ -240,7 +322,11 @@ mod tests {
     use super::*;
 
     fn first_difference(a: &Value, b: &Value) -> Option<(String, String, String)> {
-        difference("", &meant(a, "http://a:1"), &meant(b, "http://b:22"))
+        difference(
+            "",
+            &meant(a, "http://a:1", ""),
+            &meant(b, "http://b:22", ""),
+        )
     }
 
     #[test]
@@ -269,6 +355,14 @@ mod tests {
             (place.as_str(), a.as_str(), b.as_str()),
             ("load.phases", "2 long", "3 long")
         );
+    }
+
+    #[test]
+    fn names_within_steps_count() {
+        let of =
+            |name: &str| json!({"name": name, "scenarios": [{"name": name}], "server": [name]});
+        let (place, ..) = first_difference(&of("a"), &of("b")).unwrap();
+        assert_eq!(place, "scenarios[0].name");
     }
 
     #[test]

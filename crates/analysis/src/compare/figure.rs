@@ -38,7 +38,7 @@ pub enum Unit {
     PerSecond,
 }
 
-/// Reads a figure: `p99`, `iteration p95 of "checkout"`, `errors of "GET *"`, `rate`.
+/// Reads a figure: `p99`, `iteration p95 of "checkout"`, `errors of "*/orders"` (where that is one row), `rate`.
 ///
 /// # Errors
 /// When the text names none, or one that runs cannot be compared by.
@@ -88,14 +88,15 @@ pub(super) fn headline(baseline: &Side) -> (Span, Option<String>) {
             let row = summary.headline_stats().filter(|_| is_one_of_several);
             (Span::Iteration, row.map(|(row, _)| row.text.clone()))
         }
-        Kind::Response => (Span::Response, None),
-        _ => (Span::Service, None),
+        // What another tool calls a time is called so; of a closed loop it is the service's.
+        Kind::Service if summary.run.imported_from.is_none() => (Span::Service, None),
+        _ => (Span::Response, None),
     }
 }
 
 /// What is judged where nobody says: the middle and the tail of the headline time, errors, and in closed loops the rate. Few, because
 /// each figure more takes from what can be said of the others.
-pub(super) fn usual(baseline: &Side) -> Vec<Subject> {
+pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     let (span, of) = headline(baseline);
     let mut subjects = vec![of_time(span, 0.5, of.clone()), of_time(span, 0.99, of)];
     let model = baseline.runs.first().map(|first| first.summary.run.model);
@@ -103,7 +104,29 @@ pub(super) fn usual(baseline: &Side) -> Vec<Subject> {
         subjects.insert(0, plain("rate", Metric::Rate, None));
     }
     subjects.push(plain("errors", Metric::Errors, None));
+    // What no run tells can never be shown: it would keep a verdict away for good.
+    let runs = || baseline.runs.iter().chain(&candidate.runs);
+    subjects.retain(|subject| runs().any(|run| subject.value(run).is_some()));
     subjects
+}
+
+/// What is asked for and no run, or not every run, has a row for: a line about the first.
+#[must_use]
+pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Option<String> {
+    let mut runs = baseline.runs.iter().chain(&candidate.runs);
+    let run = runs.find(|run| subject.row(run).is_none())?;
+    let rows = subject.rows(run);
+    let what = match &subject.of {
+        Some(of) if subject.fitting(of, rows).count() > 1 => "has several such rows: name one of",
+        Some(_) => "has no such row; there are",
+        None => "has several of them: name one with `of`, of",
+    };
+    let known: Vec<String> = rows.iter().map(|row| quoted(&row.text)).collect();
+    Some(if known.is_empty() {
+        format!("{} has no such rows at all", run.name)
+    } else {
+        format!("{} {what} {}", run.name, known.join(", "))
+    })
 }
 
 /// Median and tail of each endpoint that both sides have, where there are several.
@@ -151,13 +174,36 @@ pub(super) fn of_time(span: Span, q: f64, of: Option<String>) -> Subject {
 
 fn plain(name: &str, metric: Metric, of: Option<String>) -> Subject {
     let text = match &of {
-        Some(of) => format!("{name} of \"{of}\""),
+        Some(of) => format!("{name} of {}", quoted(of)),
         None => name.to_owned(),
     };
     Subject { text, metric, of }
 }
 
+/// A name as it is asked for.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
 impl Subject {
+    /// The same, of one kind of time on both sides: where some runs have response times and others none, of service times.
+    pub(super) fn alike(self, baseline: &Side, candidate: &Side) -> Subject {
+        let Metric::Time(Span::Response, stat) = self.metric else {
+            return self;
+        };
+        let rows = baseline.runs.iter().chain(&candidate.runs);
+        let rows: Vec<&Row> = rows.filter_map(|run| self.row(run)).collect();
+        let with = rows.iter().filter(|row| row.response.is_some()).count();
+        if with == 0 || with == rows.len() {
+            return self;
+        }
+        Subject {
+            text: format!("service {}", self.text),
+            metric: Metric::Time(Span::Service, stat),
+            of: self.of,
+        }
+    }
+
     /// How its values are to be read.
     #[must_use]
     pub fn unit(&self) -> Unit {
@@ -180,23 +226,41 @@ impl Subject {
         }
     }
 
-    /// The row that it is of; none where there is none, or several.
-    pub(super) fn row<'a>(&self, entrant: &'a Entrant) -> Option<&'a Row> {
+    /// The rows among which it is one.
+    fn rows<'a>(&self, entrant: &'a Entrant) -> &'a [Row] {
         let summary = &entrant.summary;
-        let rows = match self.metric {
+        match self.metric {
             Metric::Time(Span::Iteration, _) => &summary.iterations,
             Metric::Time(Span::Transaction, _) => &summary.transactions,
             _ => &summary.labels,
-        };
+        }
+    }
+
+    /// Those that its name fits: a row that is called exactly so, else all that the pattern fits.
+    fn fitting<'a>(&self, of: &str, rows: &'a [Row]) -> impl Iterator<Item = &'a Row> {
+        let is_exact = rows.iter().any(|row| row.text == of);
+        rows.iter().filter(move |row| {
+            if is_exact {
+                row.text == of
+            } else {
+                fits(of, &row.text)
+            }
+        })
+    }
+
+    /// The row that it is of; none where there is none, or several.
+    pub(super) fn row<'a>(&self, entrant: &'a Entrant) -> Option<&'a Row> {
+        let summary = &entrant.summary;
+        let rows = self.rows(entrant);
         let Some(of) = &self.of else {
             // Of what spans requests there is no row of all; one scenario, or group, is all of them.
-            return match (self.metric.over_requests(), rows.as_slice()) {
+            return match (self.metric.over_requests(), rows) {
                 (Some(_), [one]) => Some(one),
                 (Some(_), _) => None,
                 (None, _) => Some(&summary.all),
             };
         };
-        let mut fitting = rows.iter().filter(|row| fits(of, &row.text));
+        let mut fitting = self.fitting(of, rows);
         let row = fitting.next()?;
         fitting.next().is_none().then_some(row)
     }
@@ -207,6 +271,9 @@ impl Subject {
             return "has no such row, or several";
         };
         let figure = match self.metric {
+            Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) && entrant.run.is_some() => {
+                return "has too few requests beyond it, or got no answer there";
+            }
             Metric::Time(span, Stat::Quantile(q)) => {
                 stats(row, span).and_then(|stats| kept(stats, q))
             }

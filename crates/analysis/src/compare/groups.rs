@@ -69,6 +69,12 @@ fn change(
     candidate: &[Option<f64>],
     asked: &Asked,
 ) -> Option<Change> {
+    let values = || baseline.iter().chain(candidate);
+    if unit != Unit::Share && values().all(|value| *value == Some(0.0)) {
+        // Whole milliseconds of a tool that has no finer ones.
+        let zeros = [baseline, candidate].map(|side| vec![Some(0.0); side.len()]);
+        return change(Unit::Share, &zeros[0], &zeros[1], asked);
+    }
     let known = |values: &[Option<f64>]| -> Option<Vec<f64>> {
         let values = values.iter().copied();
         values.map(|value| scale(unit, value?)).collect()

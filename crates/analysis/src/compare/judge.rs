@@ -3,6 +3,9 @@
 
 use super::{Asked, CONFIDENCE, Change, Outcome, Unit};
 
+/// An interval that is less sure says nothing, whoever would have it decide.
+pub(super) const LEAST: f64 = 0.9 - 1e-9;
+
 /// How much worse, in the terms of the change, is no regression yet.
 pub(super) fn margin(unit: Unit, asked: &Asked) -> f64 {
     match unit {
@@ -21,7 +24,7 @@ pub(super) fn worsening(unit: Unit, (low, high): (f64, f64)) -> (f64, f64) {
 
 /// What follows from a change.
 pub(super) fn outcome(unit: Unit, change: &Change, asked: &Asked) -> Outcome {
-    let Some(interval) = change.interval else {
+    let Some(interval) = change.interval.filter(|_| change.confidence >= LEAST) else {
         return Outcome::Inconclusive;
     };
     let (low, high) = worsening(unit, interval);
@@ -38,7 +41,7 @@ pub(super) fn outcome(unit: Unit, change: &Change, asked: &Asked) -> Outcome {
     if high < 0.0 && is_shown(change.p) {
         return Outcome::Improved;
     }
-    if high < margin {
+    if high <= margin {
         Outcome::NoRegression
     } else {
         Outcome::Inconclusive

@@ -4,7 +4,7 @@
 use measure::Kind;
 use serde::Serialize;
 
-use super::{Asked, Change, Side, figure, groups, middle, single};
+use super::{Change, Compared, Outcome, Side, Subject, figure, middle};
 
 /// The quantiles that are looked at.
 const LOOKED_AT: [f64; 11] = [
@@ -22,38 +22,31 @@ pub struct Quantile {
     pub candidate_ns: f64,
     /// How far the second lies from the first.
     pub change: Change,
+    /// What would follow if it were judged, alone.
+    pub outcome: Outcome,
 }
 
 /// Those that are known of every run, and what they are of.
-pub(super) fn of(baseline: &Side, candidate: &Side) -> (Vec<Quantile>, String) {
+pub(super) fn of(
+    baseline: &Side,
+    candidate: &Side,
+    compare: impl Fn(&[Subject]) -> Vec<Compared>,
+) -> (Vec<Quantile>, String) {
     let (span, of) = figure::headline(baseline);
-    // Nothing is judged: the margins do not matter.
-    let asked = Asked {
-        subjects: Vec::new(),
-        margin: 0.0,
-        error_margin: 0.0,
-        anyway: Vec::new(),
-        hint_decides: false,
-    };
-    let subjects = LOOKED_AT.map(|share| figure::of_time(span, share, of.clone()));
-    let known = LOOKED_AT
+    let known: Vec<Quantile> = LOOKED_AT
         .iter()
-        .zip(&subjects)
-        .filter_map(|(share, subject)| {
-            let subject = std::slice::from_ref(subject);
-            let compared = if baseline.runs.len() == 1 && candidate.runs.len() == 1 {
-                single::of(baseline, candidate, subject, &asked)
-            } else {
-                groups::of(baseline, candidate, subject, &asked)
-            };
-            let compared = compared.into_iter().next()?;
+        .filter_map(|share| {
+            let subject = figure::of_time(span, *share, of.clone()).alike(baseline, candidate);
+            let compared = compare(&[subject]).into_iter().next()?;
             Some(Quantile {
                 share: *share,
                 baseline_ns: middle(&compared.baseline)?,
                 candidate_ns: middle(&compared.candidate)?,
                 change: compared.change?,
+                outcome: compared.outcome,
             })
-        });
+        })
+        .collect();
     let time = match span {
         plan::criteria::Span::Response => Kind::Response,
         plan::criteria::Span::Service => Kind::Service,
@@ -66,5 +59,5 @@ pub(super) fn of(baseline: &Side, candidate: &Side) -> (Vec<Quantile>, String) {
         },
         |of| format!("{} time of {of}", time.name()),
     );
-    (known.collect(), of_what)
+    (known, of_what)
 }

@@ -58,6 +58,15 @@ fn unsigned(unit: Unit, value: f64) -> String {
     }
 }
 
+/// The same, rounded up: what is no larger than this is no larger than what is told.
+fn at_most(unit: Unit, value: f64) -> String {
+    let step = match unit {
+        Unit::Share => 1e-4,
+        Unit::Nanoseconds | Unit::PerSecond => 1e-3,
+    };
+    unsigned(unit, (value / step - 1e-9).ceil() * step)
+}
+
 /// What follows of a figure.
 pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
     let unit = compared.unit;
@@ -67,8 +76,11 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
         .change
         .and_then(|change| Some((change, change.interval?)))
     else {
-        return "one figure of each: nothing tells what is chance".to_owned();
+        return "INCONCLUSIVE: no interval, as nothing tells what is chance".to_owned();
     };
+    if change.confidence < judge::LEAST {
+        return "INCONCLUSIVE: so few runs have no interval worth the name".to_owned();
+    }
     let (low, high) = judge::worsening(unit, interval);
     match compared.outcome {
         // Without a p-value it is a hint, and hints raise no alarm.
@@ -82,14 +94,14 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
             }
             format!(
                 "no change larger than {} {}",
-                unsigned(unit, most),
+                at_most(unit, most),
                 unit_of(unit)
             )
         }
         Outcome::NoRegression => {
             format!(
                 "not worse by more than {} {}",
-                unsigned(unit, high.max(0.0)),
+                at_most(unit, high.max(0.0)),
                 unit_of(unit)
             )
         }
@@ -149,16 +161,16 @@ pub(super) fn method(
             let most = ((1.0 - super::CONFIDENCE) / least).floor() as usize;
             (judged > most).then(|| {
                 format!(
-                    "{first} and {second} runs can show {most} {} at once, and {judged} are judged: name fewer with --metric, or make more runs",
-                    if most == 1 { "figure" } else { "figures" }
+                    "of {judged} figures that are judged at once {first} and {second} runs can show none: name {} with --metric, or make more runs",
+                    if most == 1 { "one".to_owned() } else { format!("at most {most}") }
                 )
             })
         }
         Method::FewRuns => Some(format!(
-            "a hint: {first} and {second} runs are too few for an interval of 95 %, which takes 4 of each (5 are better)"
+            "a hint: {first} and {second} runs are too few to tell chance from change, which takes 4 of each (5 are better)"
         )),
         Method::SingleRuns => Some(
-            "a hint: one run of each. The intervals come from the seconds of each run and say nothing of how much runs of the same thing differ; make 5 of each"
+            "a hint: one run of each. The intervals come from what each run was like from window to window and say nothing of how much runs of the same thing differ; make 5 of each"
                 .to_owned(),
         ),
         Method::SingleFigures => Some(
@@ -174,33 +186,42 @@ pub(super) fn sentence(
     method: Method,
     asked: &Asked,
 ) -> String {
-    let of = |outcome: Outcome| -> Vec<&str> {
+    let of = |outcome: Outcome| -> String {
         let those = judged.iter().filter(|compared| compared.outcome == outcome);
-        those.map(|compared| compared.subject.as_str()).collect()
+        let those: Vec<&str> = those.map(|compared| compared.subject.as_str()).collect();
+        those.join(", ")
     };
-    let margin = margin(Unit::Nanoseconds, asked);
     let sentence = match verdict {
-        Outcome::Regressed => format!("worse by more than the margin: {}", of(verdict).join(", ")),
+        _ if judged.is_empty() => "nothing that could be judged was measured".to_owned(),
+        Outcome::Regressed => format!("worse by more than the margin: {}", of(verdict)),
         Outcome::Inconclusive => format!(
             "neither a regression nor its absence is shown of {}",
-            of(verdict).join(", ")
+            of(verdict)
         ),
-        Outcome::NoRegression => format!("nothing is worse by more than {margin}"),
+        Outcome::NoRegression => {
+            format!("nothing is worse by more than {}", margins(judged, asked))
+        }
         Outcome::Improved => "better in all that is judged".to_owned(),
     };
-    if method.is_hint() {
-        format!("only a hint: {sentence}")
-    } else {
-        sentence
+    match method.is_hint() {
+        true if asked.hint_decides => format!("by a hint alone: {sentence}"),
+        true => format!("only a hint: {sentence}"),
+        false => sentence,
     }
 }
 
-/// What an exit code means, for help and papers.
+/// The margins of what is judged: `5 %`, `5 % (errors: 0.1 points)`.
 #[must_use]
-pub fn exit_words(code: u8) -> &'static str {
-    match code {
-        0 => "no regression",
-        1 => "regression",
-        _ => "neither shown",
+pub fn margins(judged: &[Compared], asked: &Asked) -> String {
+    let is_there = |is_share: bool| {
+        judged
+            .iter()
+            .any(|one| (one.unit == Unit::Share) == is_share)
+    };
+    let [relative, share] = [Unit::Nanoseconds, Unit::Share].map(|unit| margin(unit, asked));
+    match (is_there(false), is_there(true)) {
+        (true, true) => format!("{relative} (errors: {share})"),
+        (false, true) => share,
+        _ => relative,
     }
 }

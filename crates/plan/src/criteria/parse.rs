@@ -7,6 +7,10 @@ use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99 or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"], then < <= > >= and a value with its unit";
 
+/// The same of a figure alone, of those that runs are compared by.
+const FIGURES: &str =
+    "[service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
+
 /// Reads a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
 ///
 /// # Errors
@@ -24,7 +28,11 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
 /// When the text is not that, with the place of the fault.
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
     let mut scan = Scan { text, at: 0 };
-    let metric = metric(&mut scan)?;
+    let metric = metric(&mut scan).map_err(|error| GrammarError {
+        // Nothing follows here that a criterion has behind it.
+        message: error.message.replace(GRAMMAR, FIGURES),
+        ..error
+    })?;
     let of = if scan.word_is("of") {
         Some(scan.name("LABEL")?)
     } else {

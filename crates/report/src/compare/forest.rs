@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use analysis::compare::{Change, Comparison, Unit};
+use analysis::compare::{Change, Comparison, Outcome, Unit};
 use record::units;
 
 use crate::{svg::File, xml::text as escaped};
@@ -26,8 +26,27 @@ const LONGEST: usize = 36;
 struct Row {
     name: String,
     change: Change,
-    /// Less of it is worse.
-    is_turned: bool,
+    tone: Tone,
+}
+
+/// What a change is shown as.
+#[derive(Clone, Copy)]
+enum Tone {
+    Worse,
+    Better,
+    Neither,
+    Unknown,
+}
+
+impl Tone {
+    fn of(outcome: Outcome, change: &Change) -> Tone {
+        match outcome {
+            _ if change.interval.is_none() => Tone::Unknown,
+            Outcome::Regressed => Tone::Worse,
+            Outcome::Improved => Tone::Better,
+            Outcome::NoRegression | Outcome::Inconclusive => Tone::Neither,
+        }
+    }
 }
 
 /// What is judged and the endpoints in one picture, the quantiles in another; neither of nothing.
@@ -38,13 +57,13 @@ pub(super) fn of(comparison: &Comparison) -> Vec<File> {
         Some(Row {
             name: compared.subject.clone(),
             change: compared.change?,
-            is_turned: compared.unit == Unit::PerSecond,
+            tone: Tone::of(compared.outcome, compared.change.as_ref()?),
         })
     });
     let quantiles = comparison.quantiles.iter().map(|quantile| Row {
         name: name(quantile.share),
         change: quantile.change,
-        is_turned: false,
+        tone: Tone::of(quantile.outcome, &quantile.change),
     });
     let titles = [
         ("changes.svg", "Change with its interval".to_owned()),
@@ -125,34 +144,23 @@ fn draw(title: &str, rows: &[Row], margin: f64) -> String {
         );
     }
     for (i, row) in rows.iter().enumerate() {
-        line(
-            &mut out,
-            row,
-            TOP + ROW * (i as f64 + 0.5),
-            x,
-            (reach, margin),
-        );
+        line(&mut out, row, TOP + ROW * (i as f64 + 0.5), x, reach);
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn line(out: &mut String, row: &Row, y: f64, x: impl Fn(f64) -> f64, (reach, margin): (f64, f64)) {
+fn line(out: &mut String, row: &Row, y: f64, x: impl Fn(f64) -> f64, reach: f64) {
     let change = &row.change;
     let (low, high) = change
         .interval
         .unwrap_or((change.estimate, change.estimate));
-    let (worst, best) = if row.is_turned {
-        (-high, -low)
-    } else {
-        (low, high)
-    };
-    // Beyond the margin, clear of nothing, or neither: told by the shape as well, for who cannot tell the colours.
-    let (colour, shape) = match change.interval {
-        None => ("#777777", "circle"),
-        _ if worst > margin => ("#d55e00", "square"),
-        _ if best < 0.0 => ("#009e73", "diamond"),
-        _ => ("#0072b2", "circle"),
+    // Told by the shape as well, for who cannot tell the colours.
+    let (colour, shape) = match row.tone {
+        Tone::Unknown => ("#777777", "circle"),
+        Tone::Worse => ("#d55e00", "square"),
+        Tone::Better => ("#009e73", "diamond"),
+        Tone::Neither => ("#0072b2", "circle"),
     };
     add(
         out,

@@ -31,12 +31,12 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         Block::Title(format!("{} against {}", candidate.name, baseline.name)),
         Block::Verdict(judgement(comparison), comparison.sentence.clone()),
         Block::Text(format!(
-            "{} of `{}`, {} of `{}`; up to {} worse is no regression.",
+            "{} of `{}`, {} of `{}`. The margin is {}: what is worse by less is no regression.",
             runs(baseline.runs.len()),
             baseline.name,
             runs(candidate.runs.len()),
             candidate.name,
-            forest::percent(comparison.margin)
+            comparison.margins
         )),
     ];
     if !comparison.notes.is_empty() {
@@ -51,7 +51,12 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     ));
     let (shift, forests): (Vec<_>, Vec<_>) =
         charts.iter().partition(|chart| chart.name == forest::SHIFT);
-    blocks.extend(forests.into_iter().map(Block::Chart));
+    if !forests.is_empty() {
+        blocks.extend(forests.into_iter().map(Block::Chart));
+        blocks.push(Block::Text(
+            "Times and rates alone: shares of errors stand in the table.".into(),
+        ));
+    }
     if !comparison.quantiles.is_empty() {
         blocks.push(Block::Heading("The whole distribution"));
         blocks.extend(shift.into_iter().map(Block::Chart));

@@ -32,7 +32,13 @@ fn block(block: &Block<'_>) -> String {
 
 /// A table, and what its rows lead to below it.
 fn grid(grid: &Table) -> String {
-    let heads: Vec<&str> = grid.heads.iter().map(String::as_str).collect();
+    // The mark of a column of text stays what it is.
+    let heads = grid.heads.iter().map(|head| match head.strip_prefix('<') {
+        Some(head) => format!("<{}", escaped(head)),
+        None => escaped(head),
+    });
+    let heads: Vec<String> = heads.collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = table::Table::new(&heads);
     grid.rows
         .iter()
