@@ -276,7 +276,8 @@ def test_the_bar_says_how_far_the_test_is_and_what_its_newest_second_was_like(wa
 def test_errors_and_log_are_tabs_that_stay_where_they_are(watched) -> None:
     page, wire = watched()
     lines = [{"at_ns": n * 10**9, "kind": "message", "text": f"line {n} <b>"} for n in range(150)]
-    told = now(31, kinds=[ERROR], kinds_left_out=7)
+    first = {**ERROR["first"], "found": ["$.ok is false, expected true"], "body": '{"error": "db deadlock"}' + " " * 300 + "end"}
+    told = now(31, kinds=[ERROR, {**ERROR, "label": "GET /cart", "first": first}], kinds_left_out=7)
     told["log"] = {"lines": lines, "left_out": 1200}
     wire.put(("now", told))
     tabs = page.get_by_role("tab")
@@ -285,6 +286,10 @@ def test_errors_and_log_are_tabs_that_stay_where_they_are(watched) -> None:
     row = page.get_by_role("tabpanel").get_by_role("row").nth(1).inner_text()
     assert "expected 200, found 503" in row
     assert "1,040" in row
+    # What was found instead of what was expected, and how the answer begins, tell more than a status.
+    answered = page.get_by_role("tabpanel").get_by_role("row").nth(2).inner_text()
+    assert '$.ok is false, expected true, answered {"error": "db deadlock"}' in answered
+    assert "end" not in answered.split("answered")[1]
     assert "0:31.0" in row
     assert page.get_by_text("7 kinds more are not shown.").is_visible()
     tabs.first.focus()

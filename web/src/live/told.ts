@@ -13,6 +13,9 @@ export interface Told {
   show(now: Now): void;
 }
 
+/** So much of an answer is enough to know it by; the report has more. */
+const EXCERPT = 200;
+
 interface Tab {
   button: HTMLButtonElement;
   panel: HTMLElement;
@@ -105,10 +108,13 @@ function kinds(newest: Newest): Child[] {
 /** What the first of them said beyond its reason, such as what was expected and what was there. */
 function found({ first }: NewestError): Child {
   if (!first) return null;
-  const { status: code, detail } = first;
+  const { status: code, body } = first;
+  const found = first.found ?? [];
+  const detail = found.length > 0 ? found.join("; ") : first.detail;
   const told = code === null || `${first.reason} ${detail}`.includes(String(code));
   const status = told ? "" : `status ${code}`;
-  const parts = [status, detail === first.reason ? "" : detail].filter((part) => part !== "");
+  const answered = body ? `answered ${body.length > EXCERPT ? `${body.slice(0, EXCERPT)}…` : body}` : "";
+  const parts = [status, detail === first.reason ? "" : detail, answered].filter((part) => part !== "");
   return parts.length > 0 ? h("span", { class: "sub muted" }, `the first: ${parts.join(", ")}`) : null;
 }
 
