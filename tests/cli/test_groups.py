@@ -219,13 +219,15 @@ def test_runs_are_compared_by_their_transactions(loadline):
         rows.append({row["text"]: row for row in loadline.summary()["transactions"]})
     names = sorted(path.name for path in (loadline.folder / ".loadline/runs").iterdir() if path.is_dir() and not path.is_symlink())
     metric = 'transaction p50 of "Check out"'
-    compared = loadline("compare", *names, "--metric", metric, "--metric", "transaction mean", "--anyway", "--json", "compared.json")
+    compared = loadline("compare", *names, "--metric", metric, "--anyway", "--json", "compared.json")
     told = json.loads((loadline.folder / "compared.json").read_text())
     judged = {figure["subject"]: figure for figure in told["judged"]}
     assert judged[metric]["baseline"] == [rows[0]["Check out"]["iteration"]["p50"]["ns"]], compared.stdout
     assert judged[metric]["candidate"] == [rows[1]["Check out"]["iteration"]["p50"]["ns"]]
+    of_all = loadline("compare", *names, "--metric", "transaction mean", "--anyway")
+    assert of_all.returncode == 2, of_all.stdout
     # Of several groups together there is no row.
-    assert judged["transaction mean"]["baseline"] == [None]
+    assert re.search(r'transaction mean: \S+ has several of them: name one with `of`, of "Log in", ', of_all.stderr), of_all.stderr
 
 
 def test_the_published_schema_knows_groups():
