@@ -1,19 +1,28 @@
-//! HOW SURE: what can be said of samples in which every value is one run. Exact tests and intervals for few values, corrections for
-//! many tests, and resampling of windows that hang together.
+//! HOW SURE: what can be said of samples in which every value is one run, and of series over the time of one. Exact tests and
+//! intervals for few values, corrections for many tests, resampling of windows that hang together; whether a series has settled, whether
+//! a backlog grows.
 //!
 //! Pure arithmetic over numbers: it knows no run, no unit and no request. How far a percentile inside one run may be off is
 //! `measure::confidence`'s, which works on histograms.
 
 #![forbid(unsafe_code)]
 
+mod backlog;
 mod blocks;
 mod holm;
 mod rank;
 mod robust;
+mod settled;
 mod shift;
+mod trend;
+mod warm_up;
 
+pub use backlog::backlog;
 pub use blocks::{Resampled, block_length, resample};
 pub use holm::adjusted;
 pub use rank::{Tails, mann_whitney, smallest_p};
 pub use robust::{median, outliers};
+pub use settled::{Goes, Settled, settled};
 pub use shift::{Shift, hodges_lehmann};
+pub use trend::{Level, Trend, shift, trend};
+pub use warm_up::{ENOUGH_VALUES, warm_up};

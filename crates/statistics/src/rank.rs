@@ -87,6 +87,18 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     ranks
 }
 
+/// The rank of each value in its own place, ties sharing theirs.
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sorted: Vec<(f64, bool)> = order.iter().map(|(value, _)| (*value, false)).collect();
+    let mut ranks = vec![0.0; values.len()];
+    for ((_, place), doubled) in order.iter().zip(doubled_ranks(&sorted)) {
+        ranks[*place] = doubled as f64 / 2.0;
+    }
+    ranks
+}
+
 /// Of all ways to choose so many of these ranks, the shares whose sums are as small, and as large.
 fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     let ways = sums(ranks, chosen);

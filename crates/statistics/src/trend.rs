@@ -1,0 +1,221 @@
+//! Whether a series goes on as it began: a trend (Mann and Kendall, with as many values as count where neighbours hang together), its
+//! slope (Theil and Sen), and a shift from one level to another. What is a change worth telling is somebody else's to say.
+
+use crate::{median, rank};
+
+/// A trend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trend {
+    /// Of how many deviations, rising or falling; beyond three there is one.
+    pub z: f64,
+    /// By how much it rises from one value to the next.
+    pub slope: f64,
+}
+
+/// The trend of a series; none of fewer than ten values.
+#[must_use]
+pub fn trend(values: &[f64]) -> Option<Trend> {
+    let n = values.len();
+    if n < 10 || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mut sum = 0.0;
+    let mut slopes = Vec::with_capacity(n * (n - 1) / 2);
+    for (i, first) in values.iter().enumerate() {
+        for (j, second) in values.iter().enumerate().skip(i + 1) {
+            let rise = second - first;
+            sum += f64::from(u8::from(rise > 0.0)) - f64::from(u8::from(rise < 0.0));
+            slopes.push(rise / (j - i) as f64);
+        }
+    }
+    let slope = median(&slopes)?;
+    let rest: Vec<f64> = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| value - slope * i as f64)
+        .collect();
+    let count = n as f64;
+    let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0 * inflation(&rest);
+    Some(Trend {
+        z: sum / variance.sqrt(),
+        slope,
+    })
+}
+
+/// By how much the ranks of neighbours being alike widens the variance (Hamed and Rao), at least one.
+fn inflation(values: &[f64]) -> f64 {
+    let n = values.len();
+    let ranks = rank::ranks(values);
+    let mean = (n as f64 + 1.0) / 2.0;
+    let covariance = |lag: usize| -> f64 {
+        let pairs = ranks.iter().zip(&ranks[lag..]);
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    let own = covariance(0);
+    if own == 0.0 {
+        return 1.0;
+    }
+    let count = n as f64;
+    // What lies within the noise of a coefficient is none.
+    let noise = 1.96 / count.sqrt();
+    let lags = 1..=(n / 4).max(1);
+    let sum: f64 = lags
+        .map(|lag| {
+            let likeness = covariance(lag) / own;
+            let left = count - lag as f64;
+            let weight = left * (left - 1.0) * (left - 2.0);
+            if likeness.abs() > noise {
+                weight * likeness
+            } else {
+                0.0
+            }
+        })
+        .sum();
+    (1.0 + 2.0 / (count * (count - 1.0) * (count - 2.0)) * sum).max(1.0)
+}
+
+/// A shift from one level to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// The first value of the new level.
+    pub at: usize,
+    /// The old level.
+    pub before: f64,
+    /// The new one.
+    pub after: f64,
+    /// Of how many deviations the step between them is, where neighbours hang together as they do beside it.
+    pub z: f64,
+    /// The share of all squares that two levels leave unexplained, where a straight line leaves one.
+    pub against_line: f64,
+}
+
+/// The place at which two levels explain a series best, with so many values at least on each side; none of too few.
+#[must_use]
+pub fn shift(values: &[f64], least: usize) -> Option<Level> {
+    let n = values.len();
+    if n < 2 * least.max(2) || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let squares =
+        |part: &[f64], level: f64| -> f64 { part.iter().map(|x| (x - level).powi(2)).sum() };
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let places = (least..=n - least).map(|at| {
+        let (before, after) = values.split_at(at);
+        let (first, second) = (mean(before), mean(after));
+        (
+            at,
+            first,
+            second,
+            squares(before, first) + squares(after, second),
+        )
+    });
+    let (at, before, after, left) = places.min_by(|a, b| a.3.total_cmp(&b.3))?;
+    let line = straight(values);
+    let rest = values.iter().enumerate();
+    let rest: Vec<f64> = rest
+        .map(|(i, value)| value - if i < at { before } else { after })
+        .collect();
+    let (first, second) = (at as f64, (n - at) as f64);
+    let variance = left / (n as f64 - 2.0) * (1.0 / first + 1.0 / second) * inflation(&rest);
+    Some(Level {
+        z: (after - before) / variance.sqrt(),
+        at,
+        before,
+        after,
+        against_line: if line > 0.0 { left / line } else { 1.0 },
+    })
+}
+
+/// How far two parts of a series lie apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Apart {
+    /// The mean of the second less that of the first.
+    pub by: f64,
+    /// Of how many deviations that is, where neighbours hang together as they do in the second.
+    pub z: f64,
+}
+
+/// How far the beginning of a series lies from the rest of it; none where either is nothing.
+pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
+    if before.is_empty() || rest.len() < 2 {
+        return None;
+    }
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let (first, second) = (mean(before), mean(rest));
+    let (n, m) = (before.len() as f64, rest.len() as f64);
+    let squares: f64 = rest.iter().map(|x| (x - second).powi(2)).sum();
+    let variance = squares / (m - 1.0) * (1.0 / n + 1.0 / m) * inflation(rest);
+    let by = second - first;
+    Some(Apart {
+        by,
+        z: by / variance.sqrt(),
+    })
+}
+
+/// The squares that a straight line leaves unexplained.
+fn straight(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let (mean_x, mean_y) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
+    for (x, y) in values.iter().enumerate() {
+        let (x, y) = (x as f64 - mean_x, y - mean_y);
+        xy += x * y;
+        xx += x * x;
+        yy += y * y;
+    }
+    yy - xy * xy / xx
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::rng::{Purpose, Rng};
+
+    use super::*;
+
+    fn noise(seed: u64) -> impl FnMut() -> f64 {
+        let mut random = Rng::keyed(seed, Purpose::Resampling, 1, 0);
+        move || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
+    }
+
+    #[test]
+    fn a_rise_is_seen_and_noise_is_none_also_where_neighbours_are_alike() {
+        let mut false_alarms = 0;
+        for seed in 0..200 {
+            let mut noise = noise(seed);
+            let rising: Vec<f64> = (0..120)
+                .map(|t| 5.0 + t as f64 / 24.0 + 0.3 * noise())
+                .collect();
+            let found = trend(&rising).unwrap();
+            assert!(found.z > 5.0, "{found:?}");
+            assert!((found.slope * 24.0 - 1.0).abs() < 0.1, "{found:?}");
+            let mut level = 0.0;
+            let alike: Vec<f64> = (0..120)
+                .map(|_| {
+                    level = 0.6 * level + noise();
+                    level
+                })
+                .collect();
+            false_alarms += usize::from(trend(&alike).unwrap().z.abs() > 3.0);
+        }
+        assert!(false_alarms <= 6, "{false_alarms} of 200");
+        assert_eq!(trend(&[1.0; 9]), None);
+        assert_eq!(trend(&[1.0; 12]).unwrap().z, 0.0);
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_a_line_is_better_explained_by_itself() {
+        for seed in 0..100 {
+            let mut noise = noise(seed);
+            let step: Vec<f64> = (0..120)
+                .map(|t| if t < 60 { 5.0 } else { 6.0 } + 0.15 * noise())
+                .collect();
+            let found = shift(&step, 10).unwrap();
+            assert!((57..=63).contains(&found.at), "{found:?}");
+            assert!(found.against_line < 1.0, "{found:?}");
+            let line: Vec<f64> = (0..120)
+                .map(|t| 5.0 + t as f64 / 24.0 + 0.15 * noise())
+                .collect();
+            assert!(shift(&line, 10).unwrap().against_line > 1.0);
+        }
+    }
+}

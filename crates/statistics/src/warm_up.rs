@@ -1,0 +1,78 @@
+//! Where a series has settled: MSER-5, the rule by which simulations leave out their beginning. It cuts where what is left is known best:
+//! with too little left out the beginning spoils the mean, with too much there are too few values to know it.
+
+/// Values are taken together in so many, which makes the rule deaf to single ones.
+const BATCH: usize = 5;
+/// With fewer batches there is no telling a beginning from the rest.
+const ENOUGH_BATCHES: usize = 5;
+/// As many values are the fewest of which anything can be said.
+pub const ENOUGH_VALUES: usize = BATCH * ENOUGH_BATCHES;
+
+/// How many values at the beginning are to be left out, less than half of them; none where the series is too short to ask. Whether what
+/// is left has settled is another question: of what rises all the time half is left.
+#[must_use]
+pub fn warm_up(values: &[f64]) -> Option<usize> {
+    let batches: Vec<f64> = values
+        .chunks_exact(BATCH)
+        .map(|batch| batch.iter().sum::<f64>() / BATCH as f64)
+        .collect();
+    let n = batches.len();
+    if n < ENOUGH_BATCHES || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let cuts = (0..n.div_ceil(2)).map(|cut| (cut, uncertainty(&batches[cut..])));
+    let (cut, _) = cuts.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some(cut * BATCH)
+}
+
+/// The square of the standard error of the mean, as if the values did not hang together.
+fn uncertainty(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (n * n)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::rng::{Purpose, Rng};
+
+    use super::*;
+
+    fn noise(seed: u64) -> impl FnMut() -> f64 {
+        let mut random = Rng::keyed(seed, Purpose::Resampling, 0, 0);
+        move || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
+    }
+
+    #[test]
+    fn a_start_that_dies_away_is_left_out() {
+        for seed in 0..50 {
+            let mut noise = noise(seed);
+            let series =
+                |t: usize| (5.0 + 45.0 * (-(t as f64) / 10.0).exp()) * (1.0 + 0.02 * noise());
+            let values: Vec<f64> = (0..120).map(series).collect();
+            let cut = warm_up(&values).unwrap();
+            assert!((25..60).contains(&cut), "{cut}");
+            let rest = &values[cut..];
+            let mean = rest.iter().sum::<f64>() / rest.len() as f64;
+            assert!((mean / 5.0 - 1.0).abs() < 0.02, "{mean}");
+        }
+    }
+
+    #[test]
+    fn what_is_level_loses_little() {
+        let mut lost = 0;
+        for seed in 0..50 {
+            let mut noise = noise(seed);
+            let level: Vec<f64> = (0..120).map(|_| 5.0 + 0.1 * noise()).collect();
+            lost += warm_up(&level).unwrap();
+        }
+        assert!(lost < 50 * 25, "{lost}");
+        assert_eq!(warm_up(&[1.0; 120]), Some(0));
+        assert_eq!(warm_up(&[1.0; 20]), None);
+        assert_eq!(warm_up(&[]), None);
+    }
+}
