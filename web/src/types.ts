@@ -124,6 +124,17 @@ export interface Requests {
   adds_up: boolean;
 }
 
+/** Whether the service settled under a load that stayed the same, and from when on. */
+export interface Steady {
+  behaviour: "steady" | "warming_up" | "drifting" | "shifting" | "overload" | "unknown";
+  /** The same in words. */
+  sentence: string;
+  from_ns: number;
+  to_ns: number;
+  /** The end of the warm-up; null: it never settled, or that cannot be said. */
+  settled_ns: number | null;
+}
+
 /** Which of the resources that were measured beside the load reached their limits. */
 export interface Saturation {
   /** In the order in which they did. */
@@ -341,6 +352,8 @@ export interface Summary {
   requests: Requests;
   phases: PhaseRow[];
   scenarios: ScenarioRow[];
+  /** Records of before have none. */
+  steady?: Steady | null;
   recovery: Recovery | null;
   saturation?: Saturation | null;
   mocks?: MockRow[];

@@ -104,6 +104,19 @@ describe("drawings", () => {
     expect(latency(page("generator-limited"))?.shaded).toEqual([[50, 90]]);
   });
 
+  test("the warm-up before a steady state is told apart from it", () => {
+    const run = page("healthy");
+    const steady = { behaviour: "steady" as const, sentence: "It was.", from_ns: 2e9, to_ns: 60e9, settled_ns: 12e9 };
+    run.summary.steady = steady;
+    expect(latency(run)?.warmUp).toEqual([2, 12]);
+    run.summary.steady = { ...steady, settled_ns: 2e9 };
+    expect(latency(run)?.warmUp).toBeUndefined();
+    run.summary.steady = { ...steady, behaviour: "drifting", settled_ns: null };
+    expect(latency(run)?.warmUp).toBeUndefined();
+    run.summary.steady = null;
+    expect(latency(run)?.warmUp).toBeUndefined();
+  });
+
   test("outcomes are stacked, the highest first, and speak for themselves", () => {
     const drawing = throughput(page("erroring"));
     expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "failed", "answered well"]);

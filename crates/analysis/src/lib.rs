@@ -16,6 +16,7 @@ pub mod newest;
 pub mod page;
 mod saturation;
 pub mod series;
+pub mod steady;
 pub mod stop;
 mod summarise;
 pub mod summary;

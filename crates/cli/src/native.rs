@@ -222,7 +222,7 @@ fn set_aside(plan: &mut Plan) {
             criterion.metric,
             Metric::Errors | Metric::Time(Span::Service, Stat::Max | Stat::Mean)
         );
-        one_is_enough && criterion.phase.is_none()
+        one_is_enough && criterion.phase.is_none() && !criterion.steady
     };
     let (judged, aside) = std::mem::take(&mut plan.criteria)
         .into_iter()

@@ -57,6 +57,18 @@ impl Windows {
         }
     }
 
+    /// Those that lie in these seconds of the clock.
+    #[must_use]
+    pub fn within(&self, from: u64, to: u64) -> Windows {
+        let first = from.div_ceil(1 << self.doubled);
+        let end = to >> self.doubled;
+        let within = self.list.range((first, 0)..(end.max(first), 0));
+        Windows {
+            list: within.map(|(key, window)| (*key, window.clone())).collect(),
+            doubled: self.doubled,
+        }
+    }
+
     /// The windows in which anything of these phases was counted, as (samples, exceedances of `x`).
     fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<(f64, f64)> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();

@@ -123,6 +123,13 @@ impl Phase {
         }
     }
 
+    /// Whether the same number arrives per second from its start to its end, and any at all.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        let (first, last) = self.ends();
+        first > 0.0 && first == last
+    }
+
     /// Arrivals per second so long behind its start; of a ramp on the line between its ends.
     pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;

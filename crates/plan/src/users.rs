@@ -28,6 +28,12 @@ pub struct Stay {
 }
 
 impl UserPhase {
+    /// Whether all of its users are there from its start to its end, and any at all.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.from == self.to && self.from > 0
+    }
+
     /// When user number `user`, from 0, is there, within the phase.
     ///
     /// On the way up from F to T users within D, user k comes at D (k - F) / (T - F): the first at once. On the way down user k goes at

@@ -149,15 +149,21 @@ fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
 }
 
 fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts> {
-    // Name, words, and the duration as it was written.
-    let said: Vec<(&Option<String>, String, &String)> = match &plan.load {
+    // Name, words, the duration as it was written, and whether the load stays the same.
+    let said: Vec<(&Option<String>, String, &String, bool)> = match &plan.load {
         Load::Open { phases, .. } => phases
             .iter()
-            .map(|one| (&one.name, load_text::of_phase(one), &one.duration_text))
+            .map(|one| {
+                let text = load_text::of_phase(one);
+                (&one.name, text, &one.duration_text, one.is_constant())
+            })
             .collect(),
         Load::Closed { phases, .. } => phases
             .iter()
-            .map(|one| (&one.name, load_text::of_users(one), &one.duration_text))
+            .map(|one| {
+                let text = load_text::of_users(one);
+                (&one.name, text, &one.duration_text, one.is_constant())
+            })
             .collect(),
         Load::Once => Vec::new(),
     };
@@ -169,13 +175,14 @@ fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts
         share.of_first(before) - first
     };
     let facts = said.into_iter().zip(schedule.phase_ends()).enumerate().map(
-        |(i, ((name, text, duration_text), end_ns))| PhaseFacts {
+        |(i, ((name, text, duration_text, constant), end_ns))| PhaseFacts {
             name: name.clone(),
             text,
             duration_text: duration_text.clone(),
             start_ns: std::mem::replace(&mut start_ns, *end_ns),
             end_ns: *end_ns,
             planned: planned(i as u32),
+            constant: Some(constant),
         },
     );
     facts.collect()

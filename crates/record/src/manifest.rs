@@ -151,6 +151,9 @@ pub struct PhaseFacts {
     pub end_ns: u64,
     /// Arrivals planned.
     pub planned: u64,
+    /// Whether the load is the same from its start to its end; none where the record does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<bool>,
 }
 
 /// A scenario.

@@ -188,6 +188,23 @@ impl Totals {
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
 
+    /// The same of the seconds of the wall clock from one up to another, of the quantile that is `x`.
+    #[must_use]
+    pub fn inflation_within(
+        &self,
+        kind: Kind,
+        (x, bound): (u64, u64),
+        (from, to): (u64, u64),
+        wanted: impl Fn(LabelId) -> bool,
+    ) -> f64 {
+        let of_kind = self.windows.iter();
+        let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
+        let inflation = |(_, windows): (&(LabelId, Kind), &Windows)| {
+            windows.within(from, to).doubted_inflation(x, bound, None)
+        };
+        of_kind.map(inflation).fold(1.0, f64::max)
+    }
+
     /// Everything of the labels and phases that are wanted, in one.
     #[must_use]
     pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {

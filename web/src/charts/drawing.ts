@@ -43,6 +43,8 @@ export interface Drawing {
   lines: Line[];
   /** Stretches in seconds in which the generator was late. */
   shaded?: [number, number][];
+  /** From and to in seconds: the warm-up before a steady state. */
+  warmUp?: [number, number];
   /** A line across, with a name. */
   level?: { name: string; value: number };
   cells?: Cells;

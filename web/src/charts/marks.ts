@@ -1,4 +1,4 @@
-// Painted under the lines of a chart over time: phases, stretches in which the generator was late, a limit.
+// Painted under the lines of a chart over time: phases, stretches in which the generator was late, a warm-up, a limit.
 
 import uPlot from "uplot";
 import type { PhaseRow } from "../types";
@@ -37,11 +37,11 @@ export function phases(u: uPlot, rows: PhaseRow[], named: boolean, colours: Colo
 }
 
 /** Stretches shaded and hatched. */
-export function shaded(u: uPlot, ranges: [number, number][], colours: Colours): void {
+export function shaded(u: uPlot, ranges: [number, number][], colours: Colours, colour = "orange"): void {
   for (const [start, end] of ranges) {
     const from = Math.max(u.valToPos(start, "x", true), u.bbox.left);
     const to = Math.min(u.valToPos(end, "x", true), u.bbox.left + u.bbox.width);
-    if (to > from) hatch(u.ctx, from, u.bbox.top, to - from, u.bbox.height, uPlot.pxRatio, colours, "orange");
+    if (to > from) hatch(u.ctx, from, u.bbox.top, to - from, u.bbox.height, uPlot.pxRatio, colours, colour);
   }
 }
 

@@ -117,6 +117,7 @@ export class TimeChart {
     if (drawing.cells) cells(u, drawing.cells, colours);
     if (drawing.timeline) timeline(u, drawing.timeline, colours);
     if (drawing.shaded) shaded(u, drawing.shaded, colours);
+    if (drawing.warmUp) shaded(u, [drawing.warmUp], colours, "grey");
     phases(u, this.#page?.summary.phases ?? [], this.spec.phases ?? false, colours);
     if (drawing.level) level(u, drawing.level.name, drawing.level.value, colours);
   }
@@ -129,6 +130,9 @@ export class TimeChart {
     });
     if (drawing.shaded && drawing.shaded.length > 0) {
       entries.push({ name: "generator late", colour: "orange", sample: "late", shown: true, toggle: null });
+    }
+    if (drawing.warmUp) {
+      entries.push({ name: "warm-up", colour: "grey", sample: "late", shown: true, toggle: null });
     }
     this.#frame.legend.show(entries);
   }

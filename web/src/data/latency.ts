@@ -20,7 +20,15 @@ export function latency(page: Page): Drawing | null {
   if (kind !== "service") lines.push(...percentiles("service", page.series.points.service, "dotted"));
   const shown = lines.filter((line) => some(line.column));
   if (shown.length === 0) return null;
-  return { unit: "time", log: true, lines: shown, shaded: late(page) };
+  const warm = warmUp(page);
+  return { unit: "time", log: true, lines: shown, shaded: late(page), ...(warm ? { warmUp: warm } : {}) };
+}
+
+/** What was before a steady state, in seconds; null where it was there from the beginning, or never. */
+export function warmUp(page: Page): [number, number] | null {
+  const { steady } = page.summary;
+  if (!steady || steady.settled_ns === null || steady.settled_ns <= steady.from_ns) return null;
+  return [steady.from_ns / 1e9, steady.settled_ns / 1e9];
 }
 
 /** Stretches in which the generator was late, in seconds. */

@@ -40,6 +40,10 @@ const TERMS: [string, string][] = [
   ["skipped", "An arrival that the plan's own cap turned away."],
   ["unsent", "An arrival that was due and that the generator never started."],
   ["abandoned", "An iteration that was still under way when the run ended."],
+  [
+    "steady state",
+    "Behind a warm-up, while the load stays the same, nothing changes any more: neither median nor 99th percentile nor the share of errors. Where a figure drifts, goes from one level to another, or more arrives than is answered, there is none.",
+  ],
   ["VALID", "The generator kept to the plan, so what was measured is the server and the network."],
   ["DEGRADED", "A closed loop whose generator was short of CPU: its throughput is a lower bound."],
   [

@@ -37,7 +37,8 @@ export function latency(env: Env): Section {
       if (page.summary.all.count === 0) return { above: [muted("No request ended, so there is no latency to show.")] };
       const tool = page.summary.run.imported_from;
       const meaning = tool ? `Times are as ${tool} measured them.` : MEANING[headline(page.summary)];
-      return { above: [muted(meaning)], below: [confidence(page)] };
+      const { steady } = page.summary;
+      return { above: [muted(meaning), steady ? h("p", {}, steady.sentence) : null], below: [confidence(page)] };
     },
     [chart],
   );

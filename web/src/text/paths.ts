@@ -23,6 +23,8 @@ const WORDS: Record<string, string> = {
   sent: "of plan sent",
   run: "",
   trend: "",
+  steady: "",
+  change_per_minute: "change per minute",
   first: "first quarter",
   last: "last quarter",
   best: "best quarter",
@@ -31,7 +33,17 @@ const WORDS: Record<string, string> = {
   measurement: "",
   all: "all requests",
 };
-const SHARES = new Set(["error_share", "sent", "cpu", "waiting", "littles_law", "margin"]);
+const SHARES = new Set([
+  "error_share",
+  "sent",
+  "cpu",
+  "waiting",
+  "littles_law",
+  "margin",
+  "before_share",
+  "after_share",
+  "change_per_minute",
+]);
 
 /** The figure at `path`, named by what leads there. */
 export function chip(summary: Summary, path: string): Chip | null {

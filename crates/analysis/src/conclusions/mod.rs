@@ -8,6 +8,7 @@ mod headline;
 mod order;
 mod rules;
 mod slowest;
+mod steady;
 
 pub use assumptions::assumptions;
 pub use headline::headline;

@@ -14,7 +14,7 @@ fn place(conclusion: &Conclusion) -> u8 {
         ("criteria", _) => 1,
         ("overload" | "saturation", _) => 2,
         ("errors", _) => 3,
-        ("course" | "recovery", Tone::Bad) => 4,
+        ("steady" | "course" | "recovery", Tone::Bad) => 4,
         ("skipped", _) => 5,
         ("healthy", _) => 6,
         _ => 7,

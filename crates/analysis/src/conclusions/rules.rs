@@ -2,15 +2,19 @@
 
 use measure::Kind;
 
-use super::{decided, slowest::slowest};
-use crate::summary::{Conclusion, Figure, Peak, Stats, Summary, Tone, Trend};
+use super::{
+    decided,
+    slowest::slowest,
+    steady::{self, steady},
+};
+use crate::summary::{Conclusion, Figure, Peak, Stats, Steady, Summary, Tone, Trend};
 use record::{Model, units};
 
 /// A rule.
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
 /// All rules.
-pub(super) const ALL: [Rule; 12] = [
+pub(super) const ALL: [Rule; 13] = [
     decided::stopped,
     decided::failed,
     nothing,
@@ -19,6 +23,7 @@ pub(super) const ALL: [Rule; 12] = [
     saturated,
     errors,
     healthy,
+    steady,
     course,
     recovery,
     slowest,
@@ -62,6 +67,8 @@ enum Behind<'a> {
     Peak(&'a Peak),
     /// What arrived was not answered, or piled up, while the load stayed what it was.
     Course(&'a Trend),
+    /// With a load that stayed the same.
+    Backlog(&'a Steady),
 }
 
 fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
@@ -75,6 +82,13 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
             return Some(Behind::Peak(peak));
         }
     }
+    course_falls_behind(summary)
+        .map(Behind::Course)
+        .or_else(|| Some(Behind::Backlog(steady::overloaded(summary)?)))
+}
+
+/// The course of a run in which the server did not keep up.
+fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let trend = summary.trend.as_ref()?;
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
@@ -86,7 +100,7 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
     // More virtual users under way send more requests: then it is the load that grew.
     let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
     ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
-        .then_some(Behind::Course(trend))
+        .then_some(trend)
 }
 
 /// Whether more than a few requests took too long to be waited for.
@@ -177,6 +191,15 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
 fn overload(summary: &Summary) -> Option<Conclusion> {
     let trend = match falls_behind(summary)? {
         Behind::Course(trend) => trend,
+        Behind::Backlog(steady) => {
+            let text = steady.sentence.clone();
+            let figures = [
+                "steady.came_per_second",
+                "steady.answered_per_second",
+                "steady.grows_per_second",
+            ];
+            return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
+        }
         Behind::Peak(peak) => {
             let text = format!(
                 "The server did not keep up with the peak (phase {}): {} requests/s were sent in it and {}/s were answered; {} were \
@@ -197,12 +220,13 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let verb = if after > before { "grew" } else { "went" };
+    let none = steady::overloaded(summary).map_or("", |_| " There is no steady state under it.");
     Some(Conclusion::new(
         "overload",
         Tone::Bad,
         format!(
             "The server did not keep up: while {} arrivals/s were due, requests under way {verb} from {} in the first quarter of the \
-             load to {} in the last; {}/s were answered as they should be at best.",
+             load to {} in the last; {}/s were answered as they should be at best.{none}",
             units::rate(last.due_per_second),
             units::rate(before),
             units::rate(after),
@@ -370,12 +394,16 @@ fn course(summary: &Summary) -> Option<Conclusion> {
         let settled = peak.settled_ns.map(|ns| peak.end_ns + ns);
         settled.is_some_and(|at_ns| trend.last.from_ns < at_ns)
     });
+    // What went on under a load that stayed the same says more, and in its own words.
+    let is_told = summary.phases.len() <= 1 && steady::has_changed(summary);
     let (verb, tone) = match factor {
+        _ if is_told => return None,
         f if f > 1.5 && recovered => return None,
         f if f > 1.5 => ("rose", Tone::Bad),
         f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
         // No news beside bad news.
         _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
+        _ if steady::has_changed(summary) => return None,
         _ => ("stayed about the same", Tone::Good),
     };
     Some(Conclusion::new(

@@ -56,6 +56,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         phases: Vec::new(),
         scenarios: Vec::new(),
         trend: None,
+        steady: timeline.steady.clone(),
         recovery: None,
         saturation: saturation::of(run, &timeline.moments),
         mocks: super::mocks::of(run),

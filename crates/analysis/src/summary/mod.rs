@@ -28,7 +28,10 @@ pub use scenarios::ScenarioRow;
 pub use told::{Conclusion, Deciding, Headline, Tone};
 pub use trend::{Stretch, Trend};
 
-pub use crate::saturation::{Reached, Saturation};
+pub use crate::{
+    saturation::{Reached, Saturation},
+    steady::{Behaviour, Steady},
+};
 
 pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats, Thin};
 use crate::verdict::{Judged, Measurement};
@@ -71,6 +74,10 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioRow>,
     /// The course of the run; none when it was too short to have one.
     pub trend: Option<Trend>,
+    /// Whether the service settled under a load that stayed the same, and from when on; none of a single iteration, of what another tool
+    /// measured, and where nothing was sent.
+    #[serde(default)]
+    pub steady: Option<Steady>,
     /// How the target came back to rest; none where there is nothing to tell, in closed loops, and of a run that did not come to its end.
     #[serde(default)]
     pub recovery: Option<Recovery>,

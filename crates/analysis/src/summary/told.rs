@@ -36,7 +36,7 @@ pub struct Deciding {
 /// A sentence and the figures that it stands on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
-    /// The rule that wrote it: `stopped`, `criteria`, `generator`, `errors`, `overload`, `saturation`, `healthy`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
+    /// The rule that wrote it: `stopped`, `criteria`, `generator`, `errors`, `overload`, `saturation`, `healthy`, `steady`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
     pub kind: String,
     /// Whether that is good news.
     pub tone: Tone,

@@ -6,7 +6,7 @@ use measure::{
     confidence::{self, Standing},
     label,
     label::Group,
-    summary::Times,
+    summary::{Quantile, Times},
 };
 use plan::{
     Criterion,
@@ -25,7 +25,10 @@ use super::{
     server,
     subject::{Subject, may_be_of},
 };
-use crate::figures::{self, Sampled, per_second};
+use crate::{
+    figures::{self, Sampled, per_second},
+    steady,
+};
 
 /// What a criterion is of.
 pub(super) struct Scope<'a> {
@@ -34,6 +37,8 @@ pub(super) struct Scope<'a> {
     labels: Option<Vec<LabelId>>,
     /// None: all phases.
     phases: Option<Vec<u32>>,
+    /// From when to when; none: from the start to the end. What ended in it is known by points only.
+    window: Option<(u64, u64)>,
     elapsed_ns: u64,
 }
 
@@ -56,6 +61,18 @@ pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Me
 
 /// Why there is nothing that a criterion could be of, if so; known before the run as well as behind it.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
+    if let Some(why) = criterion
+        .steady
+        .then(|| steady::possible(run).err())
+        .flatten()
+    {
+        return Some(format!("there can be no steady state: {why}"));
+    }
+    // From when to when it was steady nobody knows yet.
+    let criterion = &Criterion {
+        steady: false,
+        ..criterion.clone()
+    };
     if let Metric::Server(name, _) = &criterion.metric {
         return server::subject_missing(run, name, criterion);
     }
@@ -87,15 +104,24 @@ impl<'a> Scope<'a> {
         elapsed_ns: u64,
     ) -> Result<Scope<'a>, String> {
         let Subject { labels, phases } = Subject::of(run, criterion)?;
+        let window = criterion.steady.then(|| steady::window(run)).transpose()?;
         Ok(Scope {
             run,
             labels,
             phases,
+            window,
             elapsed_ns,
         })
     }
 
     pub(super) fn part(&self) -> Part {
+        if self.window.is_some() {
+            let mut sum = Part::default();
+            for point in self.points() {
+                sum.slot.add(&point.part.slot);
+            }
+            return sum;
+        }
         self.run.totals.sum(|id, phase| {
             let label = self
                 .labels
@@ -119,9 +145,13 @@ impl<'a> Scope<'a> {
 
     /// Whether it is of some labels only; iterations of all scenarios are of all.
     pub(super) fn is_of_labels(&self) -> bool {
+        self.labels.is_some() && !self.is_every_iteration()
+    }
+
+    fn is_every_iteration(&self) -> bool {
         self.labels.as_ref().is_some_and(|labels| {
             let iterations = self.run.labels_of(Group::Iteration);
-            !iterations.map(|label| label.id).eq(labels.iter().copied())
+            iterations.map(|label| label.id).eq(labels.iter().copied())
         })
     }
 
@@ -156,9 +186,9 @@ impl<'a> Scope<'a> {
     }
 
     fn unsent(&self, criterion: &Criterion) -> Result<Measured, String> {
-        if self.phases.is_some() || self.labels.is_some() {
+        if self.phases.is_some() || self.labels.is_some() || self.window.is_some() {
             return Err(
-                "unsent arrivals are counted for the whole run, not by label or phase".into(),
+                "unsent arrivals are counted for the whole run, not by label, by phase or in a steady state".into(),
             );
         }
         let arrivals = figures::arrivals(self.run);
@@ -175,6 +205,12 @@ impl<'a> Scope<'a> {
 
     /// The length of the phases that are asked for, up to the end of the run; the last one goes on to the last completion.
     fn length_ns(&self) -> u64 {
+        if self.window.is_some() {
+            let points = self.points();
+            let from = points.iter().map(|point| point.span.0).min();
+            let to = points.iter().map(|point| point.span.1).max();
+            return to.unwrap_or(0).saturating_sub(from.unwrap_or(0));
+        }
         let Some(phases) = &self.phases else {
             return self.elapsed_ns;
         };
@@ -192,10 +228,16 @@ impl<'a> Scope<'a> {
     }
 
     fn in_flight(&self, criterion: &Criterion) -> Measured {
+        let is_asked = |(from, to): (u64, u64)| {
+            self.window
+                .is_none_or(|window| window.0 <= from && to <= window.1)
+        };
         let rows = self.run.totals.rows.values().filter(|row| {
-            self.phases
-                .as_ref()
-                .is_none_or(|phases| phases.contains(&row.phase))
+            is_asked(row.span)
+                && self
+                    .phases
+                    .as_ref()
+                    .is_none_or(|phases| phases.contains(&row.phase))
         });
         let max = rows.map(|row| row.run.in_flight.max).max().unwrap_or(0);
         let mut measured = plain(max as f64, units::count(max), criterion);
@@ -313,16 +355,34 @@ impl Scope<'_> {
         let totals = &self.run.totals;
         // A transaction's time is none of an iteration's.
         let group = |id| self.run.label(id).map(|label| label.group);
-        let own = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
-        let wanted = |id| id == label::ALL || own.is_none() || group(id) == own;
+        let own_group = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
+        let wanted = |id| id == label::ALL || own_group.is_none() || group(id) == own_group;
+        if let Some((from, to)) = self.window {
+            let second = |at_ns| totals.history.second(at_ns);
+            let x = match own.quantile(q) {
+                Quantile::Ns(ns) => ns,
+                _ => bound,
+            };
+            return totals.inflation_within(kind, (x, bound), (second(from), second(to)), wanted);
+        }
         totals.inflation(kind, q, (bound, self.phases.as_deref()), wanted)
     }
 
     /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
     fn parts_over_time(&self, kind: Kind) -> Vec<Times> {
+        let points = self.points();
+        points
+            .iter()
+            .map(|point| Sampled::of(&point.part, kind).into_times())
+            .collect()
+    }
+
+    /// The points of what it is of, in order.
+    fn points(&self) -> Vec<Point> {
         let history = &self.run.totals.history;
         let lines: Vec<&Curve> = match &self.labels {
             None => vec![&history.all],
+            Some(_) if self.is_every_iteration() => vec![&history.iterations],
             Some(labels) => labels
                 .iter()
                 .filter_map(|label| history.labels.get(label))
@@ -336,13 +396,13 @@ impl Scope<'_> {
             .collect();
         points.sort_by_key(|point| point.span.0);
         points
-            .iter()
-            .map(|point| Sampled::of(&point.part, kind).into_times())
-            .collect()
     }
 
     /// Whether a stretch of time has anything of the phases that are asked for.
     fn reaches(&self, (from, to): (u64, u64)) -> bool {
+        if let Some(window) = self.window {
+            return window.0 <= from && to <= window.1;
+        }
         let Some(phases) = &self.phases else {
             return true;
         };

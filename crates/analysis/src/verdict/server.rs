@@ -13,6 +13,7 @@ use record::{
 };
 
 use super::bound::{Measured, bound};
+use crate::steady;
 
 /// The most of the time that may be missing, as a share; a look or two are always.
 const MAY_BE_MISSING: f64 = 0.1;
@@ -218,6 +219,9 @@ fn scale(series: &Series, criterion: &Criterion) -> Result<f64, String> {
 
 /// When a criterion looks: in its phases, up to the end of the run.
 fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<(u64, u64)>, String> {
+    if criterion.steady {
+        return Ok(vec![steady::window(run)?]);
+    }
     let Some(name) = &criterion.phase else {
         return Ok(vec![(0, elapsed_ns)]);
     };

@@ -7,11 +7,16 @@ use measure::label;
 use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
-use crate::moments::{self, Moment};
+use crate::{
+    moments::{self, Moment},
+    steady::{self, Steady},
+};
 use record::{Run, Totals, history::Point};
 
 /// The points of a run, and what is judged of each alone: unpacked and judged once, for the summary and the series.
 pub struct Timeline<'a> {
+    /// Whether it settled.
+    pub steady: Option<Steady>,
     /// In order.
     pub moments: Vec<Moment<'a>>,
     /// By criterion, for each point whether it held; none where the point cannot say.
@@ -23,8 +28,14 @@ pub struct Timeline<'a> {
 pub fn of(run: &Run) -> Timeline<'_> {
     let moments = moments::of(run);
     let texts = run.manifest.criteria.iter();
-    let criteria = texts.map(|text| line(run, &moments, text)).collect();
-    Timeline { moments, criteria }
+    let steady = steady::of(run, &moments);
+    let within = steady::window_of(steady.as_ref()).ok();
+    let criteria = texts.map(|text| line(run, &moments, within, text));
+    Timeline {
+        criteria: criteria.collect(),
+        steady,
+        moments,
+    }
 }
 
 impl Timeline<'_> {
@@ -38,10 +49,19 @@ impl Timeline<'_> {
     }
 }
 
-fn line(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
-    let Ok(criterion) = parse_criterion(text) else {
+fn line(
+    run: &Run,
+    moments: &[Moment<'_>],
+    steady: Option<(u64, u64)>,
+    text: &str,
+) -> Vec<Option<bool>> {
+    let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
+    // A point alone has no steady state: it lies in that of the run, or is not judged.
+    let is_asked = |moment: &Moment<'_>| !criterion.steady || lies_in(moment, steady);
+    let asked: Vec<bool> = moments.iter().map(is_asked).collect();
+    criterion.steady = false;
     // What is of a label or of iterations is known for the points of labels, which are wider.
     let by_label = is_by_label(&criterion);
     let parts = if by_label {
@@ -53,7 +73,7 @@ fn line(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
     // What is planned is known for the whole run only.
     alone.manifest.load.planned = None;
     let is_of_server = matches!(criterion.metric, Metric::Server(..));
-    let held = |moment: &Moment<'_>| {
+    let mut held = |moment: &Moment<'_>| {
         alone.totals = Totals::default();
         if is_of_server {
             alone.server = run.server.within(moment.span);
@@ -83,7 +103,14 @@ fn line(run: &Run, moments: &[Moment<'_>], text: &str) -> Vec<Option<bool>> {
         }
         holds(&alone, &criterion, length_ns)
     };
-    moments.iter().map(held).collect()
+    let judged = moments.iter().zip(asked);
+    judged
+        .map(|(moment, asked)| asked.then(|| held(moment)).flatten())
+        .collect()
+}
+
+fn lies_in(moment: &Moment<'_>, window: Option<(u64, u64)>) -> bool {
+    window.is_some_and(|(from, to)| from <= moment.span.0 && moment.span.1 <= to)
 }
 
 /// By label, its points by their start.

@@ -152,6 +152,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         phases: Vec::new(),
         scenarios: Vec::new(),
         trend: None,
+        steady: None,
         recovery: None,
         mocks: Vec::new(),
         saturation: None,

@@ -1,6 +1,6 @@
 //! Criteria and stop rules: what must hold at the end, and what ends the run while it lasts.
 //!
-//! `metric [of "LABEL"] [in "PHASE"] < value` and `… > 2s for 10s: stop [fail|pass|inconclusive]`. This module reads the
+//! `metric [of "LABEL"] [in "PHASE"|in steady] < value` and `… > 2s for 10s: stop [fail|pass|inconclusive]`. This module reads the
 //! grammar; `report` judges.
 
 mod parse;
@@ -25,6 +25,9 @@ pub struct Criterion {
     pub of: Option<String>,
     /// Only the phase of this name.
     pub phase: Option<String>,
+    /// Only what ended while the run was in a steady state.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub steady: bool,
     /// The comparison.
     pub op: Op,
     /// The bound, its unit matched to the figure.

@@ -5,7 +5,7 @@ use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar in one line, for messages and help.
 pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99 or server.NAME, \
-     then [of \"LABEL\"] [in \"PHASE\"], then < <= > >= and a value with its unit";
+     then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
 /// The same of a figure alone, of those that runs are compared by.
 const FIGURES: &str =
@@ -49,6 +49,13 @@ pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarErro
 pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let when = criterion(&mut scan)?;
+    if when.steady {
+        return Err(GrammarError {
+            offset: text.find("in steady").unwrap_or(0),
+            message: "whether a run is in a steady state is known behind it, a stop rule looks while it lasts: leave `in steady` out"
+                .to_owned(),
+        });
+    }
     if !scan.word_is("for") {
         return Err(scan.error(
             "a stop rule says for how long it must hold: write for example `for 10s: stop fail`",
@@ -85,11 +92,13 @@ fn criterion(scan: &mut Scan) -> Result<Criterion, GrammarError> {
     } else {
         None
     };
-    let phase = if scan.word_is("in") {
-        Some(scan.name("PHASE")?)
-    } else {
-        None
-    };
+    let (mut phase, mut steady) = (None, false);
+    if scan.word_is("in") {
+        steady = scan.word_is("steady");
+        if !steady {
+            phase = Some(scan.name("PHASE")?);
+        }
+    }
     let op = op(scan)?;
     let at = scan.skip_space();
     let text = scan.value();
@@ -111,6 +120,7 @@ fn criterion(scan: &mut Scan) -> Result<Criterion, GrammarError> {
         metric,
         of,
         phase,
+        steady,
         op,
         value,
     })
@@ -389,6 +399,22 @@ mod tests {
     }
 
     #[test]
+    fn a_steady_state_is_no_phase() {
+        let criterion = ok("p99 of \"GET /a\" in  steady < 200ms");
+        assert!(criterion.steady);
+        assert_eq!(criterion.phase, None);
+        assert_eq!(criterion.of.as_deref(), Some("GET /a"));
+        assert_eq!(criterion.text, "p99 of \"GET /a\" in steady < 200ms");
+        let phase = ok("p99 in \"steady\" < 200ms");
+        assert!(!phase.steady);
+        assert_eq!(phase.phase.as_deref(), Some("steady"));
+        assert_eq!(fault("p99 in steadily < 1s").0, 7);
+        let refused = parse_stop("p99 in steady > 2s for 10s: stop").expect_err("no stop rule");
+        assert_eq!(refused.offset, 4);
+        assert!(refused.message.contains("leave `in steady` out"));
+    }
+
+    #[test]
     fn faults_have_places() {
         assert_eq!(fault("p101 < 1s").0, 0);
         assert_eq!(fault("p99.999 < 1s").0, 0);
@@ -442,7 +468,7 @@ mod tests {
         }
 
         #[test]
-        fn near_misses_do_not_panic(text in "(p99|errors|rate|service|lateness| |of|in|\"|<|>|=|1|s|%|for|:|stop|é){0,12}") {
+        fn near_misses_do_not_panic(text in "(p99|errors|rate|service|lateness| |of|in|steady|\"|<|>|=|1|s|%|for|:|stop|é){0,12}") {
             if let Err(e) = parse_criterion(&text) {
                 prop_assert!(e.offset <= text.len());
             }

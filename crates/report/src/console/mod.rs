@@ -52,6 +52,10 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     if !summary.errors.is_empty() {
         blocks.push(errors(summary, columns));
     }
+    let steady = summary.steady.as_ref().filter(|steady| steady.is_news());
+    if let Some(steady) = steady.filter(|_| !summary.is_generators()) {
+        blocks.push(wrap(&steady.sentence, 2, columns));
+    }
     let saturation = summary.saturation.as_ref();
     if let Some(saturation) = saturation.filter(|saturation| !saturation.reached.is_empty()) {
         blocks.push(wrap(&saturation.sentence, 2, columns));

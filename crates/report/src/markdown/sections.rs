@@ -278,14 +278,17 @@ pub fn latency(summary: &Summary) -> String {
         )
     };
     let lines: String = summary.confidence.iter().map(line).collect();
-    section(
-        "Latency",
+    let how_sure =
         if lines.is_empty() && summary.requests.issued > 0 && summary.run.imported_from.is_none() {
             "Too few samples to say how sure the percentiles are."
         } else {
-            &lines
-        },
-    )
+            lines.trim_end()
+        };
+    let steady = summary.steady.as_ref();
+    let steady = steady.map_or_else(String::new, |steady| escaped(&steady.sentence).to_string());
+    let parts = [steady.as_str(), how_sure].into_iter();
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    section("Latency", &parts.join("\n\n"))
 }
 
 /// The most of an answer that a line of the report holds, in characters.

@@ -2,7 +2,9 @@
 
 use analysis::{
     conclusions,
-    summary::{AfterLoad, Figure, Peak, Recovery, Row, Stretch, Summary, Trend},
+    summary::{
+        AfterLoad, Behaviour, Figure, Peak, Recovery, Row, Steady, Stretch, Summary, Tone, Trend,
+    },
 };
 
 use super::worlds::{World, run};
@@ -253,4 +255,92 @@ fn a_generator_that_was_not_late_is_not_called_late() {
         !text.contains("the server can do"),
         "refusing is no throughput: {text}"
     );
+}
+
+/// A steady state of which nothing is known but what it was.
+fn steady(behaviour: Behaviour) -> Steady {
+    Steady {
+        behaviour,
+        sentence: "What it was.".into(),
+        phase: Some(0),
+        from_ns: 0,
+        to_ns: 40_000_000_000,
+        settled_ns: None,
+        stats: None,
+        figure: None,
+        at_ns: None,
+        before_ns: None,
+        after_ns: None,
+        before_share: None,
+        after_share: None,
+        change_per_minute: None,
+        came_per_second: None,
+        answered_per_second: None,
+        grows_per_second: None,
+    }
+}
+
+#[test]
+fn a_steady_state_is_told_where_it_is_news() {
+    let mut summary = healthy();
+    let found = summary.steady.clone().unwrap();
+    assert_eq!(
+        (found.behaviour, found.settled_ns),
+        (Behaviour::Steady, Some(0)),
+        "{found:?}"
+    );
+    assert_eq!(said(&summary, "steady"), None, "no news");
+    assert!(said(&summary, "course").is_some());
+    summary.steady = Some(Steady {
+        settled_ns: Some(12_000_000_000),
+        ..found
+    });
+    assert!(said(&summary, "steady").is_some());
+    summary.steady = Some(steady(Behaviour::Unknown));
+    assert_eq!(said(&summary, "steady"), None);
+    let (before_ns, after_ns) = (Some(5_000_000), Some(9_000_000));
+    summary.steady = Some(Steady {
+        before_ns,
+        after_ns,
+        change_per_minute: Some(0.3),
+        ..steady(Behaviour::Drifting)
+    });
+    let tone = |summary: &Summary| {
+        let all = conclusions::of(summary);
+        all.into_iter().find(|c| c.kind == "steady").unwrap().tone
+    };
+    assert!(said(&summary, "steady").is_some());
+    assert_eq!(tone(&summary), Tone::Bad);
+    assert_eq!(said(&summary, "course"), None, "the drift is told already");
+    summary.steady = Some(Steady {
+        before_ns: after_ns,
+        after_ns: before_ns,
+        at_ns: Some(20_000_000_000),
+        ..steady(Behaviour::Shifting)
+    });
+    assert!(said(&summary, "steady").is_some());
+    assert_eq!(tone(&summary), Tone::Neutral);
+    summary.measurement.as_mut().unwrap().verdict = "INVALID".into();
+    assert_eq!(
+        said(&summary, "steady"),
+        None,
+        "nobody knows whose doing it was"
+    );
+}
+
+#[test]
+fn an_overload_is_told_once_whoever_found_it() {
+    let mut summary = analysis::summarise(&run(World::Overloaded, &[]));
+    let found = summary.steady.clone().unwrap();
+    assert_eq!(found.behaviour, Behaviour::Overload, "{found:?}");
+    let text = said(&summary, "overload").unwrap();
+    assert!(
+        text.ends_with("There is no steady state under it."),
+        "{text}"
+    );
+    assert_eq!(said(&summary, "steady"), None);
+    // Too short to have a course, and it is one all the same.
+    summary.trend = None;
+    assert_eq!(said(&summary, "overload"), Some(found.sentence));
+    assert_eq!(said(&summary, "healthy"), None);
 }

@@ -1,0 +1,46 @@
+//! What is concluded of a steady state: that there was a warm-up, or what went on instead. That there was one from the beginning is no
+//! news; that more arrived than was answered is told as the overload that it is.
+
+use crate::summary::{Behaviour, Conclusion, Steady, Summary, Tone};
+
+/// What was found, unless it was the generator's doing.
+fn found(summary: &Summary) -> Option<&Steady> {
+    let steady = summary.steady.as_ref();
+    steady.filter(|_| !summary.is_generators())
+}
+
+/// A load that stayed the same was more than was answered.
+pub(super) fn overloaded(summary: &Summary) -> Option<&Steady> {
+    found(summary).filter(|steady| steady.behaviour == Behaviour::Overload)
+}
+
+/// A figure changed while the load stayed the same.
+pub(super) fn has_changed(summary: &Summary) -> bool {
+    use Behaviour::{Drifting, Shifting, WarmingUp};
+    found(summary).is_some_and(|steady| matches!(steady.behaviour, WarmingUp | Drifting | Shifting))
+}
+
+/// The sentence.
+pub(super) fn steady(summary: &Summary) -> Option<Conclusion> {
+    let steady = found(summary).filter(|steady| steady.is_news())?;
+    let is_worse = steady.after_ns > steady.before_ns || steady.after_share > steady.before_share;
+    let tone = match steady.behaviour {
+        Behaviour::Unknown | Behaviour::Overload => return None,
+        Behaviour::Drifting | Behaviour::Shifting if is_worse => Tone::Bad,
+        _ => Tone::Neutral,
+    };
+    let known = [
+        ("settled_ns", steady.settled_ns.is_some()),
+        ("before_ns", steady.before_ns.is_some()),
+        ("after_ns", steady.after_ns.is_some()),
+        ("before_share", steady.before_share.is_some()),
+        ("after_share", steady.after_share.is_some()),
+        ("at_ns", steady.at_ns.is_some()),
+        ("change_per_minute", steady.change_per_minute.is_some()),
+    ];
+    let known = known.into_iter().filter(|(_, is_known)| *is_known);
+    let figures: Vec<String> = known.map(|(name, _)| format!("steady.{name}")).collect();
+    let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+    let text = steady.sentence.clone();
+    Some(Conclusion::new("steady", tone, text, &figures))
+}

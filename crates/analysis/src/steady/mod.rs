@@ -1,0 +1,317 @@
+//! Steady state: whether the service settled under a load that stayed the same, from when on, and if not, what went on instead. Looked
+//! at is the longest stretch of constant load, and in it the course of the headline's median and 99th percentile and of the errors.
+//! What is below a tenth of a median (a quarter of a 99th percentile, two per cent of errors) is no change: a service that is well is
+//! not to be suspected. It judges nothing.
+
+mod points;
+mod stretch;
+mod words;
+
+use measure::{Kind, NoAnswer, label};
+use record::{Model, Part, Run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statistics::{Goes, settled};
+
+use crate::{
+    figures::{Sampled, Stats},
+    moments::{self, Moment},
+    newest,
+};
+use points::{Line, Points};
+use stretch::Stretch;
+
+/// With fewer points a backlog may be a beginning.
+const FOR_A_BACKLOG: usize = 10;
+/// Of a backlog the median rises, by this factor from the first third to the last at least.
+const RISES: f64 = 1.2;
+/// Or it stands so many times above the least there was: then what waits too long is given up.
+const STANDS: f64 = 5.0;
+
+/// How the service did under a load that stayed the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Steady {
+    /// How it did.
+    pub behaviour: Behaviour,
+    /// The same in a sentence.
+    pub sentence: String,
+    /// The phase that was looked at, an index into `phases`; none where the load has none, or nothing was looked at.
+    pub phase: Option<usize>,
+    /// Where the stretch of constant load begins, in nanoseconds from the start of the test.
+    pub from_ns: u64,
+    /// Where it ends.
+    pub to_ns: u64,
+    /// From when on it was steady: the end of the warm-up, or the start of the stretch. None: it was not, or that cannot be said.
+    pub settled_ns: Option<u64>,
+    /// The headline time of what ended from then on.
+    pub stats: Option<Stats>,
+    /// The figure that changed: `p50` or `p99` of the headline time, `errors`, `in_flight`; none where none did.
+    pub figure: Option<String>,
+    /// When it changed from one level to another.
+    pub at_ns: Option<u64>,
+    /// Of a time that changed: what it was before.
+    pub before_ns: Option<u64>,
+    /// What it was after that.
+    pub after_ns: Option<u64>,
+    /// Of a share that changed: what it was before.
+    pub before_share: Option<f64>,
+    /// What it was after that.
+    pub after_share: Option<f64>,
+    /// By how much what rises or falls changed in a minute: a time by a share of itself, errors by a share of all requests.
+    pub change_per_minute: Option<f64>,
+    /// Of an overload: requests that came, per second.
+    pub came_per_second: Option<f64>,
+    /// Those that were answered, rightly or wrongly.
+    pub answered_per_second: Option<f64>,
+    /// By how much more requests were waiting with every second.
+    pub grows_per_second: Option<f64>,
+}
+
+impl Steady {
+    /// Whether it says what a reader would not take for granted.
+    #[must_use]
+    pub fn is_news(&self) -> bool {
+        match self.behaviour {
+            Behaviour::Unknown => false,
+            Behaviour::Steady => self.settled_ns.is_some_and(|ns| ns > self.from_ns),
+            _ => true,
+        }
+    }
+}
+
+/// How it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Behaviour {
+    /// Behind the warm-up nothing changed any more.
+    Steady,
+    /// Answers became faster to the end.
+    WarmingUp,
+    /// A figure rose or fell to the end.
+    Drifting,
+    /// A figure changed from one level to another.
+    Shifting,
+    /// More arrived than was answered: there is no steady state.
+    Overload,
+    /// The load never stayed the same, or not for long enough, or too little ended.
+    Unknown,
+}
+
+/// The time that is looked at.
+fn headline(run: &Run, moments: &[Moment<'_>]) -> Kind {
+    let kind = newest::headline(run, &run.totals.label(label::ALL));
+    let has_iterations = moments
+        .iter()
+        .any(|moment| moment.iterations.slot.counters.ended() > 0);
+    match kind {
+        Kind::Iteration if !has_iterations => Kind::Service,
+        kind => kind,
+    }
+}
+
+/// How the service did; none of a single iteration, and where nothing was sent.
+#[must_use]
+pub fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
+    let issued = |moment: &Moment<'_>| moment.all.slot.counters.issued;
+    if run.manifest.load.model == Model::Once || moments.iter().all(|moment| issued(moment) == 0) {
+        return None;
+    }
+    let kind = headline(run, moments);
+    let found = match stretch::of(run, moments) {
+        Ok(stretch) => look(run, moments, stretch.until_now(run), kind),
+        Err(why) => Found {
+            stretch: None,
+            what: What::Unknown(why),
+        },
+    };
+    Some(words::told(run, found, kind))
+}
+
+/// Whether a steady state can ever be looked for in a run with this load; else why not.
+pub(crate) fn possible(run: &Run) -> Result<(), String> {
+    if run.manifest.load.by.is_some() {
+        return Ok(());
+    }
+    stretch::of(run, &[]).map(drop)
+}
+
+/// From when to when the run was in a steady state, in nanoseconds from its start; else why it was not.
+///
+/// # Errors
+/// In words.
+pub(crate) fn window(run: &Run) -> Result<(u64, u64), String> {
+    window_of(of(run, &moments::of(run)).as_ref())
+}
+
+/// The same of what is known already.
+pub(crate) fn window_of(steady: Option<&Steady>) -> Result<(u64, u64), String> {
+    let steady = steady.ok_or("nothing was measured")?;
+    match steady.settled_ns {
+        Some(from_ns) => Ok((from_ns, steady.to_ns)),
+        None => {
+            let sentence = steady.sentence.trim_end_matches('.');
+            let mut chars = sentence.chars();
+            let first = chars.next().map(|c| c.to_ascii_lowercase());
+            Err(first.into_iter().chain(chars).collect())
+        }
+    }
+}
+
+/// What was found, before it is told.
+struct Found {
+    stretch: Option<Stretch>,
+    what: What,
+}
+
+enum What {
+    Steady {
+        from_ns: u64,
+        stats: Option<Box<Stats>>,
+    },
+    Drifting {
+        figure: &'static str,
+        before: f64,
+        after: f64,
+        per_minute: f64,
+    },
+    Shifting {
+        figure: &'static str,
+        at_ns: u64,
+        before: f64,
+        after: f64,
+    },
+    Overload {
+        came: f64,
+        went: f64,
+        grows: f64,
+    },
+    Unknown(String),
+}
+
+fn look(run: &Run, moments: &[Moment<'_>], stretch: Stretch, kind: Kind) -> Found {
+    let within = stretch.points(moments);
+    let what = overload(run, moments, &within, kind).unwrap_or_else(|| {
+        match points::of(&within, stretch.length_ns(), kind) {
+            Ok(points) => goes(&points, &within, stretch, kind),
+            Err(why) => What::Unknown(why),
+        }
+    });
+    Found {
+        stretch: Some(stretch),
+        what,
+    }
+}
+
+/// Of an open load: requests pile up in a line, and whoever is answered has waited ever longer.
+fn overload(run: &Run, moments: &[Moment<'_>], within: &[&Moment<'_>], kind: Kind) -> Option<What> {
+    if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
+        return None;
+    }
+    let (came, went): (Vec<f64>, Vec<f64>) = within.iter().map(|moment| flow(moment)).unzip();
+    let per_point = statistics::backlog(&came, &went)?;
+    let median = |moment: &Moment<'_>| {
+        let figure = Sampled::of(moment.part(kind), kind).quantile(0.5)?;
+        figure.ns.or(figure.at_least_ns).map(|ns| ns as f64)
+    };
+    let third = within.len() / 3;
+    let of = |part: &[&Moment<'_>]| {
+        let medians: Vec<f64> = part.iter().filter_map(|moment| median(moment)).collect();
+        statistics::median(&medians)
+    };
+    let (first, last) = (of(&within[..third])?, of(&within[within.len() - third..])?);
+    let least = moments.iter().filter_map(median).fold(f64::MAX, f64::min);
+    let seconds = within.iter().map(|m| m.length_ns()).sum::<u64>() as f64 / 1e9;
+    let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
+    (last > RISES * first || last > STANDS * least).then(|| What::Overload {
+        came: per_second(&came),
+        went: per_second(&went),
+        grows: per_point * within.len() as f64 / seconds,
+    })
+}
+
+/// Requests of a point that came to the service, and those that it answered. What was refused, or lost for another reason than that it
+/// took too long, neither waits nor is served.
+fn flow(moment: &Moment<'_>) -> (f64, f64) {
+    let counters = &moment.all.slot.counters;
+    let too_long = counters.unanswered[NoAnswer::Timeout as usize]
+        + counters.unanswered[NoAnswer::Unfinished as usize];
+    let lost = counters.without_answer().saturating_sub(too_long);
+    let came = counters.issued.saturating_sub(lost);
+    (came as f64, (counters.ok + counters.failed) as f64)
+}
+
+fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -> What {
+    let mut cut = 0;
+    for line in &points.lines {
+        let Some(found) = settled(&line.values, line.matters) else {
+            continue;
+        };
+        match found.goes {
+            Goes::Steadily => cut = cut.max(found.cut),
+            Goes::Drifting(by) => return drifting(points, line, &line.values[found.cut..], by),
+            Goes::Shifting { at, by } => {
+                let before = level(&line.values[found.cut..at]);
+                return What::Shifting {
+                    figure: line.name,
+                    at_ns: points.spans[at].0,
+                    before: line.figure(before),
+                    after: line.figure(before + by),
+                };
+            }
+        }
+    }
+    let from_ns = match cut {
+        0 => stretch.from_ns,
+        cut => points.spans[cut].0,
+    };
+    let mut part = Part::default();
+    let settled = within.iter().filter(|moment| moment.span.0 >= from_ns);
+    settled.for_each(|moment| part.slot.add(&moment.part(kind).slot));
+    What::Steady {
+        from_ns,
+        stats: Sampled::of(&part, kind).stats().map(Box::new),
+    }
+}
+
+fn drifting(points: &Points, line: &Line, rest: &[f64], by: f64) -> What {
+    let middle = level(rest);
+    let first = points.spans.len() - rest.len();
+    let (from, to) = (
+        points.spans[first].0,
+        points.spans[points.spans.len() - 1].1,
+    );
+    let minutes = (to - from) as f64 / 60e9;
+    let (before, after) = (middle - by / 2.0, middle + by / 2.0);
+    What::Drifting {
+        figure: line.name,
+        before: line.figure(before),
+        after: line.figure(after),
+        per_minute: if line.is_share() {
+            by / minutes
+        } else {
+            (by / minutes).exp() - 1.0
+        },
+    }
+}
+
+fn level(values: &[f64]) -> f64 {
+    statistics::median(values).unwrap_or_default()
+}
+
+impl Line {
+    fn is_share(&self) -> bool {
+        self.name == "errors"
+    }
+
+    /// A value in its own unit: nanoseconds, or a share.
+    fn figure(&self, value: f64) -> f64 {
+        if self.is_share() {
+            value.clamp(0.0, 1.0)
+        } else {
+            value.exp()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

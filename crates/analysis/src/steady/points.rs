@@ -1,0 +1,131 @@
+//! The points of a stretch as series of numbers: median and 99th percentile of the headline time, and the share of errors. Points in
+//! which too little ended are taken together; so are those of a long stretch, which says the same with fewer.
+
+use measure::Kind;
+use plan::units::{MILLISECOND, SECOND};
+use record::Part;
+use statistics::ENOUGH_VALUES;
+
+use crate::{figures::Sampled, moments::Moment};
+
+/// With so many samples a median is one.
+const FOR_A_MEDIAN: u64 = 10;
+/// With fewer a 99th percentile is the largest of a few.
+const FOR_A_P99: u64 = 50;
+/// More points than these say no more.
+const MOST: usize = 240;
+/// So many of a hundred points may have too little in them.
+const MAY_BE_POOR: usize = 10;
+/// Below this everything is as quick.
+const LEAST_NS: u64 = 1_000;
+
+/// A figure over time.
+pub(super) struct Line {
+    /// Its name: `p50`, `p99`, `errors`.
+    pub name: &'static str,
+    /// One value per point: logarithms of nanoseconds, or shares.
+    pub values: Vec<f64>,
+    /// A difference no larger than this does not matter.
+    pub matters: f64,
+}
+
+/// The points of a stretch.
+pub(super) struct Points {
+    /// Start and end of each, in nanoseconds from the start of the test.
+    pub spans: Vec<(u64, u64)>,
+    /// What is looked at.
+    pub lines: Vec<Line>,
+}
+
+/// The points of these moments; else why there are none.
+pub(super) fn of(moments: &[&Moment<'_>], length_ns: u64, kind: Kind) -> Result<Points, String> {
+    let most = moments.len() / ENOUGH_VALUES;
+    if most == 0 {
+        return Err(too_short(moments, length_ns));
+    }
+    let least = moments.len().div_ceil(MOST);
+    (least..=most)
+        .find_map(|width| points(moments, kind, width))
+        .ok_or_else(|| "too few requests were answered to follow them over time".into())
+}
+
+/// That it takes longer than there is.
+fn too_short(moments: &[&Moment<'_>], length_ns: u64) -> String {
+    let width = moments.iter().map(|moment| moment.length_ns()).max();
+    let needed = width.unwrap_or(SECOND).max(SECOND) * ENOUGH_VALUES as u64;
+    format!(
+        "too short, the load stayed the same for {} and it takes {}",
+        record::units::duration(length_ns / MILLISECOND * MILLISECOND),
+        record::units::duration(needed)
+    )
+}
+
+/// So many moments to a point; none where too many of the points have too little in them.
+fn points(moments: &[&Moment<'_>], kind: Kind, width: usize) -> Option<Points> {
+    let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut times: [Vec<Option<u64>>; 2] = [Vec::new(), Vec::new()];
+    for chunk in moments.chunks_exact(width) {
+        let mut part = Part::default();
+        let mut all = Part::default();
+        for moment in chunk {
+            part.slot.add(&moment.part(kind).slot);
+            all.slot.counters.add(&moment.all.slot.counters);
+        }
+        let sampled = Sampled::of(&part, kind);
+        let counters = &all.slot.counters;
+        spans.push((chunk.first()?.span.0, chunk.last()?.span.1));
+        counts.push(sampled.count());
+        errors.push(counters.errors() as f64 / counters.ended().max(1) as f64);
+        for (line, q) in times.iter_mut().zip([0.5, 0.99]) {
+            let figure = sampled.quantile(q);
+            line.push(figure.and_then(|figure| figure.ns.or(figure.at_least_ns)));
+        }
+    }
+    let n = counts.len();
+    let enough = |least: u64| {
+        let poor = counts.iter().filter(|count| **count < least).count();
+        n >= ENOUGH_VALUES && poor * 100 <= MAY_BE_POOR * n
+    };
+    if !enough(FOR_A_MEDIAN) {
+        return None;
+    }
+    let [p50, p99] = times.map(|line| filled(&line));
+    let mut lines = vec![Line::of_times("p50", p50?, (0.1, 50_000.0))];
+    if let Some(p99) = p99.filter(|_| enough(FOR_A_P99)) {
+        lines.push(Line::of_times("p99", p99, (0.25, 200_000.0)));
+    }
+    lines.push(Line {
+        name: "errors",
+        values: errors,
+        matters: 0.02,
+    });
+    Some(Points { spans, lines })
+}
+
+/// Where nothing ended, what was before goes on; none where that is too often.
+fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
+    let unknown = line.iter().filter(|value| value.is_none()).count();
+    if unknown * 100 > MAY_BE_POOR * line.len() {
+        return None;
+    }
+    let mut last = line.iter().flatten().next().copied()?;
+    let known = line.iter().map(|value| {
+        last = value.unwrap_or(last);
+        last
+    });
+    Some(known.collect())
+}
+
+impl Line {
+    /// What matters is a share, and so many nanoseconds at least: of very short times a share is nothing.
+    fn of_times(name: &'static str, ns: Vec<u64>, (share, least_ns): (f64, f64)) -> Line {
+        let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
+        let values: Vec<f64> = ns.into_iter().map(logarithm).collect();
+        let usual = statistics::median(&values).map_or(1.0, f64::exp);
+        Line {
+            name,
+            values,
+            matters: (1.0 + share).ln().max((least_ns / usual).ln_1p()),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The stretch of a run in which a steady state is looked for: the longest in which the load stays the same. What goes on in it is
+//! others' business.
+
+use record::{Model, Run};
+
+use crate::{figures, moments::Moment};
+
+/// A stretch of constant load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// Its phase, where the load has any.
+    pub phase: Option<usize>,
+    /// Start, in nanoseconds from the start of the test.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+}
+
+/// The longest stretch of constant load; of several of one length the last one. Else why there is none.
+pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Stretch, String> {
+    let load = &run.manifest.load;
+    if load.by.is_some() {
+        return same_users(moments).ok_or_else(|| NEVER.to_owned());
+    }
+    if load.model == Model::Once {
+        return Err("the load is one iteration".into());
+    }
+    let phases = &run.manifest.phases;
+    if phases.iter().any(|phase| phase.constant.is_none()) {
+        return Err("the record does not say in which phases the load stays the same".into());
+    }
+    let whole = Stretch {
+        phase: None,
+        from_ns: 0,
+        to_ns: load.end_ns,
+    };
+    let constant = phases.iter().enumerate();
+    let constant = constant.filter(|(_, phase)| phase.constant == Some(true));
+    let mut stretches: Vec<Stretch> = constant
+        .map(|(number, phase)| Stretch {
+            phase: Some(number),
+            from_ns: phase.start_ns,
+            to_ns: phase.end_ns,
+        })
+        .collect();
+    if phases.is_empty() {
+        stretches.push(whole);
+    }
+    let changes = run.events.iter().filter(|event| event.change.is_some());
+    for event in changes {
+        stretches = stretches
+            .into_iter()
+            .flat_map(|stretch| stretch.cut(event.at_ns))
+            .collect();
+    }
+    let longest = stretches.into_iter().max_by_key(Stretch::length_ns);
+    longest.ok_or_else(|| NEVER.to_owned())
+}
+
+const NEVER: &str = "the load never stays the same";
+
+impl Stretch {
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+
+    /// Up to where the load went and the record goes.
+    pub fn until_now(self, run: &Run) -> Stretch {
+        let end_ns = figures::load_end_ns(run);
+        Stretch {
+            to_ns: self.to_ns.min(end_ns).max(self.from_ns),
+            ..self
+        }
+    }
+
+    /// What is before a moment, and what is behind it.
+    fn cut(self, at_ns: u64) -> Vec<Stretch> {
+        if at_ns <= self.from_ns || at_ns >= self.to_ns {
+            return vec![self];
+        }
+        let before = Stretch {
+            to_ns: at_ns,
+            ..self
+        };
+        let behind = Stretch {
+            from_ns: at_ns,
+            ..self
+        };
+        vec![before, behind]
+    }
+
+    /// The points that lie in it. The first and the last of a run may be short; what is hardly anything of a point is none.
+    pub fn points<'m, 'r>(&self, moments: &'m [Moment<'r>]) -> Vec<&'m Moment<'r>> {
+        let within = moments
+            .iter()
+            .filter(|moment| self.from_ns <= moment.span.0 && moment.span.1 <= self.to_ns);
+        let within: Vec<&Moment<'_>> = within.collect();
+        let widest = within.iter().map(|moment| moment.length_ns()).max();
+        let least = widest.unwrap_or(0) / 2;
+        let is_one = |moment: &&Moment<'_>| moment.length_ns() >= least;
+        within.into_iter().filter(is_one).collect()
+    }
+}
+
+/// Where somebody outside decides how many users there are: the longest stretch in which there were as many at the end of every point.
+fn same_users(moments: &[Moment<'_>]) -> Option<Stretch> {
+    let users = |moment: &Moment<'_>| moment.rows.last().map(|row| row.run.users.last);
+    let same = moments.chunk_by(|a, b| users(a) == users(b));
+    let with_users = same.filter(|part| part.first().and_then(users).is_some_and(|n| n > 0));
+    let stretches = with_users.filter_map(|part| {
+        Some(Stretch {
+            phase: None,
+            // In the first of them users may have come.
+            from_ns: part.first()?.span.1,
+            to_ns: part.last()?.span.1,
+        })
+    });
+    stretches.max_by_key(Stretch::length_ns)
+}

@@ -1,0 +1,377 @@
+//! Runs that are made up here, second by second: what is said of each of them.
+
+use measure::{LabelId, Outcome, Slot, interval::Gauge};
+use plan::{
+    FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
+    criteria::parse_criterion,
+    rng::{Purpose, Rng},
+    units::SECOND,
+};
+use record::{Frame, Manifest, Started, State, Totals};
+
+use super::*;
+use crate::verdict::{self, Judged, Judgement};
+
+const MS: f64 = 1e6;
+/// Requests per second.
+const RATE: u64 = 100;
+const LABEL: LabelId = 2;
+
+fn plan(phases: Vec<Phase>, criteria: &[&str]) -> Plan {
+    let load = Load::Open {
+        phases,
+        first: FirstArrival::AtStart,
+    };
+    let mut plan = Plan::new("t".into(), Format::NATIVE, "http://x".into(), load, vec![]);
+    let parsed = criteria.iter().map(|text| parse_criterion(text).unwrap());
+    plan.criteria = parsed.collect();
+    plan
+}
+
+fn phase(seconds: u64) -> Phase {
+    let shape = Shape::Rate(Rate::per_second(RATE));
+    Phase::new(seconds * SECOND, shape)
+}
+
+fn ramp(seconds: u64) -> Phase {
+    let (from, to) = (Rate::per_second(1), Rate::per_second(RATE));
+    Phase::new(seconds * SECOND, Shape::Staircase { from, to })
+}
+
+/// What happened in a second.
+#[derive(Default)]
+struct Seen {
+    issued: u64,
+    /// In nanoseconds.
+    answered: Vec<f64>,
+    failed: u64,
+    timeouts: u64,
+}
+
+/// As many as come are answered in about so many milliseconds.
+fn about(random: &mut Rng, ms: f64) -> Seen {
+    let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+    let answered = (0..RATE).map(|_| ms * MS * (0.2 * noise()).exp());
+    Seen {
+        issued: RATE,
+        answered: answered.collect(),
+        ..Seen::default()
+    }
+}
+
+fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> Seen) -> Run {
+    let manifest = Manifest::new(plan, Started::default());
+    let mut labels = measure::Labels::default();
+    labels.id(measure::label::Group::Request, "GET", "/");
+    let mut run = Run::planned(manifest, labels.all().to_vec());
+    run.manifest.state = State::Complete;
+    run.totals = Totals::of(&run.manifest);
+    let mut under_way = 0;
+    for second in 0..seconds {
+        let seen = seen(second);
+        let mut slot = Slot::default();
+        let counters = &mut slot.counters;
+        (counters.issued, counters.failed) = (seen.issued, seen.failed);
+        counters.ok = seen.answered.len() as u64 - seen.failed;
+        counters.unanswered[NoAnswer::Timeout as usize] = seen.timeouts;
+        counters.paced = counters.ended();
+        under_way = under_way + counters.issued - counters.ended();
+        for kind in [Kind::Response, Kind::Service] {
+            for ns in &seen.answered {
+                slot.record(kind, Outcome::Ok, *ns as u64);
+            }
+            for _ in 0..seen.timeouts {
+                slot.record(kind, Outcome::Unanswered, 10 * SECOND);
+            }
+        }
+        let span = (second * SECOND, (second + 1) * SECOND);
+        let phases = &run.manifest.phases;
+        let phase = phases
+            .iter()
+            .take_while(|phase| phase.end_ns <= span.0)
+            .count() as u32;
+        let mut frame = Frame {
+            index: second,
+            span,
+            phase,
+            ..Frame::default()
+        };
+        for label in [label::ALL, LABEL] {
+            frame.parts.insert((label, phase), Part::of(&slot));
+        }
+        let (samples, level) = (1, under_way);
+        (frame.run.due, frame.run.started) = (seen.issued, seen.issued);
+        frame.run.in_flight = Gauge {
+            samples,
+            sum: level,
+            max: level,
+            last: level,
+        };
+        let labels = run.labels.clone();
+        run.totals.add(&frame, &labels);
+    }
+    run
+}
+
+fn random(seed: u64) -> Rng {
+    Rng::keyed(seed, Purpose::Resampling, 5, 0)
+}
+
+/// Under one load for so long, each second with a median of so many milliseconds.
+fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -> Run {
+    let mut random = random(seed);
+    let plan = plan(vec![phase(seconds)], criteria);
+    run(&plan, seconds, |second| {
+        about(&mut random, ms(second as f64))
+    })
+}
+
+fn told(run: &Run) -> Steady {
+    of(run, &moments::of(run)).unwrap()
+}
+
+#[test]
+fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
+    for seed in 0..20 {
+        let warm = course(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
+        let told = told(&warm);
+        assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
+        let cut = told.settled_ns.unwrap() / SECOND;
+        assert!((25..=60).contains(&cut), "{told:?}");
+        let p50 = told.stats.unwrap().p50.ns.unwrap() as f64;
+        assert!((p50 / (5.0 * MS) - 1.0).abs() < 0.02, "{p50}");
+        assert!(
+            told.sentence.contains("behind a warm-up of"),
+            "{}",
+            told.sentence
+        );
+    }
+}
+
+#[test]
+fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
+    for seed in 0..20 {
+        let up = told(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
+        assert_eq!(
+            (up.behaviour, up.settled_ns),
+            (Behaviour::Drifting, None),
+            "{up:?}"
+        );
+        let per_minute = up.change_per_minute.unwrap();
+        assert!((0.3..0.55).contains(&per_minute), "{up:?}");
+        let down = told(&course(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
+        assert_eq!(down.behaviour, Behaviour::WarmingUp, "{down:?}");
+        let step = told(&course(
+            seed,
+            120,
+            &[],
+            |t| if t < 60.0 { 5.0 } else { 6.0 },
+        ));
+        assert_eq!(step.behaviour, Behaviour::Shifting, "{step:?}");
+        let at = step.at_ns.unwrap() / SECOND;
+        assert!((57..=63).contains(&at), "{step:?}");
+        assert!(
+            (step.after_ns.unwrap() as f64 / (6.0 * MS) - 1.0).abs() < 0.03,
+            "{step:?}"
+        );
+    }
+    let steady = (0..40).map(|seed| told(&course(seed, 60, &[], |_| 5.0)));
+    let whole = steady.filter(|told| told.settled_ns == Some(0)).count();
+    assert!(whole >= 38, "{whole} of 40");
+}
+
+#[test]
+fn errors_that_come_and_go_on_are_a_shift() {
+    let mut random = random(1);
+    let plan = plan(vec![phase(90)], &[]);
+    let failing = run(&plan, 90, |second| Seen {
+        failed: if second < 40 { 0 } else { 10 },
+        ..about(&mut random, 5.0)
+    });
+    let told = told(&failing);
+    assert_eq!(told.figure.as_deref(), Some("errors"), "{told:?}");
+    assert_eq!(told.at_ns, Some(40 * SECOND), "{told:?}");
+    assert!(
+        told.sentence.contains("from 0 % to 10.0 %"),
+        "{}",
+        told.sentence
+    );
+}
+
+/// One server that can do so many a second, first come, first served; whoever waits too long is given up, and served all the same.
+fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
+    let plan = plan(vec![phase(seconds)], &[]);
+    let mut random = random(2);
+    let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
+    let mut seen: Vec<Seen> = (0..seconds).map(|_| Seen::default()).collect();
+    let (mut at, mut free) = (0.0, 0.0f64);
+    loop {
+        at += gap(comes as f64);
+        let Some(second) = seen.get_mut(at as usize) else {
+            break;
+        };
+        second.issued += 1;
+        free = free.max(at) + gap(1000.0);
+        let is_lost = gives_up.is_some_and(|after| free - at > after);
+        let end = if is_lost {
+            at + gives_up.unwrap_or(0.0)
+        } else {
+            free
+        };
+        match seen.get_mut(end as usize) {
+            Some(second) if is_lost => second.timeouts += 1,
+            Some(second) => second.answered.push((free - at) * 1e9),
+            None => {}
+        }
+    }
+    let mut seen = seen.into_iter();
+    run(&plan, seconds, |_| seen.next().unwrap())
+}
+
+#[test]
+fn more_than_can_be_answered_is_an_overload_from_fifteen_seconds_on() {
+    for (seconds, gives_up) in [(15, None), (60, None), (60, Some(1.0)), (60, Some(2.0))] {
+        let told = told(&queue(seconds, 1100, gives_up));
+        assert_eq!(
+            told.behaviour,
+            Behaviour::Overload,
+            "{seconds} {gives_up:?} {told:?}"
+        );
+    }
+    for comes in [500, 800, 950] {
+        for seconds in [15, 60] {
+            let told = told(&queue(seconds, comes, None));
+            assert_ne!(told.behaviour, Behaviour::Overload, "{comes} {told:?}");
+        }
+    }
+}
+
+#[test]
+fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
+    let mut noise = random(3);
+    let phases = vec![ramp(40), phase(30), phase(60), ramp(90)];
+    let plan = plan(phases, &["p99 in steady < 20ms"]);
+    let slow = |second| {
+        if (70..130).contains(&second) {
+            5.0
+        } else {
+            50.0
+        }
+    };
+    let run = run(&plan, 220, |second| about(&mut noise, slow(second)));
+    let told = told(&run);
+    assert_eq!(told.phase, Some(2));
+    assert_eq!((told.from_ns, told.to_ns), (70 * SECOND, 130 * SECOND));
+    assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
+    assert!(told.sentence.contains("in phase 3"), "{}", told.sentence);
+    assert_eq!(judged(&run)[0].judgement, Judgement::Pass);
+    assert_eq!(told.stats.unwrap().count, 60 * RATE);
+}
+
+#[test]
+fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
+    let short = told(&course(4, 20, &[], |_| 5.0));
+    assert_eq!(short.behaviour, Behaviour::Unknown);
+    assert!(short.sentence.contains("too short"), "{}", short.sentence);
+    let mut noise = random(5);
+    let ramped = run(&plan(vec![ramp(60)], &[]), 60, |_| about(&mut noise, 5.0));
+    assert!(told(&ramped).sentence.contains("never stays the same"));
+    // Stopped after 20 s of 120.
+    let mut stopped = course(6, 120, &[], |_| 5.0);
+    stopped.manifest.state = State::Interrupted;
+    stopped.manifest.end = Some(record::End {
+        ns: 20 * SECOND,
+        reason: None,
+        cause: None,
+        record_ends_ns: None,
+        recorded_to_ns: None,
+    });
+    assert_eq!(told(&stopped).behaviour, Behaviour::Unknown);
+    let silent = run(&plan(vec![phase(60)], &[]), 60, |second| Seen {
+        issued: u64::from(second % 10 == 0),
+        ..Seen::default()
+    });
+    assert_eq!(told(&silent).behaviour, Behaviour::Unknown);
+}
+
+fn judged(run: &Run) -> Vec<Judged> {
+    verdict::judge(run, &verdict::timeline::of(run), 120 * SECOND)
+}
+
+#[test]
+fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
+    let criteria = [
+        "p99 < 20ms",
+        "p99 in steady < 20ms",
+        "p99 of \"GET /\" in steady < 20ms",
+        "service p50 in steady < 4ms",
+        "rate in steady > 99/s",
+        "errors in steady < 1%",
+        "in-flight in steady < 1",
+        "unsent in steady < 1%",
+    ];
+    let run = course(7, 120, &criteria, |t| 5.0 + 45.0 * (-t / 10.0).exp());
+    let judged = judged(&run);
+    let came_out: Vec<Judgement> = judged.iter().map(|judged| judged.judgement).collect();
+    use Judgement::{Fail, Inconclusive, Pass};
+    assert_eq!(
+        came_out,
+        [Fail, Pass, Pass, Fail, Pass, Pass, Pass, Inconclusive],
+        "{judged:?}"
+    );
+    // Seen over time, no point before it is judged.
+    let timeline = verdict::timeline::of(&run);
+    let cut = (timeline.steady.unwrap().settled_ns.unwrap() / SECOND) as usize;
+    assert!(timeline.criteria[1][..cut].iter().all(Option::is_none));
+    assert!(
+        timeline.criteria[1][cut..]
+            .iter()
+            .all(|held| *held == Some(true))
+    );
+}
+
+#[test]
+fn without_a_steady_state_nothing_is_judged_in_it() {
+    let run = course(8, 120, &["p50 in steady < 20ms"], |t| 5.0 + 5.0 * t / 120.0);
+    let judged = judged(&run).remove(0);
+    assert_eq!(judged.judgement, Judgement::Inconclusive);
+    let reason = judged.reason.unwrap();
+    assert!(
+        reason.starts_with("there was no steady state: p50 of the response time rose"),
+        "{reason}"
+    );
+    let why = |phases: Vec<Phase>| {
+        let manifest = Manifest::new(&plan(phases, &[]), Started::default());
+        let criterion = parse_criterion("p50 in steady < 20ms").unwrap();
+        verdict::without_subject(
+            &manifest,
+            None,
+            &record::server::Server::default(),
+            &criterion,
+        )
+    };
+    assert_eq!(why(vec![phase(10)]), None);
+    assert!(
+        why(vec![ramp(60)])
+            .unwrap()
+            .contains("the load never stays the same")
+    );
+}
+
+#[test]
+fn a_load_that_is_changed_is_another_load() {
+    let mut run = course(9, 120, &[], |t| if t < 50.0 { 5.0 } else { 8.0 });
+    assert_eq!(told(&run).behaviour, Behaviour::Shifting);
+    let mut event = record::Event::new(50 * SECOND, record::EventKind::Warning, "changed");
+    event.change = Some(record::LoadChange {
+        what: record::Changed::Rate,
+        from: 50.0,
+        to: 100.0,
+        planned: None,
+        phases: Vec::new(),
+    });
+    run.events.push(event);
+    let told = told(&run);
+    assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
+    assert_eq!((told.from_ns, told.to_ns), (50 * SECOND, 120 * SECOND));
+}
