@@ -1,9 +1,20 @@
 // The same cases as in the `report` crate's units.rs, and the roundings in which the two languages differ.
 
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { bytes, count, decimal, duration, rate, share, time, times } from "../src/text/units";
 
 const SECOND = 1e9;
+
+test("the cases that Rust is tested with as well", () => {
+  const path = new URL("../../crates/record/src/units_cases.json", import.meta.url);
+  const cases = JSON.parse(readFileSync(path, "utf8")) as Record<string, [number, string][]>;
+  const functions: Record<string, (value: number) => string> = { time, count, decimal, rate, share, bytes };
+  expect(Object.keys(cases)).toEqual(Object.keys(functions));
+  for (const [name, all] of Object.entries(cases)) {
+    for (const [value, text] of all) expect(functions[name]?.(value), `${name} of ${value}`).toBe(text);
+  }
+});
 
 test("times have three digits", () => {
   const shown: [number, string][] = [

@@ -1,5 +1,5 @@
 //! Numbers for people: times with three significant digits and a unit, counts with thousands separators. Every rendering
-//! shows numbers through these functions, so that the same figure looks the same everywhere.
+//! shows numbers through these functions, so that the same figure looks the same everywhere. A value exactly between two goes to the even one.
 
 use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
 
@@ -87,7 +87,7 @@ pub fn rate(per_second: f64) -> String {
     } else if per_second < 999.5 {
         three_digits(per_second)
     } else {
-        count(per_second.round() as u64)
+        count(per_second.round_ties_even() as u64)
     }
 }
 
@@ -100,7 +100,7 @@ pub fn share(share: f64) -> String {
         return format!("{percent:.0} %");
     }
     if percent > 999.5 {
-        return format!("{} %", count(percent.round() as u64));
+        return format!("{} %", count(percent.round_ties_even() as u64));
     }
     if percent > 99.9 && percent < 100.0 {
         return format!("{} %", decimal((percent * 1000.0).floor() / 1000.0));
@@ -158,7 +158,7 @@ fn significant(value: f64) -> String {
                 .map_or(value, |v| v.copysign(value)),
         );
     }
-    let whole = count(value.abs().round() as u64);
+    let whole = count(value.abs().round_ties_even() as u64);
     if value < 0.0 {
         format!("-{whole}")
     } else {
@@ -180,6 +180,32 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The page has its own functions for some of these (web/src/text/units.ts): both sides read the same cases.
+    #[test]
+    fn the_page_rounds_alike() {
+        let cases: serde_json::Value =
+            serde_json::from_str(include_str!("units_cases.json")).unwrap();
+        let all = ["time", "count", "decimal", "rate", "share", "bytes"];
+        let mut seen = 0;
+        for name in all {
+            for case in cases[name].as_array().unwrap() {
+                let (value, text) = (case[0].as_f64().unwrap(), case[1].as_str().unwrap());
+                let shown = match name {
+                    "time" => time(value as u64),
+                    "count" => count(value as u64),
+                    "decimal" => decimal(value),
+                    "rate" => rate(value),
+                    "share" => share(value),
+                    _ => bytes(value as u64),
+                };
+                assert_eq!(shown, text, "{name} of {value}");
+                seen += 1;
+            }
+        }
+        assert_eq!(cases.as_object().map(serde_json::Map::len), Some(all.len()));
+        assert!(seen > 30, "{seen}");
+    }
 
     #[test]
     fn figures_in_the_unit_of_their_source() {

@@ -54,14 +54,14 @@ export function decimal(value: number): string {
 export function rate(perSecond: number): string {
   if (Number.isNaN(perSecond)) return UNKNOWN;
   if (perSecond === 0) return "0";
-  return perSecond < 999.5 ? threeDigits(perSecond) : count(Math.round(perSecond));
+  return perSecond < 999.5 ? threeDigits(perSecond) : whole(perSecond);
 }
 
 /** A share in per cent, with three significant digits: `0 %`, `0.012 %`, `12.3 %`, `100 %`, `141 %`. Shares that are neither none nor all never look so. */
 export function share(value: number): string {
   const percent = value * 100;
   if (percent === 0 || percent === 100) return `${fixed(percent, 0)} %`;
-  if (percent > 999.5) return `${count(Math.round(percent))} %`;
+  if (percent > 999.5) return `${whole(percent)} %`;
   if (percent > 99.9 && percent < 100) return `${decimal(Math.floor(percent * 1000) / 1000)} %`;
   if (percent < 0.001) return "<0.001 %";
   return percent < 1 ? `${decimal(percent)} %` : `${threeDigits(percent)} %`;
@@ -84,6 +84,11 @@ export function bytes(n: number): string {
     unit += 1;
   }
   return `${threeDigits(value)} ${units[unit]}`;
+}
+
+/** The nearest whole number, with thousands separators. */
+function whole(value: number): string {
+  return count(Number(fixed(value, 0)));
 }
 
 function threeDigits(value: number): string {
