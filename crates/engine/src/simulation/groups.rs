@@ -265,7 +265,27 @@ fn what_runs_side_by_side_within_a_group_is_in_its_time_and_has_groups_of_its_ow
     assert_eq!((run.ok("One").0, run.ok("Two").0), (100, 100));
     // On one connection: the second waits for the first.
     assert_eq!(run.ok("Two"), (100, [120, 120], Some([20, 20])));
-    assert_eq!((run.ok("Both").0, run.ok("Both").1), (100, [120, 120]));
+    assert_eq!(run.ok("Both"), (100, [120, 120], Some([20, 20])));
+}
+
+#[test]
+fn a_pause_side_by_side_is_taken_off_as_far_as_it_held_up_the_whole() {
+    let base = plan(open(10, 10), Pool::PerUser);
+    let get = || named(&base, "/");
+    let beside = |ns| {
+        let steps = vec![
+            group("Pausing", vec![get(), pause(ns)]),
+            group("Busy", vec![get(), get(), get()]),
+        ];
+        let both = Step::Parallel(Parallel { steps, limit: 2 });
+        let steps = vec![group("Both", vec![both])];
+        let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+        assert_eq!(run.ok("Busy"), (100, [40, 40], None));
+        run.ok("Both")
+    };
+    // On one connection: 10 ms and the pause on this side, 40 ms on the other.
+    assert_eq!(beside(5 * MILLISECOND), (100, [40, 40], Some([40, 40])));
+    assert_eq!(beside(100 * MILLISECOND), (100, [110, 110], Some([40, 40])));
 }
 
 #[test]

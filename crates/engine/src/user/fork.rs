@@ -11,8 +11,8 @@ use crate::{
     program::{Fork, Op},
 };
 
-/// One branch on its way.
-type Branch<'f> = Pin<Box<dyn Future<Output = Result<(), End>> + 'f>>;
+/// One branch on its way; it answers how it ended and how long it took.
+type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), End>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
     /// Carries out all branches; the first error ends the user, but only when all have come to their end: a request that is
@@ -38,13 +38,26 @@ impl<'a> User<'a> {
             .enumerate()
             .map(|(i, state)| begun.branch(state, i))
             .collect();
-        let result = {
+        let at = self.worker.clock.now();
+        let (result, took) = {
             let branches = users.iter_mut().zip(&fork.branches);
             let waiting = branches
                 .map(|(user, (from, to))| Box::pin(user.whole(ops, *from, *to)) as Branch<'_>)
                 .collect();
             all(waiting, fork.limit).await
         };
+        let spent: Vec<Spent> = users
+            .iter()
+            .zip(&took)
+            .map(|(user, took)| Spent {
+                took_ns: *took,
+                paused_ns: user.paused_ns.saturating_sub(begun.paused_ns),
+            })
+            .collect();
+        if spent.iter().any(|branch| branch.paused_ns > 0) {
+            let whole = self.worker.clock.now().saturating_sub(at);
+            self.paused_ns += whole.saturating_sub(without_pauses(&spent, fork.limit));
+        }
         self.state.pool.take_over(&pool);
         for place in places {
             self.worker.unwatch(place);
@@ -58,10 +71,11 @@ impl<'a> User<'a> {
     }
 
     /// Carries out a branch, and ends the groups that it leaves open.
-    async fn whole(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), End> {
+    async fn whole(&mut self, ops: &'a [Op], from: usize, to: usize) -> (Result<(), End>, u64) {
+        let at = self.worker.clock.now();
         let result = self.flow(ops, from, to).await;
         self.end_groups(&result);
-        result
+        (result, self.worker.clock.now().saturating_sub(at))
     }
 
     /// A copy that waits under a limit of its own and draws other numbers.
@@ -78,18 +92,41 @@ impl<'a> User<'a> {
     }
 }
 
-/// Runs futures, at most so many at a time, to their end; the first error in time is the result.
-async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> Result<(), End> {
-    let mut waiting = VecDeque::from(waiting);
-    let mut running: Vec<Branch<'_>> = Vec::new();
+/// What a branch spent.
+struct Spent {
+    took_ns: u64,
+    /// For so long of that it paused.
+    paused_ns: u64,
+}
+
+/// How long branches would have taken together, at most so many at a time, had none of them paused and everything else taken as long as it
+/// did: only what is longer than that did their pauses hold up whoever waits for all of them.
+fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
+    // When each place among those that go on at the same time is free.
+    let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
+    for branch in spent {
+        if let Some(first) = free.iter_mut().min() {
+            *first += branch.took_ns.saturating_sub(branch.paused_ns);
+        }
+    }
+    free.into_iter().max().unwrap_or(0)
+}
+
+/// Runs futures, at most so many at a time, to their end; the first error in time is the result. Beside it, how long each took: those
+/// behind an error that never began, none.
+async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), End>, Vec<u64>) {
+    let mut took = vec![0; waiting.len()];
+    let mut waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
+    let mut running: Vec<(usize, Branch<'_>)> = Vec::new();
     let mut result = Ok(());
     std::future::poll_fn(|cx| {
         loop {
             let mut ended = false;
-            running.retain_mut(|branch| match branch.as_mut().poll(cx) {
+            running.retain_mut(|(number, branch)| match branch.as_mut().poll(cx) {
                 Poll::Pending => true,
-                Poll::Ready(end) => {
+                Poll::Ready((end, ns)) => {
                     ended = true;
+                    took[*number] = ns;
                     if result.is_ok() {
                         result = end;
                     }
@@ -114,5 +151,30 @@ async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> Result<(), End> {
         }
     })
     .await;
-    result
+    (result, took)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pauses_that_hold_up_the_end_count() {
+        let without = |all: &[(u64, u64)], limit| {
+            let spent = |(took_ns, paused_ns): &(u64, u64)| Spent {
+                took_ns: *took_ns,
+                paused_ns: *paused_ns,
+            };
+            without_pauses(&all.iter().map(spent).collect::<Vec<_>>(), limit)
+        };
+        // All at once: the longest without its pause, 40 of 100 and 90 without any.
+        assert_eq!(without(&[(100, 60), (90, 0)], 5), 90);
+        assert_eq!(without(&[(100, 60), (30, 0)], 5), 40);
+        // Two at a time: the third follows whoever is first at its end.
+        assert_eq!(without(&[(100, 60), (50, 0), (20, 10)], 2), 50);
+        assert_eq!(without(&[(100, 60), (50, 0), (30, 0)], 2), 70);
+        // One after the other nothing is at the same time.
+        assert_eq!(without(&[(100, 60), (50, 10)], 1), 80);
+        assert_eq!(without(&[], 3), 0);
+    }
 }

@@ -137,7 +137,7 @@ struct User<'a> {
     weights: HashMap<query::path::Path, u64>,
     /// When the next request is intended.
     due: Intended,
-    /// For so long it has paused. Branches that go on at the same time pause each for itself, and that is none of this.
+    /// For so long it has paused. Of pauses in branches that go on at the same time, what they held it up.
     paused_ns: u64,
 }
 

@@ -1,0 +1,42 @@
+"""The page's rows of journeys without their pauses: those of the record, also where pauses lay side by side with requests."""
+
+import json
+
+SCRIPT = """
+config:
+  target: URL
+  phases: [ { duration: 2, arrivalRate: 10 } ]
+  http: { pool: 4 }
+scenarios:
+  - name: Look
+    flow:
+      - get: { url: /api/sum }
+      - parallel:
+          - loop: [ { think: 0.05 }, { get: { url: /api/sum } } ]
+            count: 1
+          - get: { url: /api/sum }
+"""
+
+
+def test_an_iteration_has_a_row_without_its_pauses(loadline, start_lab, browser) -> None:
+    lab = start_lab("sum")
+    run = loadline("run", loadline.write("look.yml", SCRIPT.replace("URL", lab.url)))
+    assert run.returncode in (0, 4), run.stderr
+    folder = (loadline.folder / ".loadline/runs/last").resolve()
+    (look,) = json.loads((folder / "summary.json").read_text())["iterations"]
+    assert look["unpaused"]["count"] == look["iteration"]["count"] == 20
+    # A pause that holds the whole up is off; what is left is no longer than the whole.
+    assert 0 < look["unpaused"]["mean_ns"] < look["iteration"]["mean_ns"]
+    report = (folder / "report.md").read_text()
+    told = [line.split("|") for line in report.splitlines() if line.startswith("| iteration Look")]
+    # The median and the largest, of the whole and without.
+    whole, without = ([row[5].strip(), row[10].strip()] for row in told)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto((folder / "report.html").as_uri())
+    rows = page.locator("table.endpoints tbody", has=page.get_by_text("Iterations ·")).get_by_role("row")
+    names = [name.split("\n")[0] for name in rows.locator("th[scope=row]").all_inner_texts()]
+    assert names[:2] == ["Look", "Look, without its pauses"]
+    shown = [row.locator("td").all_inner_texts() for row in rows.all() if "Look" in row.inner_text()]
+    for cells, figures in zip(shown, (whole, without), strict=True):
+        assert [figure for figure in figures if figure not in cells] == []
+    page.close()
