@@ -322,6 +322,8 @@ def test_it_fits_and_axe_finds_nothing_serious(width: int, scheme: str, watched,
     page.screenshot(path=results / f"cockpit-{scheme}-{width}.png")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator(".live-bar").bounding_box()["height"] < 300
+    # The table of errors is read without moving it.
+    assert page.locator(".kinds").evaluate("t => t.parentElement.scrollWidth - t.parentElement.clientWidth") == 0
     page.get_by_role("button", name="Stop the test").click()
     page.screenshot(path=results / f"cockpit-stop-{scheme}-{width}.png")
     page.evaluate((ROOT / "web/node_modules/axe-core/axe.min.js").read_text())
