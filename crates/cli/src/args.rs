@@ -177,6 +177,9 @@ pub struct Run {
     /// Let the load go on rising while more than half of the requests fail
     #[arg(long)]
     pub no_guard: bool,
+    /// Keep nothing of what answers held in the record, also not of errors
+    #[arg(long)]
+    pub no_excerpts: bool,
     /// How long what is under way may go on after the last arrival
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,

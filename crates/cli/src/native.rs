@@ -125,6 +125,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
     add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
+    plan.without_excerpts |= args.no_excerpts;
     if args.once {
         plan.load = Load::Once;
         set_aside(&mut plan);

@@ -106,6 +106,9 @@ pub struct Plan {
     pub server: Vec<server::Source>,
     /// Whether the load stops going up while most requests fail, whatever the rules say.
     pub guard: bool,
+    /// Whether the record says nothing of what answers held, not even of the first failure of its kind.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_excerpts: bool,
     /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub door_settings: serde_json::Value,
@@ -174,6 +177,7 @@ impl Plan {
             stop: Vec::new(),
             server: Vec::new(),
             guard: false,
+            without_excerpts: false,
             door_settings: serde_json::Value::Null,
             notes: Vec::new(),
             files: Vec::new(),

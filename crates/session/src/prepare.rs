@@ -147,6 +147,7 @@ pub(crate) fn prepare_as(
         job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
+    rules::ask_for_excerpts(&mut job.plan).map_err(Refused::bad_input)?;
     rules::ask_to_stop(&mut job.plan, job.part.is_some() || processes.is_some())
         .map_err(Refused::bad_input)?;
     if job.part.is_none() {

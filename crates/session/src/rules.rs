@@ -1,8 +1,8 @@
-//! Criteria and stop rules that the environment asks for, behind whatever door: a tool's own files have no word for them. Whether one holds
-//! is `analysis`' to say.
+//! What the environment asks for behind whatever door, because a tool's own files have no word for it: criteria, stop rules, a record
+//! without excerpts of answers. Whether a rule holds is `analysis`' to say.
 
 use plan::{
-    Criterion, Plan, Problem, StopRule,
+    Criterion, Note, Plan, Problem, StopRule,
     criteria::{parse_criterion, parse_stop},
 };
 
@@ -10,6 +10,8 @@ use plan::{
 pub const STOP: &str = "LOADLINE_STOP";
 /// Criteria, separated by semicolons or lines.
 pub const CHECK: &str = "LOADLINE_CHECK";
+/// `off`: the record keeps nothing of what answers held.
+const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 
 /// The environment's stop rules.
 ///
@@ -68,6 +70,30 @@ pub(crate) fn ask_to_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
+/// Leaves excerpts of answers out of the record where the environment says so, and says in it that they were left out, whoever wanted it.
+///
+/// # Errors
+/// A line where the variable holds something else.
+pub(crate) fn ask_for_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+    plan.without_excerpts |=
+        is_off(&variable(EXCERPTS)).map_err(|why| vec![Problem::anywhere(why)])?;
+    if plan.without_excerpts {
+        plan.notes.push(Note {
+            at: None,
+            text: "excerpts of answers are left out of the record, as was asked".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn is_off(text: &str) -> Result<bool, String> {
+    match text.trim() {
+        "" | "on" => Ok(false),
+        "off" => Ok(true),
+        other => Err(format!("{EXCERPTS} is `on` or `off`, not `{other}`")),
+    }
+}
+
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
@@ -99,6 +125,14 @@ mod tests {
             parse_stop(rule).map_err(|error| error.told(STOP, rule))
         });
         read.map(texts).map_err(lines)
+    }
+
+    #[test]
+    fn only_off_switches_excerpts_off() {
+        let all = ["", "on", " off "].map(is_off);
+        assert_eq!(all, [Ok(false), Ok(false), Ok(true)]);
+        let told = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
+        assert_eq!(is_off("no"), Err(told));
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub struct Program {
     pub uses_uuid: bool,
     /// Whether what ends a virtual user is told.
     pub tells_errors: bool,
+    /// Whether nothing is told of what answers held.
+    pub without_excerpts: bool,
     /// Variables that hold something secret.
     pub secret_variables: Vec<String>,
     /// Origins known before the run.
@@ -228,6 +230,7 @@ impl Program {
             uses_uuid: looking.is_some_and(Looking::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
+            without_excerpts: plan.without_excerpts,
             secret_variables: plan.secret_variables.clone(),
             tells_errors: looking.is_some_and(Looking::tells_errors),
             origins: compiler.origins,

@@ -23,6 +23,9 @@ impl User<'_> {
         (ended, result): (Ended, &Result<(), End>),
         drawn_from: Rng,
     ) -> Told {
+        if self.program.without_excerpts {
+            return without_excerpts(ongoing, ended);
+        }
         let step = ongoing.step;
         let answer = &ongoing.exchange.answer;
         let has_answer = answer.status > 0 && !matches!(ended, Ended::Unanswered(_));
@@ -64,6 +67,22 @@ impl User<'_> {
             found,
             body,
         }
+    }
+}
+
+/// What is known of a failure where nothing of answers may be kept: of what an answer brought about - a URL made of what was captured -
+/// only the word under which that is counted.
+fn without_excerpts(ongoing: &Ongoing<'_>, ended: Ended) -> Told {
+    let spec = &ongoing.step.spec;
+    let more = match (ended, ongoing.exchange.answer.status) {
+        (Ended::Unanswered(fault), 0) => format!(": {}", fault.text()),
+        (_, 0) => String::new(),
+        (_, status) => format!(": status {status}"),
+    };
+    Told {
+        detail: format!("{} {}{more}", spec.method, spec.url_text),
+        found: Vec::new(),
+        body: None,
     }
 }
 

@@ -23,6 +23,7 @@ pub const PLAN: &[&str] = &[
     "mocks",
     "assume",
     "secrets",
+    "excerpts",
     "stages",
     "cool-down",
     "tested",
@@ -159,6 +160,7 @@ pub const REQUEST: &[&str] = &[
     "json",
     "body",
     "form",
+    "multipart",
     "cookies",
     "auth",
     "redirects",
@@ -167,6 +169,8 @@ pub const REQUEST: &[&str] = &[
     "expect",
     "times",
 ];
+/// An item of `multipart`, where it is more than text.
+pub const PART: &[&str] = &["value", "file", "type", "filename"];
 /// `auth`
 pub const AUTH: &[&str] = &["user", "password"];
 /// An item of `capture`, where it is more than a JSONPath.

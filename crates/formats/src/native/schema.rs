@@ -92,6 +92,7 @@ fn definitions() -> Value {
         ],
     },
     "auth": object(model::AUTH, |_| said("Text", reference("text")), &["user", "password"]),
+    "part": { "anyOf": [reference("text"), object(model::PART, part, &[])] },
     "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
     "check": object(model::CHECK, check, &[]),
     });
@@ -202,6 +203,9 @@ fn plan(key: &str) -> Value {
             "assume",
         ),
         "secrets" => named("Names whose values are hidden", "texts"),
+        "excerpts" => boolean(
+            "Whether the record keeps what was found in answers that failed, and how they begin",
+        ),
         "stages" => {
             json!({ "type": "array", "minItems": 1, "items": reference("stage"), "description": "A campaign's stages, one after the other" })
         }
@@ -427,6 +431,9 @@ fn request(key: &str) -> Value {
         "json" => json!({ "description": "Its body, as JSON" }),
         "body" => string("Its body, as text"),
         "form" => named("Its body, as a form", "pairs"),
+        "multipart" => {
+            json!({ "type": "object", "additionalProperties": one_or_many("Text, or a part with a type or a file", "part"), "description": "Its body, as a form with files; a list repeats its name" })
+        }
         "cookies" => named("Cookies that it sets", "pairs"),
         "auth" => named("User and password", "auth"),
         "redirects" => boolean("Whether redirects are followed"),
@@ -438,6 +445,16 @@ fn request(key: &str) -> Value {
         "times" => {
             json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often: 3 in a row, 0.1 one in ten" })
         }
+        _ => any(),
+    }
+}
+
+fn part(key: &str) -> Value {
+    match key {
+        "value" => named("What is in it", "text"),
+        "file" => string("A file, relative to the plan, that is in it"),
+        "type" => string("Its content type; a file's follows from its name else"),
+        "filename" => string("What the file is called, instead of its own name"),
         _ => any(),
     }
 }

@@ -6,6 +6,7 @@ mod flow;
 mod http;
 mod load;
 mod mqtt;
+mod multipart;
 mod phases;
 mod request;
 mod server;
@@ -201,6 +202,10 @@ impl Translator<'_> {
             scenarios,
         );
         plan.max_duration_ns = max_duration;
+        plan.without_excerpts = root
+            .get("excerpts")
+            .and_then(|node| read::boolean(node, "excerpts", self.findings))
+            == Some(false);
         plan.about = super::about::read(root, self.findings);
         plan.variables = variables;
         plan.payloads = payloads;

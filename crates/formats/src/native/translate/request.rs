@@ -130,7 +130,7 @@ impl Translator<'_> {
     }
 
     fn body(&mut self, node: &Node) -> Body {
-        let given: Vec<&Entry> = ["json", "body", "form"]
+        let given: Vec<&Entry> = ["json", "body", "form", "multipart"]
             .iter()
             .filter_map(|key| node.entry(key))
             .collect();
@@ -150,6 +150,9 @@ impl Translator<'_> {
             }
             Some(Entry { key, value, .. }) if key == "form" => {
                 Body::Form(self.pairs(value, "form"))
+            }
+            Some(Entry { key, value, .. }) if key == "multipart" => {
+                Body::Multipart(self.multipart(value))
             }
             Some(Entry { value, .. }) => {
                 // A number would be text too, but then somebody meant `json`.

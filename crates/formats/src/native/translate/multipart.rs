@@ -1,0 +1,93 @@
+//! `multipart`: the parts of a form with files, as browsers send them. Files are read here, before the run; how parts become bytes is the
+//! engine's business.
+
+use std::path::Path;
+
+use plan::scenario::{Part, PartContent};
+
+use super::{Translator, model};
+use crate::{
+    document::Node,
+    native::read::{self, entries},
+};
+
+impl Translator<'_> {
+    /// Names and parts; a list repeats its name.
+    pub(super) fn multipart(&mut self, node: &Node) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for entry in read::map(node, "multipart", self.findings) {
+            let items = entry.value.as_list();
+            for item in items.unwrap_or(std::slice::from_ref(&entry.value)) {
+                parts.extend(self.part(&entry.key, item));
+            }
+        }
+        parts
+    }
+
+    fn part(&mut self, name: &str, node: &Node) -> Option<Part> {
+        if !node.is_map() {
+            read::scalar(node, name, self.findings)?;
+            return Some(Part {
+                name: name.to_owned(),
+                content: PartContent::Text(self.template(node)),
+                content_type: None,
+            });
+        }
+        entries(node, "multipart", model::PART, self.findings);
+        let content = match (node.get("file"), node.get("value")) {
+            (Some(file), None) => self.part_file(file, node.get("filename"))?,
+            (None, Some(value)) => {
+                read::scalar(value, "value", self.findings)?;
+                PartContent::Text(self.template(value))
+            }
+            _ => {
+                let text = format!(
+                    "the part `{name}` is text, {{ value: … }} or {{ file: … }}, and one of them"
+                );
+                self.findings.problem(node.mark, text);
+                return None;
+            }
+        };
+        if let (Some(said), PartContent::Text(_)) = (node.get("filename"), &content) {
+            let text = "`filename` is what a `file` is called: a value has none";
+            self.findings.problem(said.mark, text);
+        }
+        let content_type = node.get("type").map(|said| self.template(said));
+        Some(Part {
+            name: name.to_owned(),
+            content,
+            content_type,
+        })
+    }
+
+    /// Which file that is must be known before the run: no answer chooses what of this machine it is sent.
+    fn part_file(&mut self, node: &Node, called: Option<&Node>) -> Option<PartContent> {
+        let text = read::text(node, "file", self.findings)?;
+        let own = || {
+            let name = Path::new(&text).file_name();
+            name.map_or_else(|| text.clone(), |name| name.to_string_lossy().into_owned())
+        };
+        let name = match called {
+            Some(called) => read::text(called, "filename", self.findings)?,
+            None => own(),
+        };
+        if text.contains("{{") || name.contains("{{") {
+            let text = "files are read before the run: `file` and `filename` have no variables";
+            self.findings.problem(node.mark, text);
+            return None;
+        }
+        let path = self.inputs.files.first();
+        let folder = path.and_then(|path| path.parent()).unwrap_or(Path::new(""));
+        match (self.read)(&folder.join(&text)) {
+            Ok(bytes) => Some(PartContent::File {
+                name,
+                bytes: bytes.into(),
+            }),
+            Err(why) => {
+                let text = format!("`file: {text}`: {why}");
+                self.findings.problem(node.mark, text);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+"""A record without excerpts of answers: by the plan, by a flag, by the environment; and what is told all the same."""
+
+import json
+
+import pytest
+from peers import Recorder, Request
+
+PLAN = """loadline: 1
+name: Pay
+target: {url}
+{excerpts}load: {{ rate: 20/s, duration: 1s }}
+scenarios:
+  - steps:
+      - get: {{ url: /patients/1, capture: {{ next: $.next }} }}
+      - get: 'http://{{{{ next }}}}/'
+  - steps:
+      - get: {{ url: /patients/1, check: {{ json: {{ $.name: Nobody }} }} }}
+  - steps:
+      - get: /patients/2
+"""
+
+
+def ward(request: Request) -> tuple[int, dict[str, str], bytes]:
+    said = {"name": "Ada Lovelace", "next": "ada lovelace"}
+    return (503 if request.path.endswith("2") else 200), {"content-type": "application/json"}, json.dumps(said).encode()
+
+
+def told(loadline, *flags: str, excerpts: str = "", env: dict[str, str] | None = None) -> tuple[str, str]:
+    """What the terminal shows, and everything that lies in the run's folder."""
+    with Recorder(ward) as target:
+        plan = loadline.write("pay.yml", PLAN.format(url=target.url, excerpts=excerpts))
+        # The same arrivals for the same scenarios each time: of every kind of failure there is one.
+        run = loadline("run", plan, "--seed", "1", *flags, env=env or {})
+    assert run.returncode in (0, 3, 4), run.stderr
+    folder = (loadline.folder / ".loadline/runs/last").resolve()
+    written = [path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()]
+    return run.stdout + run.stderr, "\n".join(written)
+
+
+def test_what_answers_held_is_told_where_nobody_says_otherwise(loadline) -> None:
+    shown, kept = told(loadline)
+    assert "Lovelace" in shown
+    assert "Lovelace" in kept
+    assert "left out of the record" not in shown
+
+
+@pytest.mark.parametrize("way", ["plan", "flag", "environment"])
+def test_nothing_of_an_answer_is_in_the_record(loadline, way) -> None:
+    flags = ("--no-excerpts",) if way == "flag" else ()
+    excerpts = "excerpts: false\n" if way == "plan" else ""
+    env = {"LOADLINE_EXCERPTS": "off"} if way == "environment" else None
+    shown, kept = told(loadline, *flags, excerpts=excerpts, env=env)
+    for text in (shown, kept):
+        assert "lovelace" not in text.lower()
+        # What failed, how often and where is told as ever.
+        assert "check json" in text
+        assert "status 503" in text
+        assert "excerpts of answers are left out of the record" in text
+
+
+def test_behind_another_door_the_environment_says_it(loadline) -> None:
+    script = """
+config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 4 }} ] }}
+scenarios:
+  - flow: [ {{ get: {{ url: /patients/2, capture: {{ json: $.none, as: x }} }} }} ]
+"""
+    with Recorder(ward) as target:
+        path = loadline.write("ward.yml", script.format(url=target.url))
+        run = loadline("artillery", "run", path, env={"LOADLINE_EXCERPTS": "off"})
+    assert run.returncode == 0, run.stderr
+    folder = (loadline.folder / ".loadline/runs/last").resolve()
+    kept = [path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()]
+    assert not any("lovelace" in text.lower() for text in kept)
+    wrong = loadline("artillery", "run", path, env={"LOADLINE_EXCERPTS": "no"})
+    assert "LOADLINE_EXCERPTS is `on` or `off`, not `no`" in wrong.stderr
+    assert wrong.returncode != 0
+
+
+def test_once_shows_on_the_terminal_what_failed(loadline) -> None:
+    shown, kept = told_once(loadline)
+    assert "Lovelace" in shown
+    assert "Lovelace" not in kept
+
+
+def told_once(loadline) -> tuple[str, str]:
+    plan = "loadline: 1\ntarget: {url}\nexcerpts: false\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: /patients/2 }} ]\n"
+    with Recorder(ward) as target:
+        run = loadline("run", loadline.write("one.yml", plan.format(url=target.url)), "--once")
+    assert run.returncode == 1, run.stderr
+    folder = (loadline.folder / ".loadline/runs/last").resolve()
+    return run.stdout, "\n".join(path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file())
