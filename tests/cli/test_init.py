@@ -107,7 +107,7 @@ def test_what_cannot_be_read_is_told_in_one_line(loadline):
     loadline.write("b.txt", "hello\n")
     for words, line in [
         (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not known here: leave it out"),
-        (["curl", "http://localhost/", "-F", "a=b"], "curl, argument 2: -F: plans send no multipart forms"),
+        (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is no part: write 'name=value'"),
         (["b.txt"], "b.txt: `loadline init` reads URLs"),
         (["none.har"], "none.har: there is no such file; of a URL, write https:// before it"),
         (["https://"], "`https://` is no URL"),

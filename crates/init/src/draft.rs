@@ -1,6 +1,8 @@
 //! A plan as it is put together, before it is text: steps with their comments, in the order in which they are written. Texts may hold
 //! variables ([`crate::marks`]). How it is laid out is said elsewhere.
 
+use std::path::{Component, Path};
+
 use serde_json::Value;
 
 use crate::unknowns::{Unknown, Unknowns};
@@ -32,6 +34,13 @@ pub(crate) struct Http {
     pub max_redirects: Option<u32>,
     /// With its unit.
     pub timeout: Option<String>,
+    /// `HOST:PORT:ADDRESS` each.
+    pub resolve: Vec<String>,
+    /// Files: a socket, authorities, a certificate and its key.
+    pub unix: Option<String>,
+    pub authorities: Option<String>,
+    pub certificate: Option<String>,
+    pub key: Option<String>,
 }
 
 #[derive(Debug)]
@@ -60,8 +69,8 @@ pub(crate) struct Request {
     pub body: Body,
     pub auth: Option<(String, String)>,
     pub follow: Option<bool>,
-    /// Names and JSONPaths.
-    pub captures: Vec<(String, String)>,
+    /// Names, and where in the answer they are: JSONPaths, or mappings as a plan has them.
+    pub captures: Vec<(String, Value)>,
     pub expect: Option<u16>,
 }
 
@@ -71,7 +80,27 @@ pub(crate) enum Body {
     None,
     Json(Value),
     Form(Value),
+    Multipart(Vec<Part>),
     Text(String),
+}
+
+/// A part of a multipart form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    pub name: String,
+    pub content: PartContent,
+    /// Its content type.
+    pub kind: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PartContent {
+    Text(String),
+    File {
+        path: String,
+        /// Instead of its own name.
+        called: Option<String>,
+    },
 }
 
 impl Draft {
@@ -102,6 +131,46 @@ impl Draft {
             String::new()
         };
         format!("{on} request{s} to {target}{rest}")
+    }
+
+    /// Files are named from where the plan lies, not from where it was made. Whether any is named.
+    pub(crate) fn move_files(&mut self, plan: &str) -> bool {
+        let http = &mut self.http;
+        let own = [
+            &mut http.unix,
+            &mut http.authorities,
+            &mut http.certificate,
+            &mut http.key,
+        ];
+        let mut files: Vec<&mut String> = own.into_iter().flatten().collect();
+        for step in &mut self.steps {
+            let Step::Request(request) = step else {
+                continue;
+            };
+            let Body::Multipart(parts) = &mut request.body else {
+                continue;
+            };
+            files.extend(parts.iter_mut().filter_map(|part| match &mut part.content {
+                PartContent::File { path, .. } => Some(path),
+                PartContent::Text(_) => None,
+            }));
+        }
+        let folders = Path::new(plan).parent().unwrap_or(Path::new(""));
+        let is_below = folders
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        let up = if is_below {
+            "../".repeat(folders.components().count())
+        } else {
+            String::new()
+        };
+        let is_any = !files.is_empty();
+        for file in files {
+            if !Path::new(file.as_str()).is_absolute() {
+                file.insert_str(0, &up);
+            }
+        }
+        is_any
     }
 
     pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {

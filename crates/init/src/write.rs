@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    draft::{Body, Draft, Request, Step},
+    draft::{Body, Draft, Part, PartContent, Request, Step},
     marks::Templates,
     unknowns::Unknown,
     yaml,
@@ -18,6 +18,10 @@ impl Draft {
     /// The plan's text; `file` is what the commands in its first lines call it.
     #[must_use]
     pub fn text(mut self, file: &str) -> String {
+        if self.move_files(file) {
+            let text = "Files that it names are looked for from where this file lies.";
+            self.remarks.push(text.to_owned());
+        }
         let shared = self.shared_headers();
         let mut templates = Templates::default();
         // Before the variables, because braces in them need some.
@@ -72,6 +76,25 @@ impl Draft {
         }
         if let Some(timeout) = &self.http.timeout {
             let _ = writeln!(out, "  timeout: {timeout}");
+        }
+        let http = &self.http;
+        let tls = [
+            ("ca", &http.authorities),
+            ("cert", &http.certificate),
+            ("key", &http.key),
+        ];
+        let tls = tls
+            .into_iter()
+            .filter_map(|(key, file)| Some((key.to_owned(), text(file.as_ref()?))));
+        let tls: Map<String, Value> = tls.collect();
+        if !tls.is_empty() {
+            yaml::entry("tls", &Value::Object(tls), 2, &mut out);
+        }
+        if !http.resolve.is_empty() {
+            yaml::entry("resolve", &json!(http.resolve), 2, &mut out);
+        }
+        if let Some(unix) = &http.unix {
+            yaml::entry("unix", &text(unix), 2, &mut out);
         }
         if !shared.is_empty() {
             out.push_str("  headers:           # sent with every request\n");
@@ -232,6 +255,7 @@ fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Valu
         Body::None => {}
         Body::Json(value) => keys.push(("json", templates.value(value))),
         Body::Form(value) => keys.push(("form", templates.value(value))),
+        Body::Multipart(parts) => keys.push(("multipart", multipart(parts, templates))),
         Body::Text(body) => keys.push(("body", text(&templates.text(body)))),
     }
     if let Some(follow) = request.follow {
@@ -239,13 +263,49 @@ fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Valu
     }
     if !request.captures.is_empty() {
         let pairs = request.captures.iter();
-        let pairs = pairs.map(|(name, path)| (name.clone(), text(path)));
+        let pairs = pairs.map(|(name, from)| (name.clone(), from.clone()));
         keys.push(("capture", Value::Object(pairs.collect::<Map<_, _>>())));
     }
     if let Some(status) = request.expect {
         keys.push(("expect", Value::from(status)));
     }
     keys
+}
+
+/// Parts by their names; a name that comes again has a list.
+fn multipart(parts: &[Part], templates: &mut Templates) -> Value {
+    let mut all = Map::new();
+    for part in parts {
+        let mut map = Map::new();
+        match &part.content {
+            PartContent::Text(value) => {
+                map.insert("value".to_owned(), text(&templates.text(value)))
+            }
+            PartContent::File { path, .. } => map.insert("file".to_owned(), text(path)),
+        };
+        if let PartContent::File {
+            called: Some(called),
+            ..
+        } = &part.content
+        {
+            map.insert("filename".to_owned(), text(called));
+        }
+        if let Some(kind) = &part.kind {
+            map.insert("type".to_owned(), text(&templates.text(kind)));
+        }
+        let value = match (map.len(), map.get("value")) {
+            (1, Some(value)) => value.clone(),
+            _ => Value::Object(map),
+        };
+        match all.get_mut(&part.name) {
+            None => {
+                all.insert(part.name.clone(), value);
+            }
+            Some(Value::Array(items)) => items.push(value),
+            Some(first) => *first = Value::Array(vec![first.take(), value]),
+        }
+    }
+    Value::Object(all)
 }
 
 /// A comment on as many lines as it takes. Whatever the source says in it cannot end it.

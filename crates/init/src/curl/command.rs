@@ -10,7 +10,7 @@ use super::{
     shell::Word,
 };
 
-/// A piece of the body, as it was given.
+/// An option that may come more than once, with its value: a piece of the body, a part of a form.
 #[derive(Debug, Clone)]
 pub struct Data {
     /// The long name of its option.
@@ -27,6 +27,10 @@ pub struct Command {
     pub method: Option<Word>,
     pub headers: Vec<Word>,
     pub data: Vec<Data>,
+    /// Parts of a multipart form.
+    pub parts: Vec<Data>,
+    /// Addresses of hosts, and what TLS is to go by: options of connections, by their long names.
+    pub travel: Vec<Data>,
     pub url_query: Vec<Word>,
     pub user: Option<Word>,
     pub cookies: Vec<Word>,
@@ -51,6 +55,8 @@ impl Command {
             method: None,
             headers: Vec::new(),
             data: Vec::new(),
+            parts: Vec::new(),
+            travel: Vec::new(),
             url_query: Vec::new(),
             user: None,
             cookies: Vec::new(),
@@ -245,6 +251,10 @@ impl Reader<'_> {
                     )
                 })?;
                 self.now.max_time = Some(format!("{}ms", (seconds * 1000.0).round()));
+            }
+            how @ ("form" | "form-string") => self.now.parts.push(Data { how, word: value }),
+            how @ ("resolve" | "unix-socket" | "cacert" | "cert" | "key") => {
+                self.now.travel.push(Data { how, word: value });
             }
             how => self.now.data.push(Data { how, word: value }),
         }

@@ -2,9 +2,11 @@
 //! sends, but for what belongs to curl alone.
 
 mod command;
+mod form;
 mod options;
 mod request;
 pub(crate) mod shell;
+mod travel;
 
 use std::path::Path;
 
@@ -186,7 +188,17 @@ fn draft(
         }
         draft.steps.push(Step::Request(Box::new(request)));
     }
-    travel(&mut draft, commands);
+    settings(&mut draft, commands);
+    travel::take_over(commands, &mut draft.http).map_err(|e| source.problem(e.mark, e.message))?;
+    if draft.http.insecure && draft.http.authorities.take().is_some() {
+        let text = "--cacert is left out: beside -k nothing is checked.";
+        draft.remarks.push(text.to_owned());
+    }
+    if draft.http.unix.is_some() && !draft.http.resolve.is_empty() {
+        draft.http.resolve.clear();
+        let text = "--resolve is left out: all connections go to the socket.";
+        draft.remarks.push(text.to_owned());
+    }
     if let Source::File(name) = source {
         let path = Path::new(name);
         if let Some(stem) = path
@@ -212,8 +224,8 @@ fn draft(
     Ok(draft)
 }
 
-/// Certificates, redirects and times are said once where all commands agree.
-fn travel(draft: &mut Draft, commands: &[Command]) {
+/// Whether certificates are checked, redirects and times are said once where all commands agree.
+fn settings(draft: &mut Draft, commands: &[Command]) {
     draft.http.insecure = commands.iter().any(|command| command.insecure);
     draft.http.timeout = commands.iter().find_map(|command| command.max_time.clone());
     draft.http.max_redirects = commands.iter().find_map(|command| command.max_redirects);

@@ -22,9 +22,6 @@ pub struct Known {
 }
 
 const PROXY: Meaning = Meaning::Refused("load goes straight to the service: leave the proxy out");
-const MULTIPART: Meaning = Meaning::Refused(
-    "plans send no multipart forms: give the body with -d, or test this one with an Artillery script",
-);
 const UPLOAD: Meaning =
     Meaning::Refused("plans do not upload files: give the body with --data-binary @FILE");
 const SCHEME: Meaning = Meaning::Refused(
@@ -60,6 +57,13 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("", "compressed", false, Says),
     ("r", "range", true, Says),
     ("", "oauth2-bearer", true, Says),
+    ("F", "form", true, Says),
+    ("", "form-string", true, Says),
+    ("", "resolve", true, Says),
+    ("", "unix-socket", true, Says),
+    ("", "cacert", true, Says),
+    ("E", "cert", true, Says),
+    ("", "key", true, Says),
     (":", "next", false, Says),
     // How curl behaves, what it shows, where it puts the answer.
     ("s", "silent", false, Nothing),
@@ -124,8 +128,6 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("", "expect100-timeout", true, Nothing),
     ("", "path-as-is", false, Nothing),
     // What a plan cannot say, or says elsewhere.
-    ("F", "form", true, MULTIPART),
-    ("", "form-string", true, MULTIPART),
     ("T", "upload-file", true, UPLOAD),
     ("x", "proxy", true, PROXY),
     ("", "preproxy", true, PROXY),
@@ -142,51 +144,9 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("K", "config", true, CONFIG),
     (
         "",
-        "resolve",
-        true,
-        Meaning::Refused(
-            "leave it out, and write `http: { resolve: … }` into the plan (docs/plan.md)",
-        ),
-    ),
-    (
-        "",
         "connect-to",
         true,
-        Meaning::Refused(
-            "leave it out, and write `http: { resolve: … }` into the plan (docs/plan.md)",
-        ),
-    ),
-    (
-        "",
-        "unix-socket",
-        true,
-        Meaning::Refused(
-            "leave it out, and write `http: { unix: … }` into the plan (docs/plan.md)",
-        ),
-    ),
-    (
-        "",
-        "cacert",
-        true,
-        Meaning::Refused(
-            "leave it out, and write `http: { tls: { ca: … } }` into the plan (docs/plan.md)",
-        ),
-    ),
-    (
-        "E",
-        "cert",
-        true,
-        Meaning::Refused(
-            "leave it out, and write `http: { tls: { cert: … } }` into the plan (docs/plan.md)",
-        ),
-    ),
-    (
-        "",
-        "key",
-        true,
-        Meaning::Refused(
-            "leave it out, and write `http: { tls: { key: … } }` into the plan (docs/plan.md)",
-        ),
+        Meaning::Refused("give the address with --resolve HOST:PORT:ADDRESS"),
     ),
     (
         "0",

@@ -9,6 +9,7 @@ use formats::{
 
 use super::{
     command::{Command, Data, refused},
+    form,
     shell::Word,
 };
 use crate::{
@@ -54,10 +55,15 @@ pub fn of(
         address.path.push_str(&more);
     }
     let mut request = Request {
-        method: method(command, data.is_some())?,
+        method: method(command, data.is_some() || !command.parts.is_empty())?,
         url: body::path(&address.path, unknowns),
         ..Request::default()
     };
+    if let (Some(part), Some(_)) = (command.parts.first(), command.data.first()) {
+        let why = "a request has one body: give -F or -d, not both";
+        return Err(refused(part.word.mark, why));
+    }
+    let parts = form::parts(&command.parts, unknowns, read)?;
     let is_json = command.data.iter().any(|data| data.how == "json");
     headers(command, &mut request, unknowns)?;
     user(command, &address, &mut request, unknowns);
@@ -87,23 +93,34 @@ pub fn of(
             .headers
             .push(("accept-encoding".to_owned(), "gzip, deflate, br".to_owned()));
     }
-    if let Some(text) = data {
-        request.body = body::of(&text, &mut request.headers, unknowns, BODY);
-        let is_form = request
+    if !parts.is_empty() {
+        // Its boundary is another one each time, and the plan's business.
+        request
             .headers
-            .iter()
-            .any(|(name, kind)| name == "content-type" && kind.ends_with("urlencoded"));
-        if is_form && text.trim_start().starts_with(['{', '[']) && !has_content_type(command) {
-            let text = "curl sends -d as a form. Where the service wants JSON, write content-type: application/json";
-            request.comments.push(text.to_owned());
-        }
-        if request.body == Body::None {
-            request
-                .headers
-                .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
-        }
+            .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        request.body = Body::Multipart(parts);
+    }
+    if let Some(text) = data {
+        write_body(&text, command, &mut request, unknowns);
     }
     Ok((address, request))
+}
+
+fn write_body(text: &str, command: &Command, request: &mut Request, unknowns: &mut Unknowns) {
+    request.body = body::of(text, &mut request.headers, unknowns, BODY);
+    let is_form = request
+        .headers
+        .iter()
+        .any(|(name, kind)| name == "content-type" && kind.ends_with("urlencoded"));
+    if is_form && text.trim_start().starts_with(['{', '[']) && !has_content_type(command) {
+        let text = "curl sends -d as a form. Where the service wants JSON, write content-type: application/json";
+        request.comments.push(text.to_owned());
+    }
+    if request.body == Body::None {
+        request
+            .headers
+            .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+    }
 }
 
 fn has_content_type(command: &Command) -> bool {
@@ -254,7 +271,7 @@ fn urlencoded(word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
     })
 }
 
-fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
+pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
     if path == "-" {
         return Err(refused(
             word.mark,

@@ -4,8 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use query::value;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::html;
 use crate::{marks, unknowns::Unknowns};
 
 /// Of a large answer so many values are looked at.
@@ -19,11 +20,38 @@ const LONGEST: usize = 4096;
 #[derive(Debug)]
 struct Origin {
     step: usize,
-    /// As a JSONPath.
-    path: String,
+    /// As a JSONPath, or as a regular expression for an answer's text.
+    path: Place,
     key: String,
     /// The variable that holds it, once somebody uses it.
     variable: Option<String>,
+}
+
+/// Where in an answer a value stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A JSONPath.
+    Json(String),
+    /// A regular expression, of which the first group is the value.
+    Text(String),
+}
+
+impl Place {
+    /// As a plan says it.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Place::Json(path) => Value::from(path.as_str()),
+            Place::Text(pattern) => json!({"regexp": pattern, "group": 1}),
+        }
+    }
+
+    /// The path's text, where names may be taken from.
+    fn text(&self) -> &str {
+        match self {
+            Place::Json(path) => path,
+            Place::Text(_) => "",
+        }
+    }
 }
 
 /// What a variable is called: by the step, the key and the path of where its value came up.
@@ -42,7 +70,7 @@ pub struct Chain {
 pub struct Captured {
     pub step: usize,
     pub name: String,
-    pub path: String,
+    pub path: Place,
 }
 
 impl Chain {
@@ -59,6 +87,23 @@ impl Chain {
     pub fn says(&mut self, step: usize, answer: &Value) {
         let mut left = MOST_LEAVES;
         self.leaves(step, answer, &mut String::from("$"), "", &mut left);
+    }
+
+    /// A page says this: what its forms send along unseen, and what its head holds for scripts.
+    pub fn shows(&mut self, step: usize, page: &str) {
+        for field in html::fields(page) {
+            let is_told = is_telling(&field.name, &field.value) || field.value.len() >= 16;
+            if is_told && !self.said.contains_key(&field.value) && !self.sent.contains(&field.value)
+            {
+                let origin = Origin {
+                    step,
+                    path: Place::Text(field.pattern),
+                    key: field.name,
+                    variable: None,
+                };
+                self.said.insert(field.value, origin);
+            }
+        }
     }
 
     fn leaves(
@@ -95,7 +140,7 @@ impl Chain {
                 {
                     let origin = Origin {
                         step,
-                        path: path.clone(),
+                        path: Place::Json(path.clone()),
                         key: key.to_owned(),
                         variable: None,
                     };
@@ -141,9 +186,9 @@ impl Chain {
             .said
             .get_mut(text)
             .filter(|origin| origin.step < step)?;
-        let variable = origin
-            .variable
-            .get_or_insert_with(|| unknowns.capture(&name(origin.step, &origin.key, &origin.path)));
+        let variable = origin.variable.get_or_insert_with(|| {
+            unknowns.capture(&name(origin.step, &origin.key, origin.path.text()))
+        });
         Some(marks::variable(variable))
     }
 
@@ -269,10 +314,10 @@ mod tests {
             chain.linked(2, "x.y.z7", &name, &mut unknowns),
             marks::variable("token")
         );
-        let paths: Vec<String> = chain
+        let paths: Vec<Value> = chain
             .captured()
             .into_iter()
-            .map(|captured| captured.path)
+            .map(|captured| captured.path.to_value())
             .collect();
         assert_eq!(paths, ["$.orders[0].orderId", "$['a-b'].token"]);
     }

@@ -4,6 +4,7 @@
 mod chain;
 mod choose;
 mod entry;
+mod html;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -215,6 +216,13 @@ fn steps(
         if let Some(answer) = answer.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
             chain.says(number, &answer);
         }
+        if let Some(page) = entry
+            .answer
+            .as_deref()
+            .filter(|_| entry.mime.contains("html"))
+        {
+            chain.shows(number, page);
+        }
     }
     let mut requests = Vec::new();
     let mut jar = BTreeSet::new();
@@ -241,7 +249,7 @@ fn steps(
     for captured in chain.captured() {
         requests[captured.step]
             .captures
-            .push((captured.name, captured.path));
+            .push((captured.name, captured.path.to_value()));
     }
     Ok(with_pauses(entries, requests, pages))
 }
@@ -303,14 +311,19 @@ impl Maker<'_> {
             headers::join(&mut request.headers, name, value);
         }
         if let Some(text) = &entry.body {
-            request.body = match body::of(text, &mut request.headers, self.unknowns, "the body") {
-                Body::Json(value) => Body::Json(self.value(&value)),
+            // Before secrets are taken out: a token that an answer gave is captured, not asked for.
+            let told = body::structured(text);
+            let linked = told.as_ref().map(|value| self.value(value));
+            let is_linked = linked != told;
+            let text = match linked.filter(|_| is_linked) {
+                Some(linked) => query::value::json(&linked),
+                None if told.is_some() => text.clone(),
+                None => self.link(text),
+            };
+            request.body = match body::of(&text, &mut request.headers, self.unknowns, "the body") {
                 // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
-                Body::Text(text) => {
-                    match body::structured(&text).map(|value| (self.value(&value), value)) {
-                        Some((linked, value)) if linked != value => Body::Json(linked),
-                        _ => Body::Text(self.link(&text)),
-                    }
+                Body::Text(text) if is_linked => {
+                    body::structured(&text).map_or(Body::Text(text), Body::Json)
                 }
                 body => body,
             };

@@ -13,6 +13,8 @@ pub struct Content {
     pub kind: String,
     /// None where the type is not one that plans write.
     pub sample: Option<Sample>,
+    /// Names of further examples.
+    pub others: Vec<String>,
 }
 
 /// The body of the media type that plans write best.
@@ -49,7 +51,16 @@ pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, Broken> {
     } else {
         "application/octet-stream".to_owned()
     };
-    Ok(Some(Content { kind, sample }))
+    let others = if sample.as_ref().is_some_and(|sample| !sample.guessed) {
+        sample::others(media)
+    } else {
+        Vec::new()
+    };
+    Ok(Some(Content {
+        kind,
+        sample,
+        others,
+    }))
 }
 
 fn headers_can_hold(kind: &str) -> bool {

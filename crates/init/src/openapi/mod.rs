@@ -5,6 +5,7 @@ mod media;
 mod operation;
 mod reference;
 mod sample;
+mod style;
 
 use std::path::Path;
 

@@ -11,9 +11,9 @@ use super::{
     media::{Content, answer, content},
     reference::{Broken, resolved},
     sample::{self, Sample},
+    style::{self, Style},
 };
 use crate::{
-    address,
     draft::{Body, Request},
     headers, marks,
     unknowns::{Unknowns, is_secret},
@@ -135,7 +135,11 @@ impl<'n> Operation<'n> {
         let mut request = Request {
             method: self.method.to_owned(),
             off,
-            captures: self.captures.clone(),
+            captures: self
+                .captures
+                .iter()
+                .map(|(name, path)| (name.clone(), Value::from(path.as_str())))
+                .collect(),
             ..Request::default()
         };
         let about = ["summary", "operationId"]
@@ -181,11 +185,16 @@ impl<'n> Operation<'n> {
                 .transpose()?
                 .flatten();
             let said = said
-                .map(|value| value::text(Some(&value)))
-                .filter(|text| !text.is_empty());
+                .zip(parameter)
+                .filter(|(value, _)| !value::text(Some(value)).is_empty())
+                .map(|(value, parameter)| Style::of(parameter, "path").path(name, &value));
+            if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
+                let told = told_of_others(name, said.as_ref(), parameter);
+                request.comments.extend(told);
+            }
             match (self.given.get(name), said) {
                 (Some(variable), _) => request.url.push_str(variable),
-                (None, Some(text)) => request.url.push_str(&address::encoded(&text)),
+                (None, Some(text)) => request.url.push_str(&text),
                 (None, None) => {
                     let what = format!("`{name}` in the path {}", self.path);
                     request.url.push_str(&asker.ask(&hint(before, name), &what));
@@ -221,8 +230,20 @@ impl<'n> Operation<'n> {
             } else {
                 said_of(root, parameter)?
             };
+            request
+                .comments
+                .extend(told_of_others(name, said.as_ref(), parameter));
+            let style = Style::of(parameter, place);
+            // What has a media type is no parameter of a style: it is written as that type has it.
+            let is_styled = parameter.get("content").is_none();
             let value = match said {
-                Some(value) if place == "query" => plain(value),
+                Some(value) if place == "query" && is_styled => {
+                    request.query.extend(style.query(name, value));
+                    continue;
+                }
+                Some(value) if is_styled => {
+                    Value::String(style.header(&value).replace(char::is_control, " "))
+                }
                 Some(value) => {
                     Value::String(value::text(Some(&value)).replace(char::is_control, " "))
                 }
@@ -280,7 +301,12 @@ impl<'n> Operation<'n> {
     }
 
     fn write_body(self, request: &mut Request) {
-        let Some(Content { kind, sample }) = self.body else {
+        let Some(Content {
+            kind,
+            sample,
+            others,
+        }) = self.body
+        else {
             return;
         };
         let Some(Sample { value, guessed }) = sample else {
@@ -290,6 +316,12 @@ impl<'n> Operation<'n> {
             request.headers.push(("content-type".to_owned(), kind));
             return;
         };
+        if !others.is_empty() {
+            request.comments.push(format!(
+                "Of the body's examples the first; the others: {}",
+                others.join(", ")
+            ));
+        }
         if guessed {
             request.comments.push("TO FILL IN: values of the body, which have only the right shape (required properties alone).".to_owned());
         }
@@ -388,6 +420,11 @@ fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, Broken> {
     let media = parameter
         .get("content")
         .and_then(|content| content.entries().first());
+    if let Some(media) = media
+        && let Some(value) = sample::said(root, &media.value)?
+    {
+        return Ok(Some(value));
+    }
     let schema = parameter
         .get("schema")
         .or_else(|| media?.value.get("schema"));
@@ -397,17 +434,22 @@ fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, Broken> {
     }
 }
 
-/// What a query holds: texts, numbers, lists of them.
+/// Examples that are not used are not passed over silently.
+fn told_of_others<T>(name: &str, said: Option<&T>, parameter: &Node) -> Option<String> {
+    let others = sample::others(parameter);
+    (said.is_some() && !others.is_empty()).then(|| {
+        format!(
+            "Of the examples of {name} the first; the others: {}",
+            others.join(", ")
+        )
+    })
+}
+
+/// What a form holds: texts, numbers, lists of them.
 fn plain(value: Value) -> Value {
-    let one = |value: Value| match value {
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            Value::String(value::text(Some(&value)))
-        }
-        scalar => scalar,
-    };
     match value {
-        Value::Array(items) => items.into_iter().map(one).collect(),
-        other => one(other),
+        Value::Array(items) => items.into_iter().map(style::scalar).collect(),
+        other => style::scalar(other),
     }
 }
 

@@ -63,6 +63,18 @@ pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, Broken> {
     Ok(first.map(Node::to_value))
 }
 
+/// Names of named examples behind the first, where that is what [`said`] answers.
+pub fn others(node: &Node) -> Vec<String> {
+    if node.get("example").is_some() {
+        return Vec::new();
+    }
+    let named = node.get("examples").map(Node::entries).unwrap_or_default();
+    let with_value = named
+        .iter()
+        .filter(|entry| entry.value.get("value").is_some() || entry.value.get("$ref").is_some());
+    with_value.skip(1).map(|entry| entry.key.clone()).collect()
+}
+
 /// A value of a schema: of objects the properties that are required.
 ///
 /// # Errors

@@ -1,10 +1,13 @@
 //! Command lines of curl as plans.
 
-use plan::{Template, scenario::Body};
+use plan::{
+    Template,
+    scenario::{Body, PartContent},
+};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::{evaluated, golden, no_file, read, refusal, requests, text};
+use crate::support::{evaluated, golden, no_file, read, refusal, requests, text, try_read};
 
 fn words(words: &[&str]) -> Result<init::Draft, formats::LoadErrors> {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
@@ -226,8 +229,8 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
             "requests.txt:1:6: curl's option --dta is not known here: leave it out (did you mean `data`?)",
         ),
         (
-            "curl http://a/ -F a=b",
-            "requests.txt:1:16: -F: plans send no multipart forms: give the body with -d, or test this one with an Artillery script",
+            "curl http://a/ -F a",
+            "requests.txt:1:19: this is no part: write 'name=value'",
         ),
         ("curl -X", "requests.txt:1:6: -X needs a value behind it"),
         (
@@ -314,7 +317,12 @@ proptest! {
     #[test]
     fn any_pasted_text_is_a_plan_or_one_line(text in r#"curl( (-[A-Za-z#:]|--json|--next|'[a{}\n]'|"\$A"|http://a/[{}?=$]{0,3}|[a:=@{}]{1,4}|\\\n|\||;)){0,8}"#) {
         match pasted(&text) {
-            Ok(draft) => { read(draft); }
+            // A file that the line names need not be here; then there is nothing else wrong with the plan.
+            Ok(draft) => if let Err(why) = try_read(draft) {
+                let (text, errors) = *why;
+                let is_missing = |problem: &plan::Problem| problem.message.contains("No such file");
+                prop_assert!(errors.problems.iter().all(is_missing), "{errors}\n{text}");
+            },
             Err(errors) => prop_assert_eq!(errors.problems.len(), 1),
         }
     }
@@ -328,4 +336,128 @@ fn a_template_is_made_for_braces_of_the_source() {
     };
     assert!(matches!(template, Template::Text(_)));
     assert_eq!(evaluated(&plan, template, &[]), "{{ user }}");
+}
+
+#[test]
+fn forms_with_files_are_parts() {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let file = format!("doc=@\"{own}\";type=text/x-toml;filename=c.toml");
+    let bare = format!("doc=@{own}");
+    let draft = words(&[
+        "http://a/up",
+        "-H",
+        "content-type: multipart/form-data",
+        "-F",
+        "name=Ada",
+        "-F",
+        &file,
+        "-F",
+        &bare,
+        "-F",
+        "note=<body.json;type=application/json",
+        "--form-string",
+        "raw=@a;type=x",
+        "-F",
+        "password=s3cret",
+    ]);
+    let (text, plan) = read(draft.unwrap());
+    assert!(!text.contains("s3cret"), "{text}");
+    let request = requests(&plan)[0];
+    assert_eq!(request.method, "POST");
+    let said = |name: &str| name.eq_ignore_ascii_case("content-type");
+    assert!(!request.headers.iter().any(|(name, _)| said(name)));
+    let Body::Multipart(parts) = &request.body else {
+        panic!("{:?}", request.body)
+    };
+    let told: Vec<_> = parts
+        .iter()
+        .map(|part| {
+            let content = match &part.content {
+                PartContent::Text(template) => evaluated(&plan, template, &[]),
+                PartContent::File { name, bytes } => format!("{name}, {}", bytes.len()),
+                PartContent::Named { .. } => panic!("{part:?}"),
+            };
+            let kind = part.content_type.as_ref();
+            let kind = kind.map_or(String::new(), |kind| evaluated(&plan, kind, &[]));
+            (part.name.clone(), content, kind)
+        })
+        .collect();
+    let length = std::fs::metadata(own).unwrap().len();
+    let part = |name: &str, content: &str, kind: &str| {
+        (name.to_owned(), content.to_owned(), kind.to_owned())
+    };
+    assert_eq!(
+        told,
+        [
+            part("name", "Ada", ""),
+            part("doc", &format!("c.toml, {length}"), "text/x-toml"),
+            part("doc", &format!("Cargo.toml, {length}"), ""),
+            part("note", "{\n  \"n\": 2\n}\n", "application/json"),
+            part("raw", "@a;type=x", ""),
+            part("password", "filled in", ""),
+        ]
+    );
+}
+
+#[test]
+fn what_curl_calls_otherwise_has_its_type() {
+    let text = words(&["http://a/", "-F", "a=@data.csv", "-F", "b=@photo.png"]);
+    let text = text.unwrap().text("plan.yml");
+    assert!(
+        text.contains("file: data.csv, type: application/octet-stream"),
+        "{text}"
+    );
+    assert!(text.contains("b: { file: photo.png }"), "{text}");
+}
+
+#[test]
+fn addresses_and_certificates_are_the_plans() {
+    let line = "curl https://shop.example/ --resolve +shop.example:443:127.0.0.1 --cacert ca.pem -E /etc/me.pem --key me.key";
+    let text = pasted(line).unwrap().text("load/plan.yml");
+    for part in [
+        "resolve: [shop.example:443:127.0.0.1]",
+        "tls: { ca: '../ca.pem', cert: /etc/me.pem, key: '../me.key' }",
+        "# Files that it names are looked for from where this file lies.",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let text =
+        pasted("curl http://a/ --resolve a:80:127.0.0.1\ncurl http://b/ --resolve b:80:127.0.0.2")
+            .unwrap();
+    let (_, plan) = read(text);
+    assert_eq!(plan.http.route.resolve.len(), 2);
+    // Nothing is checked: with which authorities is no question any more.
+    let text = pasted("curl -k https://a/ --cacert ca.pem")
+        .unwrap()
+        .text("p.yml");
+    assert!(!text.contains("ca:"), "{text}");
+    assert!(text.contains("# --cacert is left out"), "{text}");
+    for (line, why) in [
+        (
+            "curl http://a/ --cacert a\ncurl http://a/ --cacert b",
+            "requests.txt:2:25: --cacert: a plan has one for all its requests: make a plan of each",
+        ),
+        (
+            "curl http://a/ --resolve a:80",
+            "requests.txt:1:26: --resolve is HOST:PORT:ADDRESS in a plan",
+        ),
+        (
+            "curl http://a/ -E me.pem:secret",
+            "requests.txt:1:19: --cert: plans know no password of a certificate: give it without",
+        ),
+        (
+            "curl http://a/ -F 'a=b;c=d'",
+            "requests.txt:1:19: behind ; a part says type= or filename=: give a value that holds ; with --form-string",
+        ),
+        (
+            "curl http://a/ -F a=b -d c",
+            "requests.txt:1:19: a request has one body: give -F or -d, not both",
+        ),
+        (
+            "curl http://a/ -F a=@b,c",
+            "requests.txt:1:19: several files in one part are no part of a plan: give each an -F of its own",
+        ),
+    ] {
+        assert_eq!(refusal(pasted(line)), why);
+    }
 }

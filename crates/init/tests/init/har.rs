@@ -295,3 +295,76 @@ proptest! {
         prop_assert_eq!(requests(&plan).len(), parts.len());
     }
 }
+
+#[test]
+fn what_a_page_sends_along_unseen_is_captured_anew() {
+    let page = r#"<html><head><meta name="csrf-token" content="h3ad-t0ken-0001"></head>
+        <form><input type="hidden" name="csrf" value="f0rm-t0ken-0002"><input name="q" value="seen-0003"></form>"#;
+    let entry_of_page = entry(0, "GET", "http://shop.example/", 200, &json!(page));
+    let sent = with(
+        entry(
+            200,
+            "POST",
+            "http://shop.example/orders",
+            200,
+            &json!({"id": 7}),
+        ),
+        "/request/postData",
+        json!({"mimeType": "application/x-www-form-urlencoded", "text": "csrf=f0rm-t0ken-0002&q=seen-0003"}),
+    );
+    let headers = json!([
+        {"name": "Content-Type", "value": "application/x-www-form-urlencoded"},
+        {"name": "X-CSRF-Token", "value": "h3ad-t0ken-0001"},
+    ]);
+    let sent = with(sent, "/request/headers", headers);
+    let har = json!({"log": {"entries": [entry_of_page, sent]}});
+    let (text, plan) = read(recorded(&har).unwrap());
+    let [page, order] = requests(&plan)[..] else {
+        panic!("{text}")
+    };
+    let patterns: Vec<_> = page
+        .captures
+        .iter()
+        .map(|capture| match &capture.from {
+            Source::Regexp { pattern, .. } => pattern.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        patterns,
+        [
+            r#"<input type="hidden" name="csrf" value="([^"]*)""#,
+            r#"<meta name="csrf-token" content="([^"]*)""#,
+        ]
+    );
+    let Body::Text(body) = &order.body else {
+        panic!("{text}")
+    };
+    let named: Vec<_> = body
+        .variables()
+        .map(|path| path.root().to_owned())
+        .collect();
+    assert_eq!(named, ["csrf"]);
+    assert!(!text.contains("t0ken"), "{text}");
+    assert!(!text.contains("export"), "{text}");
+}
+
+#[test]
+fn a_token_of_an_answer_is_captured_also_in_a_body() {
+    let login = entry(
+        0,
+        "POST",
+        "http://shop.example/login",
+        200,
+        &json!({"refresh_token": "r-000111222"}),
+    );
+    let again = entry(200, "POST", "http://shop.example/refresh", 200, &json!({}));
+    let again = posted(again, &json!({"refresh_token": "r-000111222"}));
+    let har = json!({"log": {"entries": [login, again]}});
+    let (text, _) = read(recorded(&har).unwrap());
+    assert!(
+        text.contains("refresh_token: '{{ refresh_token }}'"),
+        "{text}"
+    );
+    assert!(!text.contains("$env"), "{text}");
+}

@@ -210,3 +210,47 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn examples_and_styles_of_parameters() {
+    let api = "openapi: 3.1.0
+info: { title: Lists, version: '1' }
+servers: [ { url: 'http://lists.example' } ]
+paths:
+  /items/{ids}:
+    get:
+      parameters:
+        - { name: ids, in: path, required: true, style: matrix, explode: true, example: [3, 4] }
+        - { name: colour, in: query, explode: false, example: [red, blue] }
+        - { name: size, in: query, examples: { small: { value: S }, large: { value: L } } }
+        - { name: at, in: query, style: deepObject, explode: true, example: { lat: 1, long: 2 } }
+        - { name: filter, in: query, required: true, content: { application/json: { examples: { one: { value: { a: 1 } } } } } }
+        - { name: x-tags, in: header, example: [p, q] }
+  /orders:
+    post:
+      requestBody:
+        content:
+          application/json:
+            examples:
+              book: { value: { sku: B7 } }
+              pen: { value: { sku: P1 } }
+              elsewhere: { externalValue: 'http://lists.example/e.json' }
+";
+    let (text, plan) = read(init::from_text("api.yaml", api, &no_file).unwrap());
+    let [items, _] = requests(&plan)[..] else {
+        panic!("{text}")
+    };
+    assert_eq!(items.url_text, "/items/;ids=3;ids=4");
+    for part in [
+        "colour: 'red,blue'",
+        "size: S",
+        "'at[lat]': 1",
+        "filter: '{\"a\":1}'",
+        "x-tags: 'p,q'",
+        "# Of the examples of size the first; the others: large",
+        "json: { sku: B7 }",
+        "# Of the body's examples the first; the others: pen",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}

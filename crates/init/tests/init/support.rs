@@ -22,6 +22,11 @@ pub fn text(draft: Draft) -> String {
 
 /// The same, with the plan.
 pub fn read(draft: Draft) -> (String, Plan) {
+    try_read(draft).unwrap_or_else(|why| panic!("{}\n{}", why.1, why.0))
+}
+
+/// The same; or the text, and why it is no plan.
+pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)>> {
     let folder = std::env::temp_dir().join(format!("loadline-init-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     // Tests run side by side.
@@ -46,8 +51,10 @@ pub fn read(draft: Draft) -> (String, Plan) {
     };
     let plan = native::load(&inputs);
     std::fs::remove_file(&path).unwrap();
-    let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    (text, plan)
+    match plan {
+        Ok(plan) => Ok((text, plan)),
+        Err(errors) => Err(Box::new((text, errors))),
+    }
 }
 
 /// All requests of a plan.

@@ -1,0 +1,177 @@
+//! `-F`: the parts of a multipart form. A file stays where it is, and the plan reads it; what is not a part of one form is refused.
+
+use std::path::Path;
+
+use formats::{document::SyntaxError, files::ReadFile};
+
+use super::{
+    command::{Data, refused},
+    request::file,
+    shell::Word,
+};
+use crate::{
+    draft::{Part, PartContent},
+    marks,
+    unknowns::Unknowns,
+};
+
+/// What curl calls the content of files by their names; everything else is octets.
+const TYPES: [(&str, &str); 10] = [
+    ("gif", "image/gif"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+    ("txt", "text/plain"),
+    ("htm", "text/html"),
+    ("html", "text/html"),
+    ("pdf", "application/pdf"),
+    ("xml", "application/xml"),
+];
+
+/// The parts, in their order, without what is secret in them.
+///
+/// # Errors
+/// The word that a plan cannot say.
+pub fn parts(
+    all: &[Data],
+    unknowns: &mut Unknowns,
+    read: ReadFile<'_>,
+) -> Result<Vec<Part>, SyntaxError> {
+    all.iter()
+        .map(|Data { how, word }| part(*how == "form-string", word, unknowns, read))
+        .collect()
+}
+
+fn part(
+    is_literal: bool,
+    word: &Word,
+    unknowns: &mut Unknowns,
+    read: ReadFile<'_>,
+) -> Result<Part, SyntaxError> {
+    let Some((name, rest)) = word.text.split_once('=') else {
+        return Err(refused(word.mark, "this is no part: write 'name=value'"));
+    };
+    if name.is_empty() || marks::has_variables(name) {
+        return Err(refused(
+            word.mark,
+            "parts of plans have a name, and are not nested: write 'name=value'",
+        ));
+    }
+    let plain = |text: &str, unknowns: &mut Unknowns| {
+        let value = unknowns.json(name, &text.into(), "the form");
+        PartContent::Text(query::value::text(Some(&value)))
+    };
+    if is_literal {
+        return Ok(Part {
+            name: name.to_owned(),
+            content: plain(rest, unknowns),
+            kind: None,
+        });
+    }
+    let (sign, rest) = match rest.strip_prefix(['@', '<']) {
+        Some(behind) => (rest.chars().next(), behind),
+        None => (None, rest),
+    };
+    let (value, behind) = first(rest, sign.is_some(), word)?;
+    let said = options(behind, word)?;
+    if said.filename.is_some() && sign != Some('@') {
+        return Err(refused(
+            word.mark,
+            "a value of a plan's form has no filename",
+        ));
+    }
+    let content = match sign {
+        Some('@') => {
+            let names = [Some(&value), said.filename.as_ref()];
+            let is_made = |name: &&String| marks::has_variables(name) || name.contains("{{");
+            if value == "-" || value.is_empty() || names.iter().flatten().any(is_made) {
+                let why = "name the file as it is called: a plan reads it before the run";
+                return Err(refused(word.mark, why));
+            }
+            PartContent::File {
+                path: value,
+                called: said.filename,
+            }
+        }
+        Some(_) => plain(&file(&value, word, read)?, unknowns),
+        None => plain(&value, unknowns),
+    };
+    let kind = said.kind.or_else(|| own_kind(&content));
+    Ok(Part {
+        name: name.to_owned(),
+        content,
+        kind,
+    })
+}
+
+/// Where a plan would call the content of a file something else than curl does.
+fn own_kind(content: &PartContent) -> Option<String> {
+    let PartContent::File { path, called } = content else {
+        return None;
+    };
+    let name = called.as_deref().unwrap_or(path);
+    let end = Path::new(name).extension().and_then(|end| end.to_str());
+    let end = end.unwrap_or_default().to_ascii_lowercase();
+    let known = TYPES.iter().find(|(known, _)| *known == end);
+    let kind = known.map_or("application/octet-stream", |(_, kind)| kind);
+    (plan::media::content_type(name) != kind).then(|| kind.to_owned())
+}
+
+/// What stands before the first `;` (of files also `,`), quotes taken away, and what stands behind it.
+fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t str), SyntaxError> {
+    if let Some(inside) = text.strip_prefix('"') {
+        let mut value = String::new();
+        let mut letters = inside.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '"' => return Ok((value, &inside[at + 1..])),
+                '\\' => value.extend(letters.next().map(|(_, letter)| letter)),
+                _ => value.push(letter),
+            }
+        }
+        return Err(refused(word.mark, "this \" has no end: close the quote"));
+    }
+    let end = text.find(';').unwrap_or(text.len());
+    let (value, behind) = text.split_at(end);
+    if is_file && value.contains(',') {
+        return Err(refused(
+            word.mark,
+            "several files in one part are no part of a plan: give each an -F of its own",
+        ));
+    }
+    Ok((value.to_owned(), behind))
+}
+
+#[derive(Default)]
+struct Said {
+    kind: Option<String>,
+    filename: Option<String>,
+}
+
+fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
+    let mut said = Said::default();
+    let mut rest = text;
+    while let Some(behind) = rest.strip_prefix(';') {
+        let behind = behind.trim_start();
+        let (place, inside) = match behind.split_once('=') {
+            Some(("type", inside)) => (&mut said.kind, inside),
+            Some(("filename", inside)) => (&mut said.filename, inside),
+            _ => {
+                let why = "behind ; a part says type= or filename=: give a value that holds ; with --form-string";
+                return Err(refused(word.mark, why));
+            }
+        };
+        let (value, more) = first(inside, false, word)?;
+        *place = Some(value);
+        rest = more;
+    }
+    if rest.is_empty() {
+        Ok(said)
+    } else {
+        Err(refused(
+            word.mark,
+            "behind the closing quote there is more: take it away",
+        ))
+    }
+}

@@ -1,0 +1,53 @@
+//! How connections of a command of curl are made: addresses of hosts, sockets, authorities and certificates. A plan says each of them once.
+
+use formats::document::SyntaxError;
+
+use super::command::{Command, Data, refused};
+use crate::{draft::Http, marks};
+
+/// Takes them over from all commands.
+///
+/// # Errors
+/// The word that a plan cannot say, or that another command says otherwise.
+pub fn take_over(commands: &[Command], http: &mut Http) -> Result<(), SyntaxError> {
+    for Data { how, word } in commands.iter().flat_map(|command| &command.travel) {
+        let text = &word.text;
+        if marks::has_variables(text) || text.contains("{{") || text.is_empty() {
+            let why = format!("--{how}: write the value itself: it is read before the run");
+            return Err(refused(word.mark, &why));
+        }
+        let place = match *how {
+            "resolve" => {
+                let text = text.strip_prefix('+').unwrap_or(text);
+                if text.starts_with('-') || text.split(':').count() < 3 {
+                    let why = "--resolve is HOST:PORT:ADDRESS in a plan";
+                    return Err(refused(word.mark, why));
+                }
+                if !http.resolve.iter().any(|known| known == text) {
+                    http.resolve.push(text.to_owned());
+                }
+                continue;
+            }
+            "unix-socket" => &mut http.unix,
+            "cacert" => &mut http.authorities,
+            "cert" => {
+                if text.contains(':') {
+                    let why = "--cert: plans know no password of a certificate: give it without";
+                    return Err(refused(word.mark, why));
+                }
+                &mut http.certificate
+            }
+            _ => &mut http.key,
+        };
+        if place.as_ref().is_some_and(|known| known != text) {
+            let why = format!("--{how}: a plan has one for all its requests: make a plan of each");
+            return Err(refused(word.mark, &why));
+        }
+        *place = Some(text.clone());
+    }
+    // One file may hold both.
+    if http.certificate.is_some() && http.key.is_none() {
+        http.key.clone_from(&http.certificate);
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! How a parameter's value becomes text: its `style` and `explode`. Which value that is, is said elsewhere.
+
+use formats::document::Node;
+use query::value;
+use serde_json::Value;
+
+use crate::address;
+
+/// What a description says of it, or what holds where it says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style<'n> {
+    name: &'n str,
+    explode: bool,
+}
+
+impl<'n> Style<'n> {
+    /// Of a parameter in this place.
+    pub fn of(parameter: &'n Node, place: &str) -> Style<'n> {
+        let own = match place {
+            "query" | "cookie" => "form",
+            _ => "simple",
+        };
+        let name = parameter.get("style").and_then(Node::as_str).unwrap_or(own);
+        let explode = parameter.get("explode").and_then(Node::as_bool);
+        Style {
+            name,
+            explode: explode.unwrap_or(name == "form"),
+        }
+    }
+
+    /// Pairs of a query: a list may stand for several of one name.
+    pub fn query(self, name: &str, value: Value) -> Vec<(String, Value)> {
+        let pair = |value: String| vec![(name.to_owned(), Value::String(value))];
+        match (value, self.name, self.explode) {
+            (Value::Object(map), "deepObject", _) => map
+                .into_iter()
+                .map(|(key, value)| (format!("{name}[{key}]"), scalar(value)))
+                .collect(),
+            (Value::Object(map), "form", true) => map
+                .into_iter()
+                .map(|(key, value)| (key, scalar(value)))
+                .collect(),
+            (Value::Array(items), _, true) => {
+                vec![(name.to_owned(), items.into_iter().map(scalar).collect())]
+            }
+            (value @ (Value::Array(_) | Value::Object(_)), style, _) => {
+                let between = match style {
+                    "spaceDelimited" => " ",
+                    "pipeDelimited" => "|",
+                    _ => ",",
+                };
+                pair(flat(&value).join(between))
+            }
+            (value, ..) => vec![(name.to_owned(), scalar(value))],
+        }
+    }
+
+    /// Of a header, or of a cookie.
+    pub fn header(self, value: &Value) -> String {
+        if let (Value::Object(map), true) = (value, self.explode) {
+            let pairs = map
+                .iter()
+                .map(|(key, value)| format!("{key}={}", text(value)));
+            return pairs.collect::<Vec<_>>().join(",");
+        }
+        flat(value).join(",")
+    }
+
+    /// Of a path, percent-encoded.
+    pub fn path(self, name: &str, value: &Value) -> String {
+        let (before, between) = match (self.name, self.explode) {
+            ("label", true) => (".".to_owned(), "."),
+            ("label", false) => (".".to_owned(), ","),
+            ("matrix", false) => (format!(";{name}="), ","),
+            ("matrix", true) => (";".to_owned(), ";"),
+            _ => (String::new(), ","),
+        };
+        let items: Vec<String> = match (value, self.explode) {
+            (Value::Object(map), true) => {
+                let pair = |(key, value): (&String, &Value)| {
+                    format!(
+                        "{}={}",
+                        address::encoded(key),
+                        address::encoded(&text(value))
+                    )
+                };
+                map.iter().map(pair).collect()
+            }
+            _ => {
+                let lead = match (self.name, self.explode) {
+                    ("matrix", true) => format!("{name}="),
+                    _ => String::new(),
+                };
+                let one = |item: String| format!("{lead}{}", address::encoded(&item));
+                flat(value).into_iter().map(one).collect()
+            }
+        };
+        format!("{before}{}", items.join(between))
+    }
+}
+
+/// Items of a list; keys and values of an object, one after the other; else the value itself.
+fn flat(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().map(text).collect(),
+        Value::Object(map) => map
+            .iter()
+            .flat_map(|(key, value)| [key.clone(), text(value)])
+            .collect(),
+        other => vec![text(other)],
+    }
+}
+
+fn text(value: &Value) -> String {
+    value::text(Some(value))
+}
+
+/// What a query holds: texts, numbers.
+pub fn scalar(value: Value) -> Value {
+    match value {
+        Value::Null | Value::Array(_) | Value::Object(_) => Value::String(text(&value)),
+        scalar => scalar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The examples of the specification's own table (OpenAPI 3.1, "Style Examples").
+    #[test]
+    fn values_are_written_as_the_specification_has_them() {
+        let list = json!(["blue", "black", "brown"]);
+        let object = json!({"R": 100, "G": 200, "B": 150});
+        let style = |name, explode| Style { name, explode };
+        let paths = [
+            (
+                style("matrix", false),
+                ";color=blue,black,brown",
+                ";color=R,100,G,200,B,150",
+            ),
+            (
+                style("matrix", true),
+                ";color=blue;color=black;color=brown",
+                ";R=100;G=200;B=150",
+            ),
+            (
+                style("label", false),
+                ".blue,black,brown",
+                ".R,100,G,200,B,150",
+            ),
+            (
+                style("label", true),
+                ".blue.black.brown",
+                ".R=100.G=200.B=150",
+            ),
+            (
+                style("simple", false),
+                "blue,black,brown",
+                "R,100,G,200,B,150",
+            ),
+            (
+                style("simple", true),
+                "blue,black,brown",
+                "R=100,G=200,B=150",
+            ),
+        ];
+        for (style, of_list, of_object) in paths {
+            assert_eq!(style.path("color", &list), of_list);
+            assert_eq!(style.path("color", &object), of_object);
+        }
+        let query = |style: Style<'_>, value: &Value| {
+            let pairs = style.query("color", value.clone());
+            Value::Object(pairs.into_iter().collect())
+        };
+        assert_eq!(query(style("form", true), &list), json!({"color": list}));
+        assert_eq!(query(style("form", true), &object), object);
+        assert_eq!(
+            query(style("form", false), &list),
+            json!({"color": "blue,black,brown"})
+        );
+        assert_eq!(
+            query(style("form", false), &object),
+            json!({"color": "R,100,G,200,B,150"})
+        );
+        assert_eq!(
+            query(style("spaceDelimited", false), &list),
+            json!({"color": "blue black brown"})
+        );
+        assert_eq!(
+            query(style("pipeDelimited", false), &list),
+            json!({"color": "blue|black|brown"})
+        );
+        assert_eq!(
+            query(style("deepObject", true), &object),
+            json!({"color[R]": 100, "color[G]": 200, "color[B]": 150})
+        );
+        assert_eq!(style("simple", true).header(&object), "R=100,G=200,B=150");
+        assert_eq!(style("simple", false).header(&list), "blue,black,brown");
+        assert_eq!(style("form", true).path("color", &json!("a b")), "a%20b");
+    }
+}
