@@ -1,0 +1,64 @@
+"""Every plan in the documents is one: `loadline plan` takes it as it stands there, and parts of plans with what they leave unsaid."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```ya?ml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+KEY = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
+# What a part leaves to its plan, and what stands for steps that a document leaves out.
+REST = {
+    "target": "target: http://127.0.0.1:9",
+    "load": "load: { rate: 1/s, duration: 10s }",
+    "steps": "steps: [ { get: / }, { post: /sessions } ]",
+}
+LEFT_OUT = {"steps: [ ... ]": "steps: [ { get: / } ]"}
+# What the documents take for granted beside a plan.
+FILES = {"patients.csv": "family\nSmith\n", "healthcheck.yml": "config: { phases: [ { duration: 1, arrivalRate: 1 } ] }\n"}
+NOTHING_TO_SHOW = "no stage of this campaign has arrivals at a rate"
+ENVIRONMENT = {"TOKEN": "t-1", "PASSWORD": "p-1"}
+
+
+def plans() -> list:
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
+    found = []
+    for document in documents:
+        text = document.read_text()
+        for block in BLOCK.finditer(text):
+            line = text.count("\n", 0, block.start()) + 2
+            found.append(pytest.param(block[1], id=f"{document.relative_to(ROOT)}:{line}"))
+    return found
+
+
+def completed(text: str) -> str:
+    """The block as a plan: as it stands where it is one, with what it does not say before it where it is a part."""
+    for part, instead in LEFT_OUT.items():
+        text = text.replace(part, instead)
+    said = set(KEY.findall(text))
+    if "scenarios" in said:
+        said.add("steps")
+    if said & {"tested", "meant"} and "stages" not in said:
+        text += "stages: [ { name: peak, load: { rate: 1/s, duration: 10s } } ]\n"
+        said.add("stages")
+    if "stages" in said:
+        said.add("load")
+    before = [] if "loadline" in said else ["loadline: 1"]
+    rest = [line for key, line in REST.items() if key not in said]
+    return "\n".join([*before, text.rstrip(), *rest]) + "\n"
+
+
+def test_there_are_plans_to_look_at() -> None:
+    assert len(plans()) >= 12
+
+
+@pytest.mark.parametrize("text", plans())
+def test_a_plan_of_the_documents_is_one(loadline, text) -> None:
+    for name, content in FILES.items():
+        loadline.write(name, content)
+    shown = loadline("plan", loadline.write("plan.yml", completed(text)), env=ENVIRONMENT)
+    # Stages of other tools alone are taken, and have nothing to be shown.
+    is_others = NOTHING_TO_SHOW in shown.stderr and "run:" in text
+    assert shown.returncode == 0 or is_others, shown.stderr
+    assert "Nothing was sent." in shown.stdout or is_others, shown.stdout
