@@ -25,13 +25,17 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     Some(cut * BATCH)
 }
 
-/// The square of the standard error of the mean, as if the values did not hang together.
+/// The square of the standard error of the mean, as if the values did not hang together. Of values that are the same but for how sums are
+/// rounded it is nothing: else the rounding would choose the cut.
 fn uncertainty(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
+    let rounding = n * f64::EPSILON * mean.abs();
     values
         .iter()
-        .map(|value| (value - mean).powi(2))
+        .map(|value| (value - mean).abs())
+        .filter(|away| *away > rounding)
+        .map(|away| away.powi(2))
         .sum::<f64>()
         / (n * n)
 }
@@ -72,6 +76,11 @@ mod tests {
         }
         assert!(lost < 50 * 25, "{lost}");
         assert_eq!(warm_up(&[1.0; 120]), Some(0));
+        for level in (1..500).map(|n| (f64::from(n) * 1e5).ln()) {
+            assert_eq!(warm_up(&[level; 120]), Some(0), "{level}");
+            let warming = [&[level + 2.0; 4][..], &[level; 41]].concat();
+            assert_eq!(warm_up(&warming), Some(5), "{level}");
+        }
         assert_eq!(warm_up(&[1.0; 20]), None);
         assert_eq!(warm_up(&[]), None);
     }
