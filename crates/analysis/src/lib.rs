@@ -11,6 +11,7 @@ pub mod campaign;
 pub mod compare;
 pub mod conclusions;
 pub mod figures;
+pub mod find;
 mod moments;
 pub mod newest;
 pub mod page;

@@ -30,6 +30,9 @@ pub enum Command {
     /// Run the stages of a plan one after the other, and tell of all of them in one report
     #[command(display_order = 90)]
     Campaign(Campaign),
+    /// Find the load line: the highest load at which everything that is asked for still holds, with its interval
+    #[command(display_order = 1)]
+    Find(Box<Find>),
     /// Show what a test file would send, without sending anything: rates by scenario and endpoint, a chart of the load, what it needs
     #[command(display_order = 90)]
     Plan(Box<PlanArgs>),
@@ -189,6 +192,12 @@ pub struct Run {
     /// Show requests and answers, secrets hidden, bodies cut at 2 KB
     #[arg(long)]
     pub trace: bool,
+    /// The run is a probe of a search: for so long its load goes on before it counts; only --check judges
+    #[arg(long, value_name = "TIME", hide = true)]
+    pub probe: Option<String>,
+    /// It ends as soon as its criteria are decided, or only where one fails plainly
+    #[arg(long, value_name = "decided|plain", value_parser = ["decided", "plain"], hide = true, requires = "probe")]
+    pub probe_until: Option<String>,
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -240,6 +249,89 @@ pub struct Run {
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
+}
+
+/// `loadline find`
+#[derive(Debug, ClapArgs)]
+pub struct Find {
+    /// What is run: a URL, a native plan, an Artillery script or a script of wrk's; its own load is replaced, its journeys and weights stay
+    #[arg(value_name = "FILE|URL")]
+    pub what: String,
+    /// What must hold, for example 'p99 < 200ms' or 'errors < 0.1%'; may be repeated. The plan's own criteria hold beside it
+    #[arg(long, value_name = "EXPR")]
+    pub slo: Vec<String>,
+    /// What is searched: arrivals per second, or users in a closed loop
+    #[arg(long, value_name = "rate|users", value_parser = ["rate", "users"], default_value = "rate")]
+    pub over: String,
+    /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the search
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// The first level, for example 50/s, or so many users [default: a quarter of the plan's own load, else 10]
+    #[arg(long, value_name = "LEVEL")]
+    pub from: Option<String>,
+    /// The lowest level that is tried [default: 1/s, or 1 user]
+    #[arg(long, value_name = "LEVEL")]
+    pub min: Option<String>,
+    /// The highest level that may be tried
+    #[arg(long, visible_alias = "max-rate", value_name = "LEVEL")]
+    pub max: Option<String>,
+    /// How long the search may take
+    #[arg(long, value_name = "TIME", default_value = "5m")]
+    pub budget: String,
+    /// Enough is known when the answer is so near: half of its interval, as a share of it
+    #[arg(long, value_name = "SHARE", default_value = "2.5%")]
+    pub precision: String,
+    /// The longest probe
+    #[arg(long, value_name = "TIME", default_value = "15s")]
+    pub probe: String,
+    /// For so long the load of a probe goes on before it counts
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub settle: String,
+    /// How long what is under way behind a probe may go on
+    #[arg(long, value_name = "TIME", default_value = DRAIN)]
+    pub drain: String,
+    /// How arrivals are spread: at random, as those of many people are, or evenly, which a service bears more of
+    #[arg(long, value_name = "poisson|even", value_parser = ["poisson", "even"], default_value = "poisson")]
+    pub arrivals: String,
+    /// At most so many connections
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+    /// Worker threads [default: as many as each probe's rate needs]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+    /// Seed of everything random [default: random, kept in the records]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// A header for each request that does not set it itself; may be repeated
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// What else is measured, once a second: NAME=PLACE; may be repeated
+    #[arg(long, value_name = "NAME=PLACE")]
+    pub server: Vec<String>,
+    /// A word to find the probes by among other runs; may be repeated
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// A name whose values must never be shown; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub secret: Vec<String>,
+    /// A host that redirects and values may lead to, beside those that the test names; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// Accept any TLS certificate
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// Artillery scripts: the environment to use
+    #[arg(short, long, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// Where the report and the records of the probes go [default: a new folder in .loadline/finds]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the answer as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Open the report in a browser when it is there
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// `loadline compare`

@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod doors;
 mod embedded;
+mod find;
 mod frame;
 mod headers;
 mod imported;
@@ -22,6 +23,7 @@ mod log;
 mod messages;
 mod mocked;
 mod native;
+mod probe;
 mod profile;
 mod programs;
 mod rerender;
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         args::Command::Run(run) => native::run(*run),
         args::Command::Init(init) => init_plan::command(&init),
         args::Command::Campaign(campaign) => campaign::command(&campaign),
+        args::Command::Find(find) => find::command(&find),
         args::Command::Plan(plan) => profile::command(&plan),
         args::Command::Lab(lab) => labs::command(&lab),
         args::Command::Mock(mock) => mocked::command(&mock),

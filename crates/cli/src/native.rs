@@ -28,7 +28,7 @@ use crate::{
     load::{self, Flags},
     log, messages,
     mocked::Mocked,
-    programs, rerender, shell,
+    probe, programs, rerender, shell,
     stop::{Stop, flag_error},
     terminal::Progress,
     travel, urls,
@@ -123,6 +123,9 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     let listeners = lab.as_ref().map_or(&[][..], Embedded::listeners);
     lab_process::resolve(&mut plan, listeners)?;
     travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
+    if let Some(settle) = &args.probe {
+        probe::make(&mut plan, settle, args.probe_until.as_deref())?;
+    }
     add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
     plan.without_excerpts |= args.no_excerpts;
@@ -280,7 +283,7 @@ fn tell_where(plan: &Plan) {
     }
 }
 
-fn tell_notes(plan: &Plan) {
+pub fn tell_notes(plan: &Plan) {
     for note in &plan.notes {
         match &note.at {
             Some(at) => log::warning(format_args!("{at}: {}", note.text)),

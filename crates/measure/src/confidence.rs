@@ -69,8 +69,9 @@ impl Windows {
         }
     }
 
-    /// The windows in which anything of these phases was counted, as (samples, exceedances of `x`).
-    fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<(f64, f64)> {
+    /// The windows in which anything of these phases was counted, as (number, samples, exceedances of `x`).
+    #[must_use]
+    pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<(u64, f64, f64)> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for ((number, phase), window) in &self.list {
             if phases.is_some_and(|phases| !phases.contains(phase)) {
@@ -80,50 +81,19 @@ impl Windows {
             *n += window.answered.count() + window.unanswered;
             *over += window.answered.above(x) + window.unanswered;
         }
-        let counted = counted.into_values().filter(|(n, _)| *n > 0);
-        counted.map(|(n, over)| (n as f64, over as f64)).collect()
+        let counted = counted.into_iter().filter(|(_, (n, _))| *n > 0);
+        counted
+            .map(|(number, (n, over))| (number, n as f64, over as f64))
+            .collect()
     }
 
     /// How many times larger the variance of exceedances of `x` is than that of independent samples; at least 1. Of all phases,
     /// or of some: a phase is judged by its own windows, because what changes between phases is the load.
     #[must_use]
     pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
-        let counted = self.counted(x, phases);
-        let windows = counted.len();
-        if windows < 2 {
-            return 1.0;
-        }
-        let (n, over) = counted
-            .iter()
-            .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
-        // Nothing beyond it, or nothing else: then nothing can be said of how it hangs together.
-        if over == 0.0 || over == n {
-            return 1.0;
-        }
-        // Against the share that was really exceeded: cells are a thousandth wide, and ties would look like correlation.
-        let share = over / n;
-        let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
-        let covariance = |lag: usize| {
-            d.iter()
-                .zip(&d[lag.min(d.len())..])
-                .map(|(a, b)| a * b)
-                .sum::<f64>()
-                / windows as f64
-        };
-        let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
-        let variance = covariance(0)
-            + 2.0
-                * (1..=LAGS)
-                    .map(|lag| weight(lag) * covariance(lag))
-                    .sum::<f64>();
-        let independent = share * (1.0 - share) * n / windows as f64;
-        let phi = (variance / independent).max(1.0);
-        if windows < ENOUGH_WINDOWS {
-            // What hangs together may do so more than a few windows show; what does not, shows nothing to widen.
-            1.0 + (phi - 1.0) * widening(windows)
-        } else {
-            phi
-        }
+        let counted = self.counted(x, phases).into_iter();
+        let counted: Vec<(f64, f64)> = counted.map(|(_, n, over)| (n, over)).collect();
+        inflation_of(&counted)
     }
 
     /// The inflation to judge a bound by, where the measured quantile is `x`: of exceeding either of them, whichever is larger,
@@ -141,6 +111,47 @@ impl Windows {
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.counted(u64::MAX, None).len() < ENOUGH_WINDOWS
+    }
+}
+
+/// How many times larger the variance of exceedances is than that of independent samples, of consecutive windows as (samples, exceedances);
+/// at least 1.
+#[must_use]
+pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
+    let windows = counted.len();
+    if windows < 2 {
+        return 1.0;
+    }
+    let (n, over) = counted
+        .iter()
+        .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
+    // Nothing beyond it, or nothing else: then nothing can be said of how it hangs together.
+    if over == 0.0 || over == n {
+        return 1.0;
+    }
+    // Against the share that was really exceeded: cells are a thousandth wide, and ties would look like correlation.
+    let share = over / n;
+    let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
+    let covariance = |lag: usize| {
+        d.iter()
+            .zip(&d[lag.min(d.len())..])
+            .map(|(a, b)| a * b)
+            .sum::<f64>()
+            / windows as f64
+    };
+    let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
+    let variance = covariance(0)
+        + 2.0
+            * (1..=LAGS)
+                .map(|lag| weight(lag) * covariance(lag))
+                .sum::<f64>();
+    let independent = share * (1.0 - share) * n / windows as f64;
+    let phi = (variance / independent).max(1.0);
+    if windows < ENOUGH_WINDOWS {
+        // What hangs together may do so more than a few windows show; what does not, shows nothing to widen.
+        1.0 + (phi - 1.0) * widening(windows)
+    } else {
+        phi
     }
 }
 

@@ -101,6 +101,9 @@ pub struct Plan {
     /// What the user takes for granted of answers, for the load profile; no figure of a run is computed from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
+    /// The run is a probe of a search, and ends when it has found out what it is for.
+    #[serde(skip)]
+    pub probing: Option<Probing>,
     /// What is measured beside the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::Source>,
@@ -175,6 +178,7 @@ impl Plan {
             set_aside: Vec::new(),
             assumed: None,
             stop: Vec::new(),
+            probing: None,
             server: Vec::new(),
             guard: false,
             without_excerpts: false,
@@ -187,6 +191,15 @@ impl Plan {
             secret_variables: Vec::new(),
         }
     }
+}
+
+/// When a probe ends before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probing {
+    /// As soon as its criteria are decided.
+    UntilDecided,
+    /// As soon as one of them fails so plainly that nobody wants to see more of it.
+    UntilPlain,
 }
 
 fn extended(steps: &[Step]) -> bool {

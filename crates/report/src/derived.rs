@@ -6,12 +6,13 @@ use std::{
 };
 
 use crate::{
-    campaign, compare, html, markdown,
+    campaign, compare, find, html, markdown,
     sheet::{self, Sheet},
 };
 
 use analysis::{
     compare::Comparison,
+    find::Found,
     page::Page,
     summary::{self, Summary},
 };
@@ -98,6 +99,32 @@ pub fn comparison_json(comparison: &Comparison) -> Result<String, NotWritten> {
 /// When it cannot be written.
 pub fn write_comparison_json(path: &Path, comparison: &Comparison) -> Result<(), NotWritten> {
     file(path, comparison_json(comparison)?.as_bytes())
+}
+
+/// Writes a search's `find.json`, `report.html`, `report.md` and its charts into a folder.
+///
+/// # Errors
+/// The first file that cannot be written.
+pub fn write_found(dir: &Path, found: &Found) -> Result<(), NotWritten> {
+    folder(dir)?;
+    replace(&dir.join("find.json"), found_json(found)?.as_bytes())?;
+    write_sheet(dir, &find::of(found))
+}
+
+/// A search's JSON, to be read by people too.
+///
+/// # Errors
+/// Never in practice.
+pub fn found_json(found: &Found) -> Result<String, NotWritten> {
+    Ok(serde_json::to_string_pretty(found).map_err(not_json)? + "\n")
+}
+
+/// Writes a search's JSON.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_found_json(path: &Path, found: &Found) -> Result<(), NotWritten> {
+    file(path, found_json(found)?.as_bytes())
 }
 
 fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod console;
 pub mod derived;
 pub mod export;
+pub mod find;
 pub mod html;
 pub mod markdown;
 pub mod mocks;

@@ -1,6 +1,6 @@
 //! HOW SURE: what can be said of samples in which every value is one run, and of series over the time of one. Exact tests and
 //! intervals for few values, corrections for many tests, resampling of windows that hang together; whether a series has settled, whether
-//! a backlog grows.
+//! a backlog grows; at which level a share reaches what is allowed.
 //!
 //! Pure arithmetic over numbers: it knows no run, no unit and no request. How far a percentile inside one run may be off is
 //! `measure::confidence`'s, which works on histograms.
@@ -9,6 +9,7 @@
 
 mod backlog;
 mod blocks;
+mod crossing;
 mod holm;
 mod rank;
 mod robust;
@@ -19,6 +20,7 @@ mod warm_up;
 
 pub use backlog::backlog;
 pub use blocks::{Resampled, block_length, resample};
+pub use crossing::{Crossing, Look, Looks, crossing};
 pub use holm::adjusted;
 pub use rank::{Tails, mann_whitney, smallest_p};
 pub use robust::{median, outliers};

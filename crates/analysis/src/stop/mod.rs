@@ -6,11 +6,12 @@
 
 mod beside;
 mod guard;
+mod probing;
 mod seen;
 
 use std::collections::VecDeque;
 
-use measure::{Interval, Kind, Slot, label};
+use measure::{Interval, Kind, Slot};
 use plan::{
     Load, Plan, StopRule,
     criteria::{Metric, Span, Stat},
@@ -21,6 +22,7 @@ use crate::{
     figures::Sampled,
     verdict::{Subject, bound, kind_of},
 };
+use probing::Probing;
 use seen::Seen;
 
 /// The rules of a run, watching.
@@ -29,6 +31,8 @@ pub struct Rules {
     rules: Vec<Watched>,
     /// Whose rate the guard looks at.
     load: Load,
+    /// Of a probe of a search.
+    probing: Option<Probing>,
 }
 
 /// A rule that fired.
@@ -62,6 +66,7 @@ impl Rules {
         Rules {
             rules: rules.map(Watched::new).collect(),
             load: plan.load.clone(),
+            probing: Probing::of(plan),
         }
     }
 
@@ -80,7 +85,8 @@ impl Rules {
                 fired.get_or_insert_with(|| watched.fired(measured));
             }
         }
-        fired
+        let found = self.probing.as_mut();
+        fired.or_else(|| found?.look(interval, run))
     }
 }
 
@@ -232,21 +238,6 @@ fn slot(interval: &Interval, subject: &Subject) -> Slot {
         }
     }
     sum
-}
-
-/// All requests, where no label is named.
-impl Subject {
-    fn has_label(&self, id: measure::LabelId) -> bool {
-        match &self.labels {
-            None => id == label::ALL,
-            Some(labels) => labels.contains(&id),
-        }
-    }
-
-    fn has_phase(&self, phase: u32) -> bool {
-        let phases = self.phases.as_ref();
-        phases.is_none_or(|phases| phases.contains(&phase))
-    }
 }
 
 #[cfg(test)]

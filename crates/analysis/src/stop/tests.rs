@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use measure::{Histogram, NoAnswer, Outcome};
+use measure::{Histogram, NoAnswer, Outcome, label};
 use plan::{Format, Plan, units::SECOND};
 use record::{Manifest, Started};
 

@@ -64,6 +64,20 @@ impl Subject {
         };
         Ok(Subject { labels, phases })
     }
+
+    /// Whether a label is one of it; all requests, where none is named.
+    pub fn has_label(&self, id: LabelId) -> bool {
+        match &self.labels {
+            None => id == label::ALL,
+            Some(labels) => labels.contains(&id),
+        }
+    }
+
+    /// Whether a phase is one of it.
+    pub fn has_phase(&self, phase: u32) -> bool {
+        let phases = self.phases.as_ref();
+        phases.is_none_or(|phases| phases.contains(&phase))
+    }
 }
 
 /// Whether a criterion can be of a label, by what that counts: iterations, transactions, or requests and what stands beside them.

@@ -3,6 +3,7 @@
 
 mod campaign;
 mod compare;
+mod find;
 mod ledgers;
 mod progress;
 mod screen;
@@ -26,6 +27,7 @@ use text::{cut, wrap};
 
 pub use campaign::{campaign_in, campaign_text};
 pub use compare::comparison_in;
+pub use find::found_in;
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};

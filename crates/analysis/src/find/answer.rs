@@ -1,0 +1,359 @@
+//! What came of a search: the answer with its interval, in figures and in words, and a row for each probe. How it was searched is `search`'s.
+
+use record::units;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statistics::Crossing;
+
+use super::search::{End, Why};
+use crate::summary::Summary;
+
+/// Points of the curve of how sure a level is.
+const POINTS: usize = 60;
+
+/// What is searched over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// Arrivals per second.
+    Rate,
+    /// Users in a closed loop.
+    Users,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// With an answer.
+    Found,
+    /// Not even the lowest level holds.
+    FailsAtLowest,
+    /// The highest level that was allowed holds.
+    HoldsToMost,
+    /// The generator cannot do more than what held.
+    GeneratorLimited,
+    /// The generator's machine was busy with something else.
+    GeneratorDisturbed,
+    /// The budget was spent without an answer.
+    OutOfBudget,
+    /// The service no longer answers.
+    Died,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// What came of a search: `find.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// Version of the format.
+    pub schema: u32,
+    /// The file, or the URL.
+    pub what: String,
+    /// What was loaded, if it was named apart from that.
+    pub target: Option<String>,
+    /// When it began.
+    pub started_utc: String,
+    /// What is searched over.
+    pub over: Over,
+    /// What must hold.
+    pub slos: Vec<String>,
+    /// How it ended.
+    pub ending: Ending,
+    /// The load line; none where there is no answer.
+    pub estimate: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// The highest level at which everything held.
+    pub last_pass: Option<f64>,
+    /// The lowest at which something did not.
+    pub first_fail: Option<f64>,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// The answer in a sentence.
+    pub sentence: String,
+    /// What happens above the load line; none where nothing failed.
+    pub above: Option<String>,
+    /// What else must be known.
+    pub notes: Vec<String>,
+    /// Each probe, in the order in which they were tried.
+    pub probes: Vec<Row>,
+    /// Levels, and how sure it is that everything holds there; empty where there is no answer.
+    pub sure: Vec<(f64, f64)>,
+    /// What the command exits with.
+    pub exit_code: u8,
+}
+
+/// A probe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// The level.
+    pub level: f64,
+    /// Why it was tried.
+    #[schemars(with = "String")]
+    pub why: Why,
+    /// Whether everything held.
+    pub holds: bool,
+    /// Why it does not count: what the generator could not do.
+    pub spoilt: Option<String>,
+    /// For how long it counted, in seconds.
+    pub counted_s: f64,
+    /// Requests that ended.
+    pub requests: u64,
+    /// Answered well, per second.
+    pub goodput: f64,
+    /// Share of errors.
+    pub errors: Option<f64>,
+    /// Percentiles of the headline time: p50, p95, p99; none where they lie among requests without an answer.
+    pub ns: [Option<u64>; 3],
+    /// What was measured for each of `slos`, in words.
+    pub measured: Vec<Option<String>>,
+    /// The share of what was counted for each of `slos` that lies beyond it.
+    pub beyond: Vec<Option<f64>>,
+    /// The run's folder, beside `find.json`.
+    pub run: String,
+}
+
+impl Row {
+    /// What a probe's record says of it, beside what it was asked.
+    #[must_use]
+    pub fn of(summary: &Summary, slos: &[String], level: f64, why: Why) -> Row {
+        let all = &summary.all;
+        let stats = all.response.as_ref().or(all.service.as_ref());
+        let seconds = (summary.run.elapsed_ns as f64 / 1e9).max(1e-9);
+        let judged = |slo: &String| summary.criteria.iter().find(|judged| judged.text == *slo);
+        Row {
+            level,
+            why,
+            holds: false,
+            spoilt: None,
+            counted_s: 0.0,
+            requests: all.count,
+            goodput: all.count.saturating_sub(all.errors) as f64 / seconds,
+            errors: all.error_share,
+            ns: stats.map_or([None; 3], |stats| {
+                [stats.p50.ns, stats.p95.ns, stats.p99.ns]
+            }),
+            measured: slos
+                .iter()
+                .map(|slo| judged(slo).and_then(|judged| judged.measured.clone()))
+                .collect(),
+            beyond: Vec::new(),
+            run: String::new(),
+        }
+    }
+}
+
+impl Over {
+    /// A level in words.
+    #[must_use]
+    pub fn level(self, level: f64) -> String {
+        match self {
+            Over::Rate => format!("{}/s", units::rate(level)),
+            Over::Users if level.round() == 1.0 => "1 user".to_owned(),
+            Over::Users => format!("{} users", units::count(level.round() as u64)),
+        }
+    }
+
+    /// A level where what it is of is said already.
+    fn bare(self, level: f64) -> String {
+        match self {
+            Over::Rate => units::rate(level),
+            Over::Users => units::count(level.round() as u64),
+        }
+    }
+}
+
+impl Found {
+    /// Takes over how the search ended: the answer, or why there is none.
+    pub fn end(&mut self, end: &End) {
+        self.ending = match end {
+            End::Found(_) => Ending::Found,
+            End::NotEvenLowest => Ending::FailsAtLowest,
+            End::HoldsToMost => Ending::HoldsToMost,
+            End::GeneratorLimited => Ending::GeneratorLimited,
+            End::GeneratorDisturbed => Ending::GeneratorDisturbed,
+            End::OutOfBudget => Ending::OutOfBudget,
+        };
+        if let End::Found(crossing) = end {
+            self.answered(crossing);
+        }
+        self.told();
+    }
+
+    /// Takes over an end that is not the search's own.
+    pub fn ended_by(&mut self, ending: Ending) {
+        self.ending = ending;
+        self.told();
+    }
+
+    fn answered(&mut self, crossing: &Crossing) {
+        let level = |at: f64| {
+            let level = at.exp();
+            if self.over == Over::Users {
+                level.floor().max(1.0)
+            } else {
+                level
+            }
+        };
+        let (low, high) = crossing.interval();
+        self.estimate = Some(level(crossing.estimate()));
+        self.interval = Some((level(low), level(high)));
+        let (from, to) = (crossing.at(0.001), crossing.at(0.999));
+        let place = |i: usize| from + (to - from) * i as f64 / POINTS as f64;
+        self.sure = (0..=POINTS)
+            .map(|i| (place(i).exp(), crossing.holds(place(i))))
+            .collect();
+    }
+
+    /// The words and the code of how it ended, from the rows.
+    fn told(&mut self) {
+        let levels = |holds: bool| {
+            let rows = self
+                .probes
+                .iter()
+                .filter(move |row| row.spoilt.is_none() && row.holds == holds);
+            rows.map(|row| row.level)
+        };
+        self.last_pass = levels(true).max_by(f64::total_cmp);
+        self.first_fail = levels(false).min_by(f64::total_cmp);
+        self.above = self.above_it();
+        self.exit_code = match self.ending {
+            Ending::Found | Ending::HoldsToMost => 0,
+            Ending::FailsAtLowest => 1,
+            Ending::GeneratorLimited | Ending::GeneratorDisturbed => 4,
+            Ending::OutOfBudget | Ending::Died | Ending::Interrupted => 5,
+        };
+        self.sentence = self.in_words();
+    }
+
+    fn in_words(&self) -> String {
+        let last = self.last_pass.map(|level| self.over.level(level));
+        match self.ending {
+            Ending::Found => {
+                let estimate = self.estimate.unwrap_or_default();
+                format!("{} {}", self.over.level(estimate), self.precision())
+            }
+            Ending::FailsAtLowest => {
+                let lowest = self.probes.iter().filter(|row| !row.holds);
+                let lowest = lowest.min_by(|a, b| a.level.total_cmp(&b.level));
+                let Some(row) = lowest else {
+                    return "nothing was probed".to_owned();
+                };
+                format!(
+                    "fails even at {}: {}",
+                    self.over.level(row.level),
+                    self.failing(row)
+                )
+            }
+            Ending::HoldsToMost => format!(
+                "at least {}: everything holds there, and more was not to be tried",
+                last.unwrap_or_default()
+            ),
+            Ending::GeneratorLimited => match last {
+                Some(last) => format!(
+                    "at least {last}, generator-limited: everything holds there, and this machine cannot send more"
+                ),
+                None => {
+                    "unknown: this machine cannot send even the lowest load as planned".to_owned()
+                }
+            },
+            Ending::GeneratorDisturbed => {
+                let held =
+                    last.map_or_else(String::new, |last| format!("; everything held at {last}"));
+                format!(
+                    "no answer: this machine was held up by something else, again and again, so that nothing could be measured (measurement INVALID){held}"
+                )
+            }
+            Ending::OutOfBudget => match (last, self.first_fail) {
+                (Some(last), Some(fail)) => format!(
+                    "no answer within the budget: somewhere between {last} and {}",
+                    self.over.level(fail)
+                ),
+                (Some(last), None) => format!(
+                    "no answer within the budget: at least {last}, where everything still held"
+                ),
+                (None, Some(fail)) => format!(
+                    "no answer within the budget: below {}",
+                    self.over.level(fail)
+                ),
+                (None, None) => "no answer within the budget".to_owned(),
+            },
+            Ending::Died => {
+                let at = self.probes.last().map(|row| self.over.level(row.level));
+                let held =
+                    last.map_or_else(String::new, |last| format!("; everything held at {last}"));
+                format!(
+                    "no answer: behind {} the service no longer answers, and is left alone{held}",
+                    at.unwrap_or_default()
+                )
+            }
+            Ending::Interrupted => match (last, self.first_fail) {
+                (Some(last), Some(fail)) => format!(
+                    "interrupted: somewhere between {last} and {}",
+                    self.over.level(fail)
+                ),
+                _ => "interrupted before anything was known".to_owned(),
+            },
+        }
+    }
+
+    /// How well the answer is known, in brackets.
+    fn precision(&self) -> String {
+        let bare = |level: f64| self.over.bare(level);
+        let mut parts = Vec::new();
+        if let Some((low, high)) = self.interval {
+            parts.push(format!("95 %: {} to {}", bare(low), bare(high)));
+        }
+        let ends = [
+            ("last pass", self.last_pass),
+            ("first fail", self.first_fail),
+        ];
+        let ends = ends
+            .iter()
+            .filter_map(|(name, level)| Some(format!("{name} {}", bare((*level)?))));
+        parts.push(ends.collect::<Vec<_>>().join(", "));
+        let n = self.probes.len();
+        parts.push(format!(
+            "{}, {n} probe{}",
+            units::duration((self.took_s.round() * 1e9) as u64),
+            if n == 1 { "" } else { "s" }
+        ));
+        format!("({})", parts.join("; "))
+    }
+
+    /// What fails in a probe.
+    fn failing(&self, row: &Row) -> String {
+        let slos = self.slos.iter().zip(&row.measured).zip(&row.beyond);
+        let failing = slos.filter_map(|((slo, measured), beyond)| {
+            let criterion = plan::criteria::parse_criterion(slo).ok()?;
+            let allowed = super::allowed(&criterion).unwrap_or(0.5);
+            let fails = beyond.is_some_and(|beyond| beyond > allowed);
+            let measured = measured.as_deref().unwrap_or("not measured");
+            fails.then(|| format!("`{slo}` is {measured}"))
+        });
+        let failing: Vec<String> = failing.collect();
+        if failing.is_empty() {
+            "something failed".to_owned()
+        } else {
+            failing.join(", ")
+        }
+    }
+
+    /// What happens above the load line, of the lowest probe that failed.
+    fn above_it(&self) -> Option<String> {
+        let failed = self
+            .probes
+            .iter()
+            .filter(|row| row.spoilt.is_none() && !row.holds);
+        let estimate = self.estimate.unwrap_or(0.0);
+        let row = failed
+            .filter(|row| row.level >= estimate)
+            .min_by(|a, b| a.level.total_cmp(&b.level))?;
+        Some(format!(
+            "{} at {}",
+            self.failing(row),
+            self.over.level(row.level)
+        ))
+    }
+}

@@ -1,0 +1,98 @@
+//! What a probe's record says of what is asked for: how much lies beyond each bound, second by second. What a search makes of it is
+//! `search`'s.
+
+use std::collections::BTreeMap;
+
+use plan::{
+    Criterion,
+    criteria::{Metric, Op, Stat},
+    units::Quantity,
+};
+use record::{Run, history::Curve};
+
+use super::search::Tally;
+use crate::{
+    summary::Summary,
+    verdict::{Judgement, Subject, bound, kind_of},
+};
+
+/// The share of samples that may lie beyond a criterion's bound, where it is a question of that: of percentiles and of shares of errors.
+#[must_use]
+pub fn allowed(criterion: &Criterion) -> Option<f64> {
+    if !matches!(criterion.op, Op::Less | Op::LessOrEqual) {
+        return None;
+    }
+    let share = match (&criterion.metric, criterion.value) {
+        (Metric::Time(_, Stat::Quantile(q)), _) => 1.0 - q,
+        (Metric::Errors, Quantity::Share(share)) => share,
+        _ => return None,
+    };
+    (share > 0.0 && share < 1.0).then_some(share)
+}
+
+/// What a probe counted for each criterion: of those that are no question of shares, one sample that says what the verdict says.
+#[must_use]
+pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Tally> {
+    let judged = |criterion: &Criterion| {
+        let mut judged = summary.criteria.iter();
+        judged.find(|judged| judged.text == criterion.text)
+    };
+    let tally = |criterion: &Criterion| match allowed(criterion) {
+        Some(allowed) => Tally {
+            allowed,
+            seconds: seconds(run, criterion),
+        },
+        None => Tally {
+            allowed: 0.5,
+            seconds: match judged(criterion).map(|judged| judged.judgement) {
+                Some(Judgement::Pass) => vec![(1.0, 0.0)],
+                Some(Judgement::Fail) => vec![(1.0, 1.0)],
+                Some(Judgement::Inconclusive) | None => Vec::new(),
+            },
+        },
+    };
+    criteria.iter().map(tally).collect()
+}
+
+/// Samples and exceedances, second by second.
+fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
+    let Ok(subject) = Subject::of(run, criterion) else {
+        return Vec::new();
+    };
+    let phases = subject.phases.as_deref();
+    let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+    if let Metric::Time(span, _) = &criterion.metric {
+        let kind = kind_of(*span);
+        let of_kind = run.totals.windows.iter();
+        for (_, windows) in
+            of_kind.filter(|((id, known), _)| *known == kind && subject.has_label(*id))
+        {
+            for (second, n, over) in windows.counted(bound(criterion) as u64, phases) {
+                let sum = sums.entry(second).or_default();
+                *sum = (sum.0 + n, sum.1 + over);
+            }
+        }
+    } else {
+        let history = &run.totals.history;
+        let curves: Vec<&Curve> = match &subject.labels {
+            None => vec![&history.all],
+            Some(ids) => ids.iter().filter_map(|id| history.labels.get(id)).collect(),
+        };
+        let from_ns = phases.and_then(|phases| {
+            let index = *phases.first()? as usize;
+            Some(run.manifest.phases.get(index)?.start_ns)
+        });
+        for (second, point) in curves.into_iter().flat_map(Curve::points) {
+            if point.span.1 <= from_ns.unwrap_or(0) {
+                continue;
+            }
+            let counters = &point.part.slot.counters;
+            let sum = sums.entry(second).or_default();
+            *sum = (
+                sum.0 + counters.ended() as f64,
+                sum.1 + counters.errors() as f64,
+            );
+        }
+    }
+    sums.into_values().collect()
+}

@@ -1,0 +1,468 @@
+//! The search for the highest level of load - a rate, or a number of users - at which everything that is asked for holds: which level is
+//! tried next, and what is known when it ends. A pure function of what the probes so far have seen; who carries them out is another's
+//! affair, and how long they take is told.
+//!
+//! First up, twice as high each time, until something does not hold; then between what held and what did not; then around the level that
+//! looks right, from above and from below in an order that nobody knows before, until the answer is as narrow as was asked for.
+
+use measure::confidence::{Standing, inflation_of, standing};
+use plan::rng::{Purpose, Rng};
+use statistics::{Crossing, Look, Looks, crossing};
+
+/// On the way up each level is so many times the one before.
+const UP: f64 = 2.0;
+/// On the way down a level is the one before by so much.
+const DOWN: f64 = 4.0;
+/// What held and what did not are near each other when the one is less than so many times the other.
+const NEAR: f64 = 1.25;
+/// Probes around the answer come from above and from below, so many of each at least.
+const OF_EACH_SIDE: usize = 2;
+/// They are so far from it, as a share: as far as it is uncertain, within these.
+const CLOSEST: f64 = 0.01;
+const FARTHEST: f64 = 0.05;
+/// Short stretches show only a part of how samples hang together: it counts so many times.
+const DOUBT: f64 = 4.0;
+/// So many probes in a row that something else on the generator's machine spoilt are enough.
+const DISTURBED: usize = 4;
+/// So many arrivals tell whether a level is plainly too high.
+const A_FEW: f64 = 20.0;
+/// The longest and the shortest of the probes that only ask where to look, in seconds.
+const QUICK: (f64, f64) = (2.0, 5.0);
+/// Where so many times more lie beyond a bound than may, it fails plainly.
+const PLAINLY: f64 = 5.0;
+
+/// What is searched, and with what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The first level.
+    pub from: f64,
+    /// The lowest that is tried.
+    pub least: f64,
+    /// The highest.
+    pub most: Option<f64>,
+    /// Half of the answer's interval is to be no larger than this share of it.
+    pub precision: f64,
+    /// The probing may take so many seconds.
+    pub budget_s: f64,
+    /// The longest probe, in seconds.
+    pub probe_s: f64,
+    /// For so long each probe's load goes on before it counts.
+    pub settle_s: f64,
+    /// Levels are whole numbers.
+    pub whole: bool,
+    /// Decides the order of what comes from above and from below.
+    pub seed: u64,
+}
+
+/// Why a level is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Why {
+    /// Nothing has failed yet.
+    Up,
+    /// Nothing has held yet.
+    Down,
+    /// It lies between what held and what did not.
+    Between,
+    /// It lies near the answer.
+    Near,
+}
+
+impl Why {
+    /// In words.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Why::Up => "everything had held",
+            Why::Down => "nothing had held",
+            Why::Between => "between",
+            Why::Near => "near the load line",
+        }
+    }
+}
+
+/// The next probe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// The level.
+    pub level: f64,
+    /// Why this one.
+    pub why: Why,
+    /// The longest that it takes, without settling.
+    pub seconds: f64,
+}
+
+/// What a probe counted for one of the bounds, in consecutive seconds: samples, and those beyond it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    /// Such a share may lie beyond.
+    pub allowed: f64,
+    /// Second by second.
+    pub seconds: Vec<(f64, f64)>,
+}
+
+/// A probe that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probed {
+    /// Its level.
+    pub level: f64,
+    /// Why it was tried.
+    pub why: Why,
+    /// What it took of the budget, settling and draining with it.
+    pub spent_s: f64,
+    /// By bound.
+    pub tallies: Vec<Tally>,
+    /// Why it does not count, if so.
+    pub spoilt: Option<Spoilt>,
+}
+
+/// What spoilt a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spoilt {
+    /// The generator could not send as much as planned.
+    Limited,
+    /// It was held up by something else on its machine: it may go better another time.
+    Disturbed,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// A probe.
+    Probe(Probe),
+    /// Nothing.
+    End(End),
+}
+
+/// How the search ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// With an answer.
+    Found(Crossing),
+    /// Not even the lowest level holds.
+    NotEvenLowest,
+    /// The highest level that may be tried holds.
+    HoldsToMost,
+    /// The generator cannot do more than what held.
+    GeneratorLimited,
+    /// The generator's machine is busy with something else, again and again.
+    GeneratorDisturbed,
+    /// The budget is spent, and what held and what did not are still far from each other, or there is nothing of one of them.
+    OutOfBudget,
+}
+
+impl Tally {
+    /// The share that lies beyond.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let (n, over) = self.sums();
+        (n > 0.0).then(|| over / n)
+    }
+
+    fn sums(&self) -> (f64, f64) {
+        let sum = |(n, over), (more, beyond): &(f64, f64)| (n + more, over + beyond);
+        self.seconds.iter().fold((0.0, 0.0), sum)
+    }
+
+    /// Whether the bound holds, with 99 % confidence.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        self.beyond(self.allowed)
+    }
+
+    /// Whether it fails so plainly that there is no need to go on.
+    #[must_use]
+    pub fn fails_plainly(&self) -> bool {
+        self.beyond((PLAINLY * self.allowed).min(0.9)) == Standing::Above
+    }
+
+    fn beyond(&self, allowed: f64) -> Standing {
+        let (n, over) = self.sums();
+        // In a stretch that was quiet by luck both what lies beyond and how it hangs together come out too low.
+        let doubted = 1.0 + 2.0 * (inflation_of(&self.seconds) - 1.0);
+        standing(n as u64, over as u64, doubted, 1.0 - allowed)
+    }
+}
+
+impl Probed {
+    /// Whether everything held, as far as was seen. A quick look says that something does not only where it is no chance of a few.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let fails = |tally: &Tally| {
+            let (n, over) = tally.sums();
+            let may = n * tally.allowed;
+            let chance = if self.why == Why::Near {
+                0.0
+            } else {
+                1.0 + 2.0 * may.sqrt()
+            };
+            over > may + chance
+        };
+        !self.tallies.iter().any(fails)
+    }
+}
+
+/// What comes next after these.
+#[must_use]
+pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
+    let whole: Vec<&Probed> = probes
+        .iter()
+        .filter(|probe| probe.spoilt.is_none())
+        .collect();
+    let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
+    if limited(asked, probes) {
+        return Step::End(End::GeneratorLimited);
+    }
+    let last = probes.iter().rev().take(DISTURBED);
+    let disturbed = last.filter(|probe| probe.spoilt == Some(Spoilt::Disturbed));
+    if disturbed.count() == DISTURBED {
+        return Step::End(match ended(asked, &whole) {
+            End::OutOfBudget => End::GeneratorDisturbed,
+            end => end,
+        });
+    }
+    let probe = |level: f64, why: Why, seconds: f64| {
+        let level = asked.fitted(level);
+        let is_over = spent + asked.settle_s + seconds > asked.budget_s;
+        if is_over && !probes.is_empty() {
+            Step::End(ended(asked, &whole))
+        } else {
+            Step::Probe(Probe {
+                level,
+                why,
+                seconds,
+            })
+        }
+    };
+    let quick = |level: f64| asked.probe_s.min((A_FEW / level).clamp(QUICK.0, QUICK.1));
+    match bracket(&whole) {
+        (None, None) => probe(asked.from, Why::Up, quick(asked.from)),
+        (Some(held), None) if asked.most.is_some_and(|most| held >= most) => {
+            Step::End(End::HoldsToMost)
+        }
+        (Some(held), None) => probe(held * UP, Why::Up, quick(held * UP)),
+        (None, Some(failed)) if failed <= asked.least => Step::End(End::NotEvenLowest),
+        (None, Some(failed)) => probe(failed / DOWN, Why::Down, quick(failed / DOWN)),
+        (Some(held), Some(failed)) if failed / held > NEAR && asked.is_between(held, failed) => {
+            let level = (held * failed).sqrt();
+            probe(level, Why::Between, asked.probe_s.min(2.0 * quick(level)))
+        }
+        (Some(_), Some(_)) => match near(asked, &whole) {
+            Some(level) => probe(level, Why::Near, asked.probe_s),
+            None => Step::End(ended(asked, &whole)),
+        },
+    }
+}
+
+/// What is known of the answer; none before something held and something did not.
+#[must_use]
+pub fn known(probes: &[Probed]) -> Option<Crossing> {
+    let whole: Vec<&Probed> = probes
+        .iter()
+        .filter(|probe| probe.spoilt.is_none())
+        .collect();
+    crossed(&whole)
+}
+
+impl Asked {
+    fn fitted(&self, level: f64) -> f64 {
+        let level = level
+            .max(self.least)
+            .min(self.most.unwrap_or(f64::INFINITY));
+        if self.whole {
+            level.round().max(1.0)
+        } else {
+            level
+        }
+    }
+
+    /// Whether there is a level between two.
+    fn is_between(&self, held: f64, failed: f64) -> bool {
+        !self.whole || failed - held > 1.5
+    }
+}
+
+/// The highest level that held below all that did not, and the lowest that did not; of nothing but overlaps, what they overlap by.
+fn bracket(whole: &[&Probed]) -> (Option<f64>, Option<f64>) {
+    let levels = |holds: bool| {
+        let of = whole.iter().filter(move |probe| probe.holds() == holds);
+        of.map(|probe| probe.level)
+    };
+    let failed = levels(false).min_by(f64::total_cmp);
+    let held = levels(true).max_by(f64::total_cmp);
+    (held, failed)
+}
+
+/// Whether the last two probes were more than the generator could send, at the same level or nearly.
+fn limited(asked: &Asked, probes: &[Probed]) -> bool {
+    let [.., before, last] = probes else {
+        return false;
+    };
+    [before, last]
+        .iter()
+        .all(|probe| probe.spoilt == Some(Spoilt::Limited))
+        && asked.fitted(last.level) <= asked.fitted(before.level) * 1.1
+}
+
+/// The next level near the answer; none when it is known well enough.
+fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
+    let found = crossed(whole)?;
+    let (low, high) = found.interval();
+    let estimate = found.estimate();
+    let nears: Vec<f64> = whole
+        .iter()
+        .filter(|probe| probe.why == Why::Near)
+        .map(|probe| probe.level.ln())
+        .collect();
+    let above = nears.iter().filter(|at| **at > estimate).count();
+    let below = nears.len() - above;
+    let half = (high - low) / 2.0;
+    let wanted = asked.precision.max(if asked.whole {
+        0.5 / estimate.exp()
+    } else {
+        0.0
+    });
+    if half <= wanted && above.min(below) >= OF_EACH_SIDE {
+        return None;
+    }
+    // In pairs, one from above and one from below; the seed says which comes first. What there is too little of comes first of all.
+    let pair = (nears.len() / 2) as u64;
+    let above_first = Rng::keyed(asked.seed, Purpose::Resampling, 11, pair).unit() < 0.5;
+    let from_above = match above.cmp(&below) {
+        std::cmp::Ordering::Less => true,
+        std::cmp::Ordering::Greater => false,
+        std::cmp::Ordering::Equal => above_first,
+    };
+    let away = (half / 2.0).clamp(CLOSEST, FARTHEST);
+    let away = if asked.whole {
+        away.max(0.5 / estimate.exp())
+    } else {
+        away
+    };
+    Some(
+        (if from_above {
+            estimate + away
+        } else {
+            estimate - away
+        })
+        .exp(),
+    )
+}
+
+/// How it ends with what is known.
+fn ended(asked: &Asked, whole: &[&Probed]) -> End {
+    match bracket(whole) {
+        (Some(held), Some(failed)) if failed / held <= NEAR || !asked.is_between(held, failed) => {
+            crossed(whole).map_or(End::OutOfBudget, End::Found)
+        }
+        _ => End::OutOfBudget,
+    }
+}
+
+/// Where the share beyond the bounds crosses what is allowed.
+fn crossed(whole: &[&Probed]) -> Option<Crossing> {
+    let (held, failed) = bracket(whole);
+    let (held, failed) = (held?.ln(), failed?.ln());
+    let mut around = (held + failed) / 2.0;
+    let mut found = None;
+    // What counts depends on where it is looked for, and it is looked for where something was seen.
+    for _ in 0..4 {
+        let crossing = crossing(&bounds(whole, around), around)?;
+        let estimate = crossing.estimate();
+        found = Some(crossing);
+        let to = estimate.clamp(held.min(failed), held.max(failed));
+        if (to - around).abs() < 0.003 {
+            break;
+        }
+        around = to;
+    }
+    found
+}
+
+/// The looks of each bound, with as many samples as independent ones would tell as much.
+fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
+    let count = whole.iter().map(|probe| probe.tallies.len()).max();
+    (0..count.unwrap_or(0))
+        .map(|bound| {
+            let of = |probe: &&Probed| Some((probe.level.ln(), probe.tallies.get(bound)?.clone()));
+            let tallies: Vec<(f64, Tally)> = whole.iter().filter_map(of).collect();
+            let together = Together::of(&tallies, around);
+            let looks = tallies.iter().map(|(at, tally)| {
+                let (n, over) = tally.sums();
+                let inflation = 1.0 + DOUBT * (together.at(*at) - 1.0);
+                Look {
+                    at: *at,
+                    n: n / inflation,
+                    over: over / inflation,
+                }
+            });
+            Looks {
+                allowed: tallies.first().map_or(0.01, |(_, tally)| tally.allowed),
+                looks: looks.collect(),
+            }
+        })
+        .collect()
+}
+
+/// How samples hang together: the more the busier the service is, so that what was seen of it at each level is put together as a line of
+/// the level. Of one probe alone it would be a guess.
+struct Together {
+    around: f64,
+    log_inflation: f64,
+    slope: f64,
+}
+
+impl Together {
+    /// Levels that tell of each other, in logarithms.
+    const ALIKE: f64 = 0.2;
+
+    fn of(tallies: &[(f64, Tally)], around: f64) -> Together {
+        let seen: Vec<(f64, f64, f64)> = tallies
+            .iter()
+            .filter(|(at, _)| (at - around).abs() < Self::ALIKE)
+            .filter_map(|(at, tally)| {
+                let share = tally.share().filter(|share| *share > 0.0 && *share < 1.0)?;
+                let over = share * tally.sums().0;
+                let inflation = inflation_of(&tally.seconds);
+                Some((at - around, inflation.ln(), over.min(1_000.0).sqrt()))
+            })
+            .collect();
+        let weights: f64 = seen.iter().map(|(_, _, weight)| weight).sum();
+        if weights == 0.0 {
+            return Together {
+                around,
+                log_inflation: 0.0,
+                slope: 0.0,
+            };
+        }
+        let mean = |of: fn(&(f64, f64, f64)) -> f64| {
+            seen.iter().map(|one| of(one) * one.2).sum::<f64>() / weights
+        };
+        let (x, y) = (mean(|one| one.0), mean(|one| one.1));
+        let (mut xx, mut xy) = (0.0, 0.0);
+        for (at, log, weight) in &seen {
+            xx += weight * (at - x) * (at - x);
+            xy += weight * (at - x) * (log - y);
+        }
+        // It never hangs together less where the service is busier.
+        let slope = if xx > 0.0 {
+            (xy / xx).clamp(0.0, 30.0)
+        } else {
+            0.0
+        };
+        Together {
+            around,
+            log_inflation: y - slope * x,
+            slope,
+        }
+    }
+
+    fn at(&self, level: f64) -> f64 {
+        let away = (level - self.around).clamp(-Self::ALIKE, Self::ALIKE);
+        (self.log_inflation + self.slope * away).exp().max(1.0)
+    }
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+//! The end of a probe: as soon as it has found out what it is for, the load is taken off the service. What a search makes of it is
+//! `find`'s.
+
+use measure::{Interval, confidence::Standing};
+use plan::{Criterion, Plan, StopRule, criteria::Ending};
+use record::Run;
+
+use super::{Fired, Watched, seen::Seen};
+use crate::find::{Tally, allowed};
+
+/// Nothing is decided in fewer seconds.
+const LEAST: usize = 3;
+
+/// What is watched of a probe.
+#[derive(Debug)]
+pub(super) struct Probing {
+    ends: plan::Probing,
+    watched: Vec<Watched>,
+}
+
+impl Probing {
+    /// Of the plan of a probe.
+    pub fn of(plan: &Plan) -> Option<Probing> {
+        let watched = |criterion: &Criterion| {
+            Watched::new((
+                StopRule {
+                    when: criterion.clone(),
+                    for_ns: 0,
+                    ends: Ending::Fail,
+                },
+                false,
+            ))
+        };
+        Some(Probing {
+            ends: plan.probing?,
+            watched: plan.criteria.iter().map(watched).collect(),
+        })
+    }
+
+    /// The next interval is complete: whether it is found out, and what.
+    pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<Fired> {
+        for watched in &mut self.watched {
+            let subject = watched.subject(interval, run);
+            if let Some(subject) = subject.filter(|_| allowed(&watched.rule.when).is_some()) {
+                let seen = watched.seen(interval, &subject);
+                watched.seconds.push_back(seen);
+            }
+        }
+        let tallies = self
+            .watched
+            .iter()
+            .map(|watched| Some((watched, tally(watched)?)));
+        let tallies: Vec<Option<(&Watched, Tally)>> = tallies.collect();
+        let known = || tallies.iter().flatten();
+        let fails = |tally: &Tally| match self.ends {
+            plan::Probing::UntilDecided => tally.standing() == Standing::Above,
+            plan::Probing::UntilPlain => tally.fails_plainly(),
+        };
+        if let Some((watched, tally)) = known().find(|(_, tally)| fails(tally)) {
+            return Some(fired(watched, tally, Ending::Fail));
+        }
+        let holds = self.ends == plan::Probing::UntilDecided
+            && tallies.iter().all(Option::is_some)
+            && known().all(|(_, tally)| tally.standing() == Standing::Below);
+        let first = known().next().filter(|_| holds);
+        first.map(|(watched, tally)| fired(watched, tally, Ending::Pass))
+    }
+}
+
+/// What was seen up to now; none where that is too little, or nothing that can be counted.
+fn tally(watched: &Watched) -> Option<Tally> {
+    let last = watched.seconds.len().checked_sub(1)?;
+    let counted = |(number, seen): (usize, &Seen)| {
+        // Who is late ends later, or is late still: he counts once.
+        let seen = if number == last { seen.alone() } else { *seen };
+        (seen.n as f64, seen.over as f64)
+    };
+    (watched.seconds.len() >= LEAST).then_some(Tally {
+        allowed: allowed(&watched.rule.when)?,
+        seconds: watched.seconds.iter().enumerate().map(counted).collect(),
+    })
+}
+
+fn fired(watched: &Watched, tally: &Tally, ends: Ending) -> Fired {
+    let share = tally.share().unwrap_or_default();
+    Fired {
+        rule: StopRule {
+            ends,
+            ..watched.rule.clone()
+        },
+        text: format!("{}: decided", watched.rule.when.text),
+        measured: format!(
+            "{} are beyond it, {} may be",
+            record::units::share(share),
+            record::units::share(tally.allowed)
+        ),
+    }
+}

@@ -1,0 +1,289 @@
+//! `loadline find`: the command line of searches for the load line. How one goes is `find`'s.
+
+use analysis::find::{Over, search::Asked};
+use clap::Parser;
+use find::Wanted;
+use plan::{
+    Criterion, Load, Plan,
+    criteria::{Metric, parse_criterion},
+    units,
+};
+use session::{LabProcess, inputs, lab_process};
+
+use crate::{
+    args, doors, load, log, native, shell,
+    stop::{Stop, flag_error},
+    urls,
+};
+
+/// Where nothing says where to begin.
+const FROM: f64 = 10.0;
+/// A plan's own load says where to begin: at this part of it.
+const PART: f64 = 4.0;
+/// The shortest search that can come to an answer.
+const SHORTEST_S: f64 = 20.0;
+
+/// Runs `loadline find`.
+pub fn command(args: &args::Find) -> u8 {
+    match carry_out(args) {
+        Ok(code) => code,
+        Err(Stop { lines, code }) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn carry_out(args: &args::Find) -> Result<u8, Stop> {
+    let what = urls::with_scheme(&args.what);
+    if doors::programs(&what).is_some() {
+        return Err(Stop::bad_input(format!(
+            "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
+        )));
+    }
+    let is_script = doors::scripts(&what).is_some();
+    let own = if is_script {
+        None
+    } else {
+        Some(plan(args, &what)?)
+    };
+    let mut notes = Vec::new();
+    let slos = slos(args, own.as_ref(), &mut notes)?;
+    if let Some(plan) = &own {
+        native::tell_notes(plan);
+    }
+    let over = if args.over == "users" {
+        Over::Users
+    } else {
+        Over::Rate
+    };
+    if over == Over::Users && is_script {
+        return Err(Stop::bad_input(
+            "--over users: a script of wrk's has connections and no users",
+        ));
+    }
+    let asked = asked(args, over, own.as_ref())?;
+    let named = args.target.clone().or_else(|| Some(what.clone()));
+    let lab = named
+        .iter()
+        .chain(own.as_ref().map(|plan| &plan.target))
+        .find_map(|target| target.strip_prefix(lab_process::SCHEME));
+    let lab = lab.map(LabProcess::start).transpose()?;
+    let wanted = Wanted {
+        what,
+        target: args.target.clone(),
+        slos,
+        over,
+        arrivals: args.arrivals.clone(),
+        is_script,
+        flags: flags(args, asked.seed),
+        listeners: lab
+            .as_ref()
+            .map_or_else(Vec::new, |lab| lab.listeners().to_vec()),
+        asked,
+        folder: args.out.clone(),
+        notes,
+    };
+    log::makes_way(args.json.as_deref());
+    let found = find::conduct(&wanted, log::columns(), &log::voice());
+    let (found, folder, code) = found.map_err(|(line, code)| Stop {
+        lines: vec![line],
+        code,
+    })?;
+    if let Some(json) = args.json.as_deref() {
+        let written = if log::is_stdout(json) {
+            report::derived::found_json(&found).map(|text| log::document(&text))
+        } else {
+            report::derived::write_found_json(json, &found)
+        };
+        written.map_err(Stop::could_not_run)?;
+    }
+    if args.open {
+        shell::open(&folder.join(report::derived::PAGE));
+    }
+    Ok(code)
+}
+
+/// The plan as its probes have it, but for their load: whatever is wrong with it is told before anything is sent.
+fn plan(args: &args::Find, what: &str) -> Result<Plan, Stop> {
+    let run = as_run(what, args)?;
+    let flags = load::Flags::read(&run)?;
+    let target = run.target.as_deref().or(Some(what));
+    let is_lab = target.is_some_and(|target| target.starts_with(lab_process::SCHEME));
+    // Where an embedded target listens is not known yet, and nothing depends on it.
+    let target = if is_lab {
+        Some("http://127.0.0.1:9")
+    } else {
+        run.target.as_deref()
+    };
+    load::load(&run, &flags, target, &[])
+}
+
+/// The command line of a run of it.
+fn as_run(what: &str, args: &args::Find) -> Result<args::Run, Stop> {
+    let mut words = vec!["loadline".to_owned(), "run".to_owned(), what.to_owned()];
+    words.extend(flags(args, 0));
+    if let Some(target) = &args.target {
+        words.extend(["--target".to_owned(), target.clone()]);
+    }
+    match args::Args::try_parse_from(words).map(|args| args.command) {
+        Ok(args::Command::Run(run)) => Ok(*run),
+        Ok(_) => Err(Stop::bad_input("`find` runs what `run` runs")),
+        Err(error) => Err(Stop::bad_input(error)),
+    }
+}
+
+/// What must hold: the plan's own criteria and those of the command line.
+fn slos(
+    args: &args::Find,
+    plan: Option<&Plan>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Criterion>, Stop> {
+    let mut slos = Vec::new();
+    for criterion in plan.map_or(&[][..], |plan| &plan.criteria) {
+        match unfit(criterion) {
+            None => slos.push(criterion.clone()),
+            Some(why) => notes.push(format!(
+                "`{}` of the plan is not asked for: {why}",
+                criterion.text
+            )),
+        }
+    }
+    for text in &args.slo {
+        let criterion = parse_criterion(text).map_err(|e| flag_error("--slo", text, &e))?;
+        if let Some(why) = unfit(&criterion) {
+            return Err(Stop::bad_input(format!("--slo '{text}': {why}")));
+        }
+        slos.push(criterion);
+    }
+    if slos.is_empty() {
+        return Err(Stop::bad_input(
+            "what must hold is not said: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` to the plan",
+        ));
+    }
+    for note in notes {
+        log::warning(note);
+    }
+    Ok(slos)
+}
+
+/// Why a criterion cannot say where the load line is.
+fn unfit(criterion: &Criterion) -> Option<&'static str> {
+    if criterion.phase.is_some() {
+        return Some("the phases of a search are its own, leave `in \"…\"` out");
+    }
+    if criterion.steady {
+        return Some("a probe is too short for a steady state, leave `in steady` out");
+    }
+    matches!(
+        criterion.metric,
+        Metric::Rate | Metric::Unsent | Metric::LatenessP99
+    )
+    .then_some("it says how much is sent, and that is what is searched")
+}
+
+fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<Asked, Stop> {
+    let whole = over == Over::Users;
+    let least = level("--min", args.min.as_deref(), whole)?.unwrap_or(1.0);
+    let most = level("--max", args.max.as_deref(), whole)?;
+    if most.is_some_and(|most| most <= least) {
+        return Err(Stop::bad_input(
+            "--max is not above the lowest level that may be tried",
+        ));
+    }
+    let own = plan.and_then(|plan| own_level(&plan.load, over));
+    let from = level("--from", args.from.as_deref(), whole)?;
+    let from = from.unwrap_or_else(|| own.map_or(FROM, |own| own / PART));
+    let from = from.max(least).min(most.unwrap_or(f64::INFINITY));
+    let precision = match units::parse_quantity(&args.precision) {
+        Ok(units::Quantity::Share(share)) if (0.002..=0.5).contains(&share) => share,
+        Ok(_) => {
+            return Err(Stop::bad_input(format!(
+                "--precision: `{}` is no share from 0.2% to 50%",
+                args.precision
+            )));
+        }
+        Err(error) => return Err(flag_error("--precision", &args.precision, &error)),
+    };
+    let budget_s = time("--budget", &args.budget)?;
+    if budget_s < SHORTEST_S {
+        return Err(Stop::bad_input(format!(
+            "--budget: {} is too short for an answer, 20s are the least",
+            args.budget
+        )));
+    }
+    let settle_s = match args.settle.as_str() {
+        "0" | "0s" => 0.0,
+        text => time("--settle", text)?,
+    };
+    Ok(Asked {
+        from: if whole { from.round().max(1.0) } else { from },
+        least,
+        most,
+        precision,
+        budget_s,
+        probe_s: time("--probe", &args.probe)?.max(3.0),
+        settle_s,
+        whole,
+        seed: args.seed.unwrap_or_else(inputs::random_seed),
+    })
+}
+
+/// What a plan's own load comes to at its highest.
+fn own_level(load: &Load, over: Over) -> Option<f64> {
+    match (load, over) {
+        (Load::Open { phases, .. }, Over::Rate) => phases
+            .iter()
+            .map(|phase| phase.ends().0.max(phase.ends().1))
+            .max_by(f64::total_cmp)
+            .filter(|rate| *rate > 0.0),
+        (Load::Closed { users, .. }, Over::Users) => Some(f64::from(*users)),
+        _ => None,
+    }
+}
+
+fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, Stop> {
+    let Some(text) = text else { return Ok(None) };
+    if whole {
+        let users = text.parse::<u32>().ok().filter(|users| *users > 0);
+        let users = users
+            .ok_or_else(|| Stop::bad_input(format!("{flag}: `{text}` is no number of users")))?;
+        return Ok(Some(f64::from(users)));
+    }
+    let rate = units::parse_rate(text).map_err(|e| flag_error(flag, text, &e))?;
+    Ok(Some(rate.as_f64()))
+}
+
+fn time(flag: &str, text: &str) -> Result<f64, Stop> {
+    let ns = units::parse_duration(text).map_err(|e| flag_error(flag, text, &e))?;
+    Ok(ns as f64 / 1e9)
+}
+
+/// What every probe is told beside its load.
+fn flags(args: &args::Find, seed: u64) -> Vec<String> {
+    let mut flags = vec!["--seed".to_owned(), seed.to_string()];
+    let mut several = |flag: &str, values: &[String]| {
+        for value in values {
+            flags.extend([flag.to_owned(), value.clone()]);
+        }
+    };
+    several("--header", &args.header);
+    several("--server", &args.server);
+    several("--secret", &args.secret);
+    several("--allow-host", &args.allow_host);
+    several("--tag", &args.tag);
+    several("--drain", std::slice::from_ref(&args.drain));
+    if let Some(connections) = args.connections {
+        flags.extend(["--connections".to_owned(), connections.to_string()]);
+    }
+    if let Some(environment) = &args.environment {
+        flags.extend(["--environment".to_owned(), environment.clone()]);
+    }
+    if let Some(workers) = args.workers {
+        flags.extend(["--workers".to_owned(), workers.to_string()]);
+    }
+    if args.insecure {
+        flags.push("--insecure".to_owned());
+    }
+    flags
+}

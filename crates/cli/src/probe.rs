@@ -1,0 +1,63 @@
+//! `loadline run … --probe`: what makes a run of a test file a probe of a search for the highest load at which everything holds. How the
+//! search goes is `find`'s; users are not told of these flags.
+
+use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
+
+use crate::stop::{Stop, flag_error};
+
+/// A probe's load is counted under this name; `find` asks for it there.
+pub const PHASE: &str = find::PHASE;
+/// What comes before it counts.
+const SETTLING: &str = "settling";
+
+/// Makes a probe of a run whose load is one level: it goes on for a while before it counts. What the file itself judges is the search's
+/// affair, which says what is asked for.
+///
+/// # Errors
+/// When the time cannot be read.
+pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), Stop> {
+    let settle_ns = match settle {
+        "0" | "0s" => 0,
+        text => units::parse_duration(text).map_err(|e| flag_error("--probe", text, &e))?,
+    };
+    plan.criteria.clear();
+    plan.max_duration_ns = None;
+    plan.probing = until.map(|until| match until {
+        "plain" => Probing::UntilPlain,
+        _ => Probing::UntilDecided,
+    });
+    match &mut plan.load {
+        Load::Open { phases, .. } => {
+            let Some(last) = phases.last_mut() else {
+                return Ok(());
+            };
+            last.name = Some(PHASE.to_owned());
+            if let (Shape::Rate(rate), true) = (last.shape, settle_ns > 0) {
+                let mut settling = Phase::new(settle_ns, Shape::Rate(rate));
+                settling.arrivals = last.arrivals;
+                settling.name = Some(SETTLING.to_owned());
+                phases.insert(0, settling);
+            }
+        }
+        Load::Closed {
+            users,
+            duration_ns,
+            phases,
+        } => {
+            let phase = |name: &str, duration_ns: u64| UserPhase {
+                name: Some(name.to_owned()),
+                from: *users,
+                to: *users,
+                duration_ns,
+                duration_text: String::new(),
+            };
+            *phases = vec![phase(PHASE, *duration_ns)];
+            if settle_ns > 0 {
+                phases.insert(0, phase(SETTLING, settle_ns));
+            }
+            *duration_ns += settle_ns;
+        }
+        Load::Once => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The search from its first probe to its report: asks for the next level, has it probed, keeps what came of it, and ends for one reason or
+//! another. What is known is written down behind each probe, so that whoever is killed has lost nothing that was finished.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use analysis::find::{
+    Ending, Found, Row,
+    search::{self, Probe, Probed, Step, Why},
+};
+use report::{console, derived};
+use session::{SharedVoice, exit};
+
+use crate::{
+    FOLDER, Wanted,
+    probes::{Failed, Ground},
+};
+
+/// Searches, writes the report, and answers the exit code.
+///
+/// # Errors
+/// A line and a code, when the first probe cannot be carried out.
+pub fn conduct(
+    wanted: &Wanted,
+    columns: console::Columns,
+    voice: &SharedVoice,
+) -> Result<(Found, PathBuf, u8), (String, u8)> {
+    let began = Instant::now();
+    let wall = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or_default();
+    let folder = folder(wanted, wall_ns);
+    let mut searching = Searching {
+        wanted,
+        voice,
+        probes: Vec::new(),
+        found: begin(wanted, wall_ns),
+        began,
+    };
+    let ground = Ground::of(wanted, &folder);
+    let ended = searching.search(&ground);
+    let code = match ended {
+        Ok(Some(signal)) => {
+            searching.found.ended_by(Ending::Interrupted);
+            exit::of_signal(signal)
+        }
+        Ok(None) => searching.found.exit_code,
+        Err(Failed { line, code }) if searching.probes.is_empty() => return Err((line, code)),
+        Err(Failed { line, .. }) => {
+            voice.error(&line);
+            searching
+                .found
+                .notes
+                .push(format!("a probe could not be carried out: {line}"));
+            searching.found.ended_by(Ending::Interrupted);
+            exit::COULD_NOT_RUN
+        }
+    };
+    searching.keep(&folder);
+    voice.out(&console::found_in(&searching.found, columns));
+    let written = derived::write_found(&folder, &searching.found);
+    match written {
+        Ok(()) => {
+            voice.out(&format!(
+                "Report: {}\n",
+                folder.join(derived::PAGE).display()
+            ));
+            Ok((searching.found, folder, code))
+        }
+        Err(error) => Err((error.to_string(), exit::COULD_NOT_RUN)),
+    }
+}
+
+struct Searching<'a> {
+    wanted: &'a Wanted,
+    voice: &'a SharedVoice,
+    probes: Vec<Probed>,
+    found: Found,
+    began: Instant,
+}
+
+impl Searching<'_> {
+    /// Probes until there is nothing more to be tried; the signal, where one ended it.
+    fn search(&mut self, ground: &Ground<'_>) -> Result<Option<u8>, Failed> {
+        loop {
+            let probe = match search::next(&self.wanted.asked, &self.probes) {
+                Step::Probe(probe) => probe,
+                Step::End(end) => {
+                    self.found.took_s = self.began.elapsed().as_secs_f64();
+                    self.found.end(&end);
+                    return Ok(None);
+                }
+            };
+            self.voice.say(&self.asks(&probe));
+            let number = self.probes.len();
+            let ran = ground.probe(number, &probe)?;
+            self.found.took_s = self.began.elapsed().as_secs_f64();
+            if let Some(signal) = ran.signal {
+                // What was interrupted decides nothing.
+                return Ok(Some(signal));
+            }
+            self.voice.say(&self.saw(&ran.row));
+            let is_mute = ran.is_mute;
+            self.probes.push(ran.probed);
+            self.found.probes.push(ran.row);
+            self.keep(ground.folder);
+            if is_mute {
+                self.voice.say(
+                    &"  most of it was never answered: waiting until the service answers again",
+                );
+                match ground.is_back(number)? {
+                    (_, Some(signal)) => return Ok(Some(signal)),
+                    (true, None) => {}
+                    (false, None) if number == 0 => {
+                        return Err(Failed {
+                            line: "the service does not answer, not even the first probe"
+                                .to_owned(),
+                            code: exit::COULD_NOT_RUN,
+                        });
+                    }
+                    (false, None) => {
+                        self.found.took_s = self.began.elapsed().as_secs_f64();
+                        self.found.ended_by(Ending::Died);
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is being asked of the service, and why.
+    fn asks(&self, probe: &Probe) -> String {
+        let over = self.wanted.over;
+        let why = match probe.why {
+            Why::Up if self.probes.is_empty() => "to begin with".to_owned(),
+            Why::Up => "everything has held so far".to_owned(),
+            Why::Down => "nothing has held so far".to_owned(),
+            Why::Between => "between what held and what did not".to_owned(),
+            Why::Near => match search::known(&self.probes) {
+                Some(known) => {
+                    let (low, high) = known.interval();
+                    let side = if probe.level.ln() > known.estimate() {
+                        "above"
+                    } else {
+                        "below"
+                    };
+                    format!(
+                        "from {side}: the load line is between {} and {}",
+                        over.level(low.exp()),
+                        over.level(high.exp())
+                    )
+                }
+                None => "near the load line".to_owned(),
+            },
+        };
+        let most = record::units::duration((probe.seconds.ceil() * 1e9) as u64);
+        format!("{}, {most} at most: {why}", over.level(probe.level))
+    }
+
+    /// What came of it.
+    fn saw(&self, row: &Row) -> String {
+        if let Some(why) = &row.spoilt {
+            return format!("  does not count: {why}");
+        }
+        let measured = self.found.slos.iter().zip(&row.measured);
+        let measured = measured.map(|(slo, measured)| {
+            format!("{slo}: {}", measured.as_deref().unwrap_or("not measured"))
+        });
+        let measured: Vec<String> = measured.collect();
+        let word = if row.holds { "holds" } else { "fails" };
+        format!("  {word} ({})", measured.join("; "))
+    }
+
+    /// Writes down what is known so far. What cannot be written now is written at the end, or told of then.
+    fn keep(&self, folder: &Path) {
+        let _ = derived::write_found_json(&folder.join(crate::FILE), &self.found);
+    }
+}
+
+fn begin(wanted: &Wanted, wall_ns: u64) -> Found {
+    Found {
+        schema: 1,
+        what: wanted.what.clone(),
+        target: wanted.target.clone(),
+        started_utc: record::utc(wall_ns, "%Y-%m-%dT%H:%M:%SZ"),
+        over: wanted.over,
+        slos: wanted.slos.iter().map(|slo| slo.text.clone()).collect(),
+        ending: Ending::Interrupted,
+        estimate: None,
+        interval: None,
+        last_pass: None,
+        first_fail: None,
+        took_s: 0.0,
+        sentence: String::new(),
+        above: None,
+        notes: wanted.notes.clone(),
+        probes: Vec::new(),
+        sure: Vec::new(),
+        exit_code: exit::INCONCLUSIVE,
+    }
+}
+
+/// A new folder for the search, whose name says when it began.
+fn folder(wanted: &Wanted, wall_ns: u64) -> PathBuf {
+    let suffix = (wall_ns >> 8 ^ u64::from(std::process::id())) & 0xffff;
+    let name = format!("{}-{suffix:04x}", record::utc(wall_ns, "%Y%m%dT%H%M%SZ"));
+    let folder = wanted.folder.clone();
+    let folder = folder.unwrap_or_else(|| Path::new(FOLDER).join(name));
+    // Whatever is wrong with it is told by the first probe, which cannot write there.
+    let _ = fs::create_dir_all(&folder);
+    folder
+}

@@ -1,0 +1,262 @@
+//! A probe as a process: its command line, where its record goes, and what that says. Which level it tries is given.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use analysis::find::{
+    Over, Row,
+    search::{Probe, Probed, Spoilt, Why},
+    tallies,
+};
+use analysis::summary::Summary;
+use plan::{Criterion, criteria::parse_criterion};
+use record::Run;
+use session::{child, exit, keep, lab_process};
+
+use crate::{Wanted, slo};
+
+/// Before a service is given up behind a probe it is asked so often, a few seconds each.
+const CHANCES: usize = 8;
+
+/// What every probe has in common.
+pub struct Ground<'a> {
+    pub wanted: &'a Wanted,
+    pub folder: &'a Path,
+    /// What must hold, as a probe is asked for it.
+    pub asked: Vec<Criterion>,
+}
+
+/// A probe that is over.
+pub struct Ran {
+    pub probed: Probed,
+    pub row: Row,
+    /// The signal that was passed on to it.
+    pub signal: Option<u8>,
+    /// Most of what was sent never came back: whether the service still answers is to be asked.
+    pub is_mute: bool,
+}
+
+/// Why a probe could not be carried out.
+pub struct Failed {
+    pub line: String,
+    pub code: u8,
+}
+
+impl<'a> Ground<'a> {
+    /// For a search in this folder.
+    pub fn of(wanted: &'a Wanted, folder: &'a Path) -> Ground<'a> {
+        let asked = wanted.slos.iter().map(|criterion| {
+            if wanted.is_script {
+                return criterion.clone();
+            }
+            let text = slo::of_phase(&criterion.text);
+            parse_criterion(&text).unwrap_or_else(|_| criterion.clone())
+        });
+        Ground {
+            wanted,
+            folder,
+            asked: asked.collect(),
+        }
+    }
+
+    /// Carries out a probe.
+    ///
+    /// # Errors
+    /// When there is no record of it.
+    pub fn probe(&self, number: usize, probe: &Probe) -> Result<Ran, Failed> {
+        let began = Instant::now();
+        let name = format!("{:02}", number + 1);
+        let settle_s = if self.wanted.is_script {
+            0.0
+        } else {
+            self.wanted.asked.settle_s
+        };
+        let until = if probe.why == Why::Near {
+            "plain"
+        } else {
+            "decided"
+        };
+        let mut flags = self.load(probe.level, probe.seconds);
+        flags.extend(["--probe".to_owned(), seconds(settle_s)]);
+        flags.extend(["--probe-until".to_owned(), until.to_owned()]);
+        for criterion in &self.asked {
+            flags.extend(["--check".to_owned(), criterion.text.clone()]);
+        }
+        let (ended, said) = self.run(&name, &flags)?;
+        let dir = record::find(&self.folder.join(&name), "last");
+        let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
+        let Some(run) = run.filter(|_| ended.code != exit::BAD_INPUT) else {
+            let last = said.iter().rev().find(|line| !line.trim().is_empty());
+            return Err(Failed {
+                line: last.map_or_else(
+                    || format!("a probe left no record, exit code {}", ended.code),
+                    |line| {
+                        line.trim_start_matches("loadline: ")
+                            .trim_start_matches("error: ")
+                            .to_owned()
+                    },
+                ),
+                code: if ended.code == exit::BAD_INPUT {
+                    exit::BAD_INPUT
+                } else {
+                    exit::COULD_NOT_RUN
+                },
+            });
+        };
+        let page = keep::page(&run);
+        let summary = &page.summary;
+        let tallies = tallies(&run, summary, &self.asked);
+        let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
+        let mut row = Row::of(summary, &texts, probe.level, probe.why);
+        row.beyond = tallies.iter().map(analysis::find::Tally::share).collect();
+        row.counted_s = tallies
+            .iter()
+            .map(|tally| tally.seconds.len() as f64)
+            .fold(0.0, f64::max)
+            .min(probe.seconds);
+        row.run = run
+            .dir
+            .as_deref()
+            .and_then(Path::file_name)
+            .map_or_else(String::new, |dir| {
+                format!("{name}/{}", dir.to_string_lossy())
+            });
+        let mut probed = Probed {
+            level: probe.level,
+            why: probe.why,
+            spent_s: began.elapsed().as_secs_f64(),
+            tallies,
+            spoilt: None,
+        };
+        let spoilt = spoilt(summary, &probed);
+        probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
+        row.spoilt = spoilt.map(|(_, why)| why);
+        row.holds = probed.holds();
+        Ok(Ran {
+            probed,
+            row,
+            signal: ended.signal,
+            is_mute: is_mute(summary),
+        })
+    }
+
+    /// Whether the service answers again, asked with little load for a while; the signal, where one came meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn is_back(&self, number: usize) -> Result<(bool, Option<u8>), Failed> {
+        for chance in 0..CHANCES {
+            let name = format!("{:02}-look-{}", number + 1, chance + 1);
+            let least = match self.wanted.over {
+                Over::Rate => self.wanted.asked.least.max(2.0),
+                Over::Users => 1.0,
+            };
+            let (ended, _) = self.run(&name, &self.load(least, 3.0))?;
+            if ended.signal.is_some() {
+                return Ok((false, ended.signal));
+            }
+            let dir = record::find(&self.folder.join(&name), "last");
+            let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
+            let answers = run.is_some_and(|run| !is_mute(&keep::page(&run).summary));
+            if answers {
+                return Ok((true, None));
+            }
+        }
+        Ok((false, None))
+    }
+
+    fn load(&self, level: f64, length_s: f64) -> Vec<String> {
+        let mut flags = match self.wanted.over {
+            Over::Rate => vec![
+                "--rate".to_owned(),
+                format!("{}/s", decimal(level)),
+                "--arrivals".to_owned(),
+                self.wanted.arrivals.clone(),
+            ],
+            Over::Users => vec!["--users".to_owned(), format!("{}", level.round() as u64)],
+        };
+        flags.extend(["--duration".to_owned(), seconds(length_s)]);
+        flags
+    }
+
+    fn run(&self, name: &str, flags: &[String]) -> Result<(child::Ended, Vec<String>), Failed> {
+        let cannot = |line: String| Failed {
+            line,
+            code: exit::COULD_NOT_RUN,
+        };
+        let write = |path: &Path, error: std::io::Error| {
+            cannot(format!("cannot write {}: {error}", path.display()))
+        };
+        let runs: PathBuf = self.folder.join(name);
+        fs::create_dir_all(&runs).map_err(|error| write(&runs, error))?;
+        let (out, errors) = (runs.join("output.txt"), runs.join("errors.txt"));
+        let program = std::env::current_exe()
+            .map_err(|error| cannot(format!("cannot find the program's own file: {error}")))?;
+        let mut command = Command::new(program);
+        command.arg("run").arg(&self.wanted.what);
+        if let Some(target) = &self.wanted.target {
+            command.args(["--target", target]);
+        }
+        command.args(flags);
+        command.arg("--no-guard");
+        command.args(&self.wanted.flags);
+        command.env("LOADLINE_RUNS", &runs);
+        if !self.wanted.listeners.is_empty() {
+            command.env(lab_process::ENVIRONMENT, self.wanted.listeners.join(" "));
+        }
+        command.stdin(Stdio::null());
+        command.stdout(File::create(&out).map_err(|error| write(&out, error))?);
+        command.stderr(File::create(&errors).map_err(|error| write(&errors, error))?);
+        let ended = child::run(&mut command)
+            .map_err(|error| cannot(format!("cannot start a probe: {error}")))?;
+        let said = fs::read_to_string(&errors).unwrap_or_default();
+        Ok((ended, said.lines().map(ToOwned::to_owned).collect()))
+    }
+}
+
+/// Whether most of what was sent never came back.
+fn is_mute(summary: &Summary) -> bool {
+    let requests = &summary.requests;
+    requests.issued == 0 || requests.unanswered * 2 > requests.issued
+}
+
+/// Why a probe does not count, if the generator spoilt it: what it did wrong could have changed what came of it. That it was late makes times
+/// longer and never shorter: what held all the same has held. How near it was to failing is not known then, so that near the load line
+/// nothing of it counts.
+fn spoilt(summary: &Summary, probed: &Probed) -> Option<(Spoilt, String)> {
+    /// A generator that could not send as planned was busy itself for so much of the time.
+    const BUSY: f64 = 0.5;
+    /// As much of the plan is all of it.
+    const ALL: f64 = 0.995;
+    let measurement = summary.measurement.as_ref()?;
+    let is_bound = |reason: &String| reason.contains("generator-bound");
+    let is_limited = measurement.reasons.iter().any(is_bound);
+    let was_sent = measurement.sent.is_none_or(|sent| sent > ALL);
+    let held = probed.why != Why::Near && was_sent && probed.holds();
+    if !is_limited && (measurement.verdict != "INVALID" || held) {
+        return None;
+    }
+    let what = if is_limited || measurement.cpu > BUSY || !was_sent {
+        Spoilt::Limited
+    } else {
+        Spoilt::Disturbed
+    };
+    Some((
+        what,
+        measurement.reasons.first().cloned().unwrap_or_default(),
+    ))
+}
+
+fn seconds(length_s: f64) -> String {
+    format!("{}ms", (length_s * 1_000.0).round() as u64)
+}
+
+/// A level as a flag takes it.
+fn decimal(level: f64) -> String {
+    let text = format!("{level:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,24 @@
+//! The end of a search on the console: the load line, and what happens above it. Figures are `analysis`'.
+
+use analysis::find::Found;
+
+use super::text::{Columns, wrap};
+
+/// Where the text of a line begins.
+const INDENT: usize = 16;
+
+/// The end of a search, ending with a line feed.
+#[must_use]
+pub fn found_in(found: &Found, columns: Columns) -> String {
+    let line =
+        |name: &str, text: &str| wrap(&format!("{name:<INDENT$}{text}"), INDENT, columns) + "\n";
+    let mut out = String::from("\n");
+    out += &line("the load line", &found.sentence);
+    if let Some(above) = &found.above {
+        out += &line("above it", above);
+    }
+    for note in &found.notes {
+        out += &line("note", note);
+    }
+    out
+}

@@ -1,0 +1,176 @@
+//! The charts of a search, all against the load that was offered: how sure a level is, what came of it, how long it took.
+
+use analysis::find::{Found, Over, Row};
+
+use crate::svg::{Axis, Chart, Curve, DASHED, File, Scale, Shade, Unit, plot_height, plot_width};
+
+const BLUE: &str = "#0072b2";
+const GREEN: &str = "#009e73";
+const ORANGE: &str = "#e69f00";
+const RED: &str = "#d55e00";
+const GREY: &str = "#999999";
+
+type Points = Vec<(f64, Option<f64>)>;
+
+/// The charts; none where nothing counts.
+pub(super) fn of(found: &Found) -> Vec<File> {
+    let rows: Vec<&Row> = found
+        .probes
+        .iter()
+        .filter(|row| row.spoilt.is_none())
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut files = Vec::new();
+    if !found.sure.is_empty() {
+        files.push(sure(found, &rows));
+    }
+    files.push(latency(found, &rows));
+    files.push(goodput(found, &rows));
+    files
+}
+
+/// Dots, each by itself.
+fn dots<'a>(
+    name: &str,
+    colour: &'static str,
+    rows: impl Iterator<Item = &'a &'a Row>,
+    value: impl Fn(&Row) -> Option<f64>,
+) -> Curve {
+    let points: Points = rows
+        .flat_map(|row| [(row.level, value(row)), (row.level, None)])
+        .collect();
+    Curve {
+        name: name.to_owned(),
+        colour,
+        dashes: "",
+        filled: false,
+        points,
+    }
+}
+
+fn line(name: &str, colour: &'static str, dashes: &'static str, points: Points) -> Curve {
+    Curve {
+        name: name.to_owned(),
+        colour,
+        dashes,
+        filled: false,
+        points,
+    }
+}
+
+fn chart(
+    found: &Found,
+    title: &str,
+    (x, y, y_title): (Axis, Axis, &'static str),
+    curves: Vec<Curve>,
+) -> String {
+    let interval = found.interval.iter();
+    Chart {
+        title: title.to_owned(),
+        y_title,
+        x_title: match found.over {
+            Over::Rate => "arrivals per second",
+            Over::Users => "users",
+        },
+        x,
+        y,
+        curves,
+        shades: interval
+            .map(|(low, high)| Shade {
+                from: *low,
+                to: *high,
+            })
+            .collect(),
+        marks: found
+            .estimate
+            .iter()
+            .map(|level| (*level, "the load line".to_owned()))
+            .collect(),
+    }
+    .draw()
+}
+
+/// How sure a level is, with the probes that were near: those that held above, those that failed below.
+fn sure(found: &Found, rows: &[&Row]) -> File {
+    let (from, to) = (found.sure[0].0, found.sure[found.sure.len() - 1].0);
+    let margin = (to - from) * 0.15;
+    let (from, to) = (from - margin, to + margin);
+    let within = |row: &&&Row| from <= row.level && row.level <= to;
+    let x = Axis::exactly(from, to, Unit::Number, plot_width());
+    let y = Axis::exactly(0.0, 100.0, Unit::Number, plot_height());
+    let curve = found
+        .sure
+        .iter()
+        .map(|(level, sure)| (*level, Some(sure * 100.0)));
+    let held = rows.iter().filter(within).filter(|row| row.holds);
+    let failed = rows.iter().filter(within).filter(|row| !row.holds);
+    let curves = vec![
+        line("everything holds, in %", BLUE, "", curve.collect()),
+        dots("a probe held", GREEN, held, |_| Some(97.0)),
+        dots("a probe failed", RED, failed, |_| Some(3.0)),
+    ];
+    File {
+        name: "load-line.svg".into(),
+        description: "How sure it is that everything holds, by the load that is offered".into(),
+        text: chart(
+            found,
+            "How sure it is that everything holds",
+            (x, y, "per cent"),
+            curves,
+        ),
+    }
+}
+
+fn all_levels(rows: &[&Row]) -> Axis {
+    let levels = rows.iter().map(|row| row.level);
+    Axis::over(levels, Scale::Linear, Unit::Number, plot_width())
+}
+
+fn latency(found: &Found, rows: &[&Row]) -> File {
+    let at = |i: usize| move |row: &Row| row.ns[i].map(|ns| ns as f64);
+    let values = rows
+        .iter()
+        .flat_map(|row| row.ns.iter().flatten().map(|ns| *ns as f64));
+    let y = Axis::over(values, Scale::Log, Unit::Time, plot_height());
+    let curves = vec![
+        dots("p50", BLUE, rows.iter(), at(0)),
+        dots("p95", ORANGE, rows.iter(), at(1)),
+        dots("p99", RED, rows.iter(), at(2)),
+    ];
+    File {
+        name: "latency.svg".into(),
+        description: "Percentiles of each probe, by the load that was offered".into(),
+        text: chart(
+            found,
+            "Latency of each probe",
+            (all_levels(rows), y, "time"),
+            curves,
+        ),
+    }
+}
+
+fn goodput(found: &Found, rows: &[&Row]) -> File {
+    let most = rows.iter().map(|row| row.level).fold(0.0, f64::max);
+    let values = rows.iter().map(|row| row.goodput);
+    let values = values.chain((found.over == Over::Rate).then_some(most));
+    let y = Axis::over(values, Scale::Linear, Unit::Number, plot_height());
+    let mut curves = vec![dots("answered well", GREEN, rows.iter(), |row| {
+        Some(row.goodput)
+    })];
+    if found.over == Over::Rate {
+        let as_offered = vec![(0.0, Some(0.0)), (most, Some(most))];
+        curves.push(line("as much as was offered", GREY, DASHED, as_offered));
+    }
+    File {
+        name: "goodput.svg".into(),
+        description: "What was answered well per second, by the load that was offered".into(),
+        text: chart(
+            found,
+            "Answered well",
+            (all_levels(rows), y, "requests per second"),
+            curves,
+        ),
+    }
+}

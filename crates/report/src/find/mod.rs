@@ -1,0 +1,131 @@
+//! A search's report: one page and one Markdown file. Every figure is `analysis`', none is computed here.
+
+mod charts;
+
+use analysis::{
+    find::{Ending, Found, Over, Row},
+    verdict::Judgement,
+};
+use record::units;
+
+use crate::{
+    derived,
+    sheet::{Block, Sheet, Table},
+    svg,
+};
+
+/// The report of a search.
+#[must_use]
+pub fn of(found: &Found) -> Sheet {
+    let charts = charts::of(found);
+    let blocks = blocks(found, &charts);
+    Sheet::of(
+        &format!("The load line of {}", found.what),
+        &blocks,
+        charts.clone(),
+    )
+}
+
+fn blocks<'a>(found: &Found, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+    let mut blocks = vec![
+        Block::Title(format!("The load line of {}", found.what)),
+        Block::Verdict(
+            judgement(found),
+            format!("The load line: {}.", found.sentence),
+        ),
+    ];
+    blocks.extend(
+        found
+            .above
+            .as_ref()
+            .map(|above| Block::Text(format!("Above it: {above}."))),
+    );
+    let of = match found.over {
+        Over::Rate => "arrivals per second",
+        Over::Users => "users, each starting anew as soon as it is answered",
+    };
+    let target = found.target.as_ref();
+    let target = target.map_or_else(String::new, |target| format!(" at {target}"));
+    blocks.push(Block::Text(format!(
+        "Searched{target} over {of}, begun {}. What must hold: {}.",
+        found.started_utc,
+        found.slos.join(", ")
+    )));
+    if !found.notes.is_empty() {
+        blocks.push(Block::List(found.notes.clone()));
+    }
+    if !charts.is_empty() {
+        blocks.push(Block::Heading("Against the load that was offered"));
+        blocks.extend(charts.iter().map(Block::Chart));
+        if found.estimate.is_some() {
+            blocks.push(Block::Text(
+                "The interval is where the load line lies with a probability of 95 %, as far as samples of one search tell: near it, the \
+                 share beyond a bound is taken to grow with the load along a logistic curve. What the service does on another day is \
+                 another question."
+                    .into(),
+            ));
+        }
+    }
+    blocks.push(Block::Heading("Probes"));
+    blocks.push(Block::Table(probes(found)));
+    blocks
+}
+
+fn judgement(found: &Found) -> Option<Judgement> {
+    match found.ending {
+        Ending::Found | Ending::HoldsToMost => Some(Judgement::Pass),
+        Ending::FailsAtLowest => Some(Judgement::Fail),
+        Ending::GeneratorLimited
+        | Ending::GeneratorDisturbed
+        | Ending::OutOfBudget
+        | Ending::Died
+        | Ending::Interrupted => Some(Judgement::Inconclusive),
+    }
+}
+
+fn probes(found: &Found) -> Table {
+    let mut heads = vec![
+        "Load",
+        "<",
+        "<Why",
+        "Counted",
+        "Answered well",
+        "Errors",
+        "p50",
+        "p99",
+    ];
+    heads.extend(found.slos.iter().map(String::as_str));
+    let mut table = Table::new(&heads);
+    for row in &found.probes {
+        let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), units::time);
+        let mut cells = vec![
+            found.over.level(row.level),
+            word(row).to_owned(),
+            why(row),
+            units::duration((row.counted_s * 1e9) as u64),
+            format!("{}/s", units::rate(row.goodput)),
+            row.errors.map_or_else(|| "–".to_owned(), units::share),
+            time(row.ns[0]),
+            time(row.ns[2]),
+        ];
+        let measured = row.measured.iter();
+        cells.extend(measured.map(|one| one.clone().unwrap_or_else(|| "–".to_owned())));
+        let link = (!row.run.is_empty()).then(|| format!("{}/{}", row.run, derived::PAGE));
+        table.row(cells, link);
+    }
+    table
+}
+
+fn word(row: &Row) -> &'static str {
+    match (&row.spoilt, row.holds) {
+        (Some(_), _) => "INVALID",
+        (None, true) => "PASS",
+        (None, false) => "FAIL",
+    }
+}
+
+fn why(row: &Row) -> String {
+    row.spoilt
+        .as_ref()
+        .map_or_else(|| row.why.word().to_owned(), Clone::clone)
+}

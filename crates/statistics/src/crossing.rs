@@ -1,0 +1,252 @@
+//! Where a share that grows with a level reaches what is allowed: of looks at several levels, each with so many samples and so many of them
+//! beyond a bound, the level at which as many lie beyond as may, with its interval.
+//!
+//! Near the crossing the share is taken to follow a logistic curve of the level's logarithm, of whatever steepness; what lies farther away
+//! counts for less. Every pair of crossing and steepness on a grid is weighed by how well it explains what was seen, so that levels at
+//! which nothing, or everything, lies beyond the bound are no special case.
+
+/// Looks that are farther away than this, in logarithms, do not count.
+const REACH: f64 = 0.32;
+/// Crossings that are tried, evenly over twice the reach.
+const CROSSINGS: usize = 161;
+/// Steepnesses that are tried - by how many times the odds grow faster than the level -, the first and how many times steeper each next is.
+const GENTLEST: f64 = 1.5;
+const STEEPER: f64 = 1.2;
+const STEEPNESSES: usize = 31;
+/// Odds that are further away than so many times those that are allowed are as far away as these: what is overloaded follows no curve.
+const FAR: f64 = 6.0;
+/// What a 95 % interval leaves out on each side.
+const TAIL: f64 = 0.025;
+
+/// A look at a level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// The level's logarithm.
+    pub at: f64,
+    /// Independent samples, in effect.
+    pub n: f64,
+    /// Of them, beyond the bound.
+    pub over: f64,
+}
+
+/// All looks for one bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Looks {
+    /// Such a share may lie beyond it.
+    pub allowed: f64,
+    /// The looks.
+    pub looks: Vec<Look>,
+}
+
+/// What is known of the crossing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Crossing {
+    /// Logarithms of levels, rising, with the probability that the crossing lies below each.
+    below: Vec<(f64, f64)>,
+}
+
+impl Crossing {
+    /// The level's logarithm below which the crossing lies with this probability.
+    #[must_use]
+    pub fn at(&self, probability: f64) -> f64 {
+        let mut before = self.below[0];
+        for &(at, below) in &self.below {
+            if below >= probability {
+                let rise = below - before.1;
+                let share = if rise > 0.0 {
+                    (probability - before.1) / rise
+                } else {
+                    0.0
+                };
+                return before.0 + share * (at - before.0);
+            }
+            before = (at, below);
+        }
+        before.0
+    }
+
+    /// The middle of what it may be.
+    #[must_use]
+    pub fn estimate(&self) -> f64 {
+        self.at(0.5)
+    }
+
+    /// Its 95 % interval.
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        (self.at(TAIL), self.at(1.0 - TAIL))
+    }
+
+    /// How sure it is that a level holds: the probability that the crossing lies above it.
+    #[must_use]
+    pub fn holds(&self, at: f64) -> f64 {
+        let mut before = self.below[0];
+        for &(here, below) in &self.below {
+            if here >= at {
+                let width = here - before.0;
+                let share = if width > 0.0 {
+                    (at - before.0) / width
+                } else {
+                    1.0
+                };
+                return 1.0 - (before.1 + share.max(0.0) * (below - before.1));
+            }
+            before = (here, below);
+        }
+        1.0 - before.1
+    }
+}
+
+/// The lowest crossing of several bounds, looked for around a level's logarithm; none where there is no look near it.
+#[must_use]
+pub fn crossing(bounds: &[Looks], around: f64) -> Option<Crossing> {
+    let mut holds = vec![1.0; CROSSINGS];
+    let mut any = false;
+    for bound in bounds {
+        let near: Vec<(Look, f64)> = bound
+            .looks
+            .iter()
+            .filter_map(|look| {
+                let weight = closeness((look.at - around) / REACH);
+                (weight > 0.0 && look.n > 0.0).then_some((*look, weight))
+            })
+            .collect();
+        if near.is_empty() {
+            continue;
+        }
+        any = true;
+        for (holds, below) in holds.iter_mut().zip(below(&near, bound.allowed, around)) {
+            *holds *= 1.0 - below;
+        }
+    }
+    let below = holds
+        .into_iter()
+        .enumerate()
+        .map(|(i, holds)| (place(i, around), 1.0 - holds));
+    any.then(|| Crossing {
+        below: below.collect(),
+    })
+}
+
+/// Counts in full at the middle, and not at all at the end of the reach.
+fn closeness(away: f64) -> f64 {
+    (1.0 - away.abs().powi(3)).max(0.0).powi(3)
+}
+
+fn place(i: usize, around: f64) -> f64 {
+    around - REACH + 2.0 * REACH * i as f64 / (CROSSINGS - 1) as f64
+}
+
+/// For each place of the grid, the probability that the crossing of one bound lies at it or below.
+fn below(near: &[(Look, f64)], allowed: f64, around: f64) -> Vec<f64> {
+    let odds = (allowed / (1.0 - allowed)).ln();
+    let share = |times: f64| 1.0 / (1.0 + (-(odds + times.ln())).exp());
+    let (least, most) = (share(1.0 / FAR), share(FAR));
+    let steepnesses: Vec<f64> = (0..STEEPNESSES)
+        .map(|i| GENTLEST * STEEPER.powi(i as i32))
+        .collect();
+    let mut explained = vec![0.0; CROSSINGS * STEEPNESSES];
+    for (look, weight) in near {
+        let over = (look.over / look.n).clamp(least, most) * look.n;
+        for (cell, explained) in explained.iter_mut().enumerate() {
+            let at = place(cell / STEEPNESSES, around);
+            let steeper = steepnesses[cell % STEEPNESSES] * (look.at - at);
+            let z = odds + steeper.clamp(-FAR.ln(), FAR.ln());
+            // The logarithms of the share and of what is left of it, without either becoming nothing.
+            let rest = -z.max(0.0) - (-z.abs()).exp().ln_1p();
+            *explained += weight * (over * (z + rest) + (look.n - over) * rest);
+        }
+    }
+    let most = explained.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut so_far = 0.0;
+    let mut sums: Vec<f64> = explained
+        .chunks(STEEPNESSES)
+        .map(|row| {
+            so_far += row.iter().map(|one| (one - most).exp()).sum::<f64>();
+            so_far
+        })
+        .collect();
+    sums.iter_mut().for_each(|sum| *sum /= so_far);
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(level: f64, n: f64, over: f64) -> Look {
+        Look {
+            at: level.ln(),
+            n,
+            over,
+        }
+    }
+
+    fn known(allowed: f64, looks: Vec<Look>, around: f64) -> [f64; 3] {
+        let found = crossing(&[Looks { allowed, looks }], around.ln()).unwrap();
+        let (low, high) = found.interval();
+        [low, found.estimate(), high].map(f64::exp)
+    }
+
+    #[test]
+    fn the_crossing_of_a_curve_that_was_seen_well_is_found() {
+        // Odds that grow with the fifteenth power of the level, one in a hundred at 770.
+        let share = |level: f64| {
+            let odds = 0.01 / 0.99 * (level / 770.0).powi(15);
+            odds / (1.0 + odds)
+        };
+        let levels = [650.0, 700.0, 740.0, 780.0, 820.0, 880.0];
+        let looks = levels.map(|level| look(level, 20_000.0, 20_000.0 * share(level)));
+        let [low, estimate, high] = known(0.01, looks.to_vec(), 750.0);
+        assert!((estimate / 770.0 - 1.0).abs() < 0.01, "{estimate}");
+        assert!(
+            low < 770.0 && 770.0 < high && high / low < 1.04,
+            "{low} {high}"
+        );
+    }
+
+    #[test]
+    fn between_nothing_and_everything_it_is_somewhere_in_between() {
+        let looks = vec![look(150.0, 1_000.0, 0.0), look(170.0, 1_000.0, 900.0)];
+        let [low, estimate, high] = known(0.01, looks, 160.0);
+        assert!(149.0 < low && low < 155.0, "{low}");
+        assert!(
+            low < estimate && estimate < high && high < 171.0,
+            "{estimate} {high}"
+        );
+    }
+
+    #[test]
+    fn the_lowest_of_several_bounds_decides() {
+        let at = |level: f64| Looks {
+            allowed: 0.01,
+            looks: vec![
+                look(level * 0.95, 50_000.0, 100.0),
+                look(level * 1.05, 50_000.0, 2_500.0),
+            ],
+        };
+        let alone = crossing(&[at(100.0)], 105f64.ln()).unwrap();
+        let both = crossing(&[at(100.0), at(115.0)], 105f64.ln()).unwrap();
+        assert!((alone.estimate() - both.estimate()).abs() < 0.003);
+        assert!(crossing(&[], 0.0).is_none());
+        assert!(crossing(&[at(100.0)], 300f64.ln()).is_none());
+    }
+
+    #[test]
+    fn how_sure_a_level_is_falls_with_the_level() {
+        let looks = vec![look(95.0, 3_000.0, 10.0), look(105.0, 3_000.0, 80.0)];
+        let found = crossing(
+            &[Looks {
+                allowed: 0.01,
+                looks,
+            }],
+            100f64.ln(),
+        )
+        .unwrap();
+        let sure = [80.0f64, 95.0, 100.0, 105.0, 130.0].map(|level| found.holds(level.ln()));
+        assert!(sure.windows(2).all(|two| two[0] >= two[1]), "{sure:?}");
+        assert!(sure[0] > 0.99 && sure[4] < 0.01, "{sure:?}");
+        let middle = found.holds(found.estimate());
+        assert!((middle - 0.5).abs() < 0.02, "{middle}");
+    }
+}

@@ -1,0 +1,188 @@
+"""Searches for the load line: of a service whose capacity is known, of one that fails at once, of one that dies; and what is refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import until
+from excuses import exits
+from peers import Recorder
+
+#: A search that is as short as can be: seconds of a few probes.
+SHORT = ["--budget", "45s", "--probe", "4s", "--settle", "1s", "--seed", "3"]
+
+
+class Pool:
+    """So many at a time, each for so long: it can do `at_a_time / seconds` a second, and no more."""
+
+    def __init__(self, at_a_time: int, seconds: float) -> None:
+        self.places = threading.Semaphore(at_a_time)
+        self.seconds = seconds
+
+    def __call__(self, _request) -> tuple[int, dict[str, str], bytes]:
+        with self.places:
+            threading.Event().wait(self.seconds)
+        return 200, {}, b"{}"
+
+
+def find(loadline, *args: object, timeout: float = 120):
+    """A search, and its answer where there is one."""
+    ran = loadline("find", *args, "--out", "found", timeout=timeout)
+    file = loadline.folder / "found/find.json"
+    return ran, json.loads(file.read_text()) if file.exists() else None
+
+
+def test_a_pool_is_found_where_it_is_full(loadline):
+    # 8 places, 100 ms each: 80/s.
+    with Recorder(Pool(8, 0.1)) as peer:
+        ran, found = find(loadline, peer.url, "--slo", "p99 < 600ms", "--slo", "errors < 1%", "--from", "20/s", *SHORT)
+    assert exits(ran, 0), ran.stdout + ran.stderr
+    if ran.returncode == 4:
+        assert found["ending"] == "generator_disturbed"
+        return
+    assert found["ending"] == "found"
+    low, high = found["interval"]
+    assert low <= found["estimate"] <= high
+    assert 50 < found["estimate"] < 90, found["sentence"]
+    assert found["last_pass"] < 90 < found["first_fail"] * 1.6
+    words = " ".join(ran.stdout.split())
+    assert f"the load line {found['sentence']}" in words
+    assert "above it `p99 < 600ms` is " in words
+    # What is asked of the service, why, and what came of it is said while it goes on.
+    assert "20.0/s, 2 s at most: to begin with" in ran.stderr, ran.stderr
+    assert "everything has held so far" in ran.stderr
+    folder = loadline.folder / "found"
+    for probe in found["probes"]:
+        assert (folder / probe["run"] / "report.html").exists()
+        assert probe["spoilt"] or probe["beyond"][0] is not None
+    page, paper = (folder / "report.html").read_text(), (folder / "report.md").read_text()
+    for text in (page, paper):
+        assert "The load line" in text
+    for chart in ("load-line.svg", "latency.svg", "goodput.svg"):
+        assert (folder / "charts" / chart).exists()
+        assert f"charts/{chart}" in paper
+
+
+def test_a_service_that_always_fails_is_told_so(loadline):
+    with Recorder(lambda _request: (500, {}, b"no")) as peer:
+        ran, found = find(loadline, peer.url, "--slo", "errors < 10%", "--from", "20/s", "--min", "5/s", *SHORT)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "fails even at 5.00/s: `errors < 10%` is 100 %" in " ".join(ran.stdout.split())
+    assert [probe["level"] for probe in found["probes"]] == [20, 5]
+
+
+def test_what_holds_at_the_highest_level_is_an_answer(loadline):
+    plan = """loadline: 1
+load: { rate: 80/s, duration: 5s }
+criteria:
+  - errors < 1%
+  - p99 in steady < 1s
+steps:
+  - get: /
+"""
+    with Recorder(lambda _request: (200, {}, b"{}")) as peer:
+        file = loadline.write("plan.yml", plan)
+        ran, found = find(loadline, file, "--target", peer.url, "--max", "30/s", "--json", "-", *SHORT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    # A quarter of the plan's own load to begin with; its own criterion is what must hold, but for what a probe cannot say.
+    assert [probe["level"] for probe in found["probes"]] == [20, 30]
+    assert found["slos"] == ["errors < 1%"]
+    assert "a probe is too short for a steady state" in found["notes"][0]
+    assert json.loads(ran.stdout) == found
+    assert found["sentence"] == "at least 30.0/s: everything holds there, and more was not to be tried"
+
+
+def test_users_are_searched_too(loadline):
+    # Four places: with more than four users each waits.
+    with Recorder(Pool(4, 0.1)) as peer:
+        ran, found = find(
+            loadline, peer.url, "--over", "users", "--slo", "p50 < 150ms", "--from", "1", "--max", "3", *SHORT
+        )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert [probe["level"] for probe in found["probes"]] == [1, 2, 3]
+    assert found["sentence"].startswith("at least 3 users")
+
+
+def test_a_service_that_dies_is_left_alone(loadline):
+    class Mortal:
+        """Answers until more than so many come in a second, and never again."""
+
+        def __init__(self) -> None:
+            self.seen: list[float] = []
+            self.is_dead = False
+
+        def __call__(self, _request):
+            now = time.monotonic()
+            self.seen.append(now)
+            if len(self.seen) > 60 and now - self.seen[-60] < 1.0:
+                self.is_dead = True
+            if self.is_dead:
+                threading.Event().wait(60)
+            return 200, {}, b"{}"
+
+    with Recorder(Mortal()) as peer:
+        budget = ["--budget", "2m", "--probe", "4s", "--settle", "1s", "--drain", "1s"]
+        ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", *budget)
+    assert ran.returncode == 5, ran.stdout + ran.stderr
+    assert found["ending"] == "died"
+    assert "the service no longer answers, and is left alone" in " ".join(ran.stdout.split())
+
+
+def test_what_was_probed_outlives_an_interrupt(loadline):
+    with Recorder(Pool(8, 0.1)) as peer:
+        process = loadline.start("find", peer.url, "--slo", "p99 < 600ms", "--from", "10/s", "--out", "found", *SHORT)
+        file = Path(loadline.folder / "found/find.json")
+        until(lambda: file.exists() and json.loads(file.read_text())["probes"], "the first probe's line")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    found = json.loads(file.read_text())
+    assert found["ending"] == "interrupted"
+    assert "the load line   interrupted" in out
+    assert (loadline.folder / "found/report.html").exists()
+
+
+def test_a_script_of_wrks_is_searched(loadline, start_lab):
+    lab = start_lab("sum")
+    script = loadline.write("post.lua", 'wrk.method = "GET"\nwrk.path = "/api/sum"\n')
+    ran, found = find(
+        loadline, script, "--target", lab.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "40/s", *SHORT
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert [probe["level"] for probe in found["probes"]] == [20, 40]
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (["http://127.0.0.1:9"], "what must hold is not said: add for example --slo 'p99 < 200ms'"),
+        (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
+        (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
+        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it says how much is sent, and that is what is searched"),
+        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for an answer"),
+        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
+        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is no number of users"),
+        (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide themselves when they ask"),
+        (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_sent(loadline, args, line):
+    loadline.write("users.py", "from locust import HttpUser\n")
+    ran = loadline("find", *args)
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    assert line in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+    assert not (loadline.folder / ".loadline/finds").exists()
+
+
+def test_a_service_that_is_not_there_is_one_line(loadline):
+    with Recorder(lambda _request: (200, {}, b"{}")) as peer:
+        url = peer.url
+    ran = loadline("find", url, "--slo", "errors < 1%", *SHORT, timeout=120)
+    assert ran.returncode == 3, ran.stdout + ran.stderr
+    assert "the service does not answer, not even the first probe" in ran.stderr
