@@ -78,6 +78,25 @@ def test_a_percentile_of_few_samples_is_marked_and_has_its_interval(open_report)
 def test_one_endpoint_has_one_row(open_report) -> None:
     rows = open_report("single").page.locator(".endpoints tbody tr:not(.group) th").all_inner_texts()
     assert rows.count("GET /health") == 1
+
+
+def test_an_iteration_that_is_one_request_has_no_row_of_its_own(open_report) -> None:
+    def headings(change) -> str:
+        return open_report("single", change).page.locator(".endpoints tr.group").all_inner_texts()
+
+    def same(data: dict) -> None:
+        (request,) = data["summary"]["labels"]
+        request["response"] = request["service"]
+        whole = {**request, "id": 99, "group": "iteration", "text": "default", "iteration": request["service"], "service": None}
+        data["summary"]["iterations"] = [{**whole, "response": None}]
+
+    def with_pauses(data: dict) -> None:
+        same(data)
+        (whole,) = data["summary"]["iterations"]
+        whole["unpaused"] = whole["iteration"]
+
+    assert [text.split(" · ")[0] for text in headings(same)] == ["Requests"]
+    assert [text.split(" · ")[0] for text in headings(with_pauses)] == ["Iterations", "Requests"]
     assert "all requests" not in rows
 
 

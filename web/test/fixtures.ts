@@ -330,7 +330,7 @@ export const fixtures: Record<string, () => Page> = {
       workers: 2,
       measurement: {
         verdict: "INVALID",
-        reasons: ["generator CPU-bound 50.0-90.0 s: lateness p99 118 ms"],
+        reasons: ["generator CPU-bound at 50.0-90.0 s: lateness p99 118 ms"],
         late_ns: [[50 * SECOND, 90 * SECOND]],
         first_bad_ns: 50 * SECOND,
       },

@@ -151,7 +151,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let of_server = match stand {
                 0 => "no latency of this run says anything of the server".to_owned(),
                 n => format!(
-                    "of the server nothing but {n} of {} criteria, which would have come out the same, says anything",
+                    "of what is said of the server, {n} of {} criteria hold all the same: with a better generator they would have come out as they did",
                     summary.criteria.len()
                 ),
             };

@@ -335,11 +335,11 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     match stretches.len() {
         0 => String::new(),
         n if n > SHOWN => format!(
-            " {} s and {} more",
+            " at {} s and {} more",
             shown.join(", "),
             units::times((n - SHOWN) as u64)
         ),
-        _ => format!(" {} s", shown.join(", ")),
+        _ => format!(" at {} s", shown.join(", ")),
     }
 }
 

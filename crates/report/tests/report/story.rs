@@ -75,7 +75,7 @@ fn the_strip_says_what_decided() {
     let sentence = |world, criteria: &[&str]| headline(world, criteria).sentence;
     assert_eq!(
         sentence(World::Healthy, &["p99 < 100ms", "errors < 1%"]),
-        "All 2 criteria held; closest was p99 < 100ms, measured 2.01 ms, with 98.0 % to spare."
+        "Both criteria held; closest was p99 < 100ms, measured 2.01 ms, 98.0 % to spare."
     );
     assert_eq!(
         sentence(World::Erring, &["p99 < 100ms", "errors < 1%"]),
