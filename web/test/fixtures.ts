@@ -147,7 +147,10 @@ function page(recipe: Recipe): Page {
     verdict: {
       criteria: recipe.criteria ?? null,
       sentence: recipe.sentence,
-      figures: judged.length === 0 ? [] : [{ name: "p99", value: judged[0]?.measured ?? "–", note: "must be < 50ms" }],
+      figures:
+        judged.length === 0
+          ? []
+          : [{ name: "criterion p99", value: judged[0]?.measured ?? "–", note: "must be < 50ms" }],
       glance: [
         {
           name: "load",

@@ -236,7 +236,8 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
     let (name, bound) = judged.text.rsplit_once(['<', '>'])?;
     let operator = &judged.text[name.len()..judged.text.len() - bound.len()];
     Some(Deciding {
-        name: name.trim().to_owned(),
+        // Beside the run's own p95 stands a criterion's, which may be of another time.
+        name: format!("criterion {}", name.trim()),
         value: judged.measured.clone()?,
         note: Some(format!("must be {operator}{bound}")),
     })

@@ -88,7 +88,7 @@ fn the_strip_says_what_decided() {
             failed.figures[0].name.as_str(),
             failed.figures[0].value.as_str()
         ),
-        ("errors", "20.0 % (800 of 4,000)")
+        ("criterion errors", "20.0 % (800 of 4,000)")
     );
     assert!(sentence(World::Starved, &["p99 < 100ms"]).starts_with("The measurement is invalid"));
     assert_eq!(
@@ -116,8 +116,8 @@ fn no_figure_stands_twice_in_the_strip() {
             .collect::<Vec<_>>()
     };
     assert_eq!(names(&[]), [""; 0]);
-    assert_eq!(names(&["errors < 1%"]), ["errors"]);
-    assert_eq!(names(&["errors < 1%", "errors < 5%"]), ["errors"]);
+    assert_eq!(names(&["errors < 1%"]), ["criterion errors"]);
+    assert_eq!(names(&["errors < 1%", "errors < 5%"]), ["criterion errors"]);
 }
 
 #[test]
