@@ -151,7 +151,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let of_server = match stand {
                 0 => "no latency of this run says anything of the server".to_owned(),
                 n => format!(
-                    "of what is said of the server, {n} of {} criteria hold all the same: with a better generator they would have come out as they did",
+                    "only what {n} of {} criteria say of the server stands: a better generator would have changed nothing about that",
                     summary.criteria.len()
                 ),
             };
