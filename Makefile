@@ -10,7 +10,7 @@ help:
 	@echo 'make build      the binary, at .venv/bin/loadline'
 	@echo 'make python     the Python package with Locust beside it, in .venv'
 	@echo 'make wheel      the same as a wheel, in dist/'
-	@echo 'make dist       the binary alone, in an archive with completions, man pages, licences and a checksum, in dist/'
+	@echo 'make dist       the binary alone, in an archive with completions, man pages, documents, licences and a checksum, in dist/'
 	@echo 'make web        the report page, at web/dist/report.html'
 	@echo 'make demo       a target, a test and its report, in under a minute'
 	@echo 'make test       format, lints, unit and integration tests, the installed command'

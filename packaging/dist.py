@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Puts what is given to others into one archive: the binary, completions, man pages, the licences of all in it, and a checksum.
+"""Puts what is given to others into one archive: the binary, completions, man pages, documents, the licences of all in it, a checksum.
 
-`make dist` builds the binary and calls this. Needs cargo, for who is in the binary; sends nothing anywhere.
+`make dist` builds the binary and calls this. Needs cargo, for who is in the binary; sends nothing anywhere. Of what the lock file
+names, cargo fetches what this machine's build did without: only then does it tell of any of it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ SHELLS = {"bash": "loadline.bash", "zsh": "_loadline", "fish": "loadline.fish"}
 
 def crates() -> list[dict]:
     """Every crate of others that is part of the binary, with its folder."""
-    asked = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", host()]
-    told = json.loads(subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    asked = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host()]
+    told = json.loads(subprocess.run(asked, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout)
     packages = {package["id"]: package for package in told["packages"]}
     nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
     (ours,) = [package["id"] for package in told["packages"] if package["name"] == "loadline"]
@@ -112,6 +113,8 @@ def main() -> None:
     said("man", "--out", str(folder / "man"))
     for file in ("README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"):
         shutil.copy2(ROOT / file, folder / file)
+    # What messages and the README point to, without what only those who change the code read.
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("decisions", "extending.md"))
     (folder / "THIRD-PARTY.md").write_text(third_parties())
     archive = asked.out / f"{name}.tar.gz"
 

@@ -158,7 +158,16 @@ def test_an_id_of_a_recording_is_captured_anew(loadline, start_lab):
     assert gone not in plan
     ran = loadline("run", "clinic.yml", "--once", env={"TOKEN": "demo"})
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert lab.stats()["answered"]["by_code"] == {"201": 1, "200": 2}
+    # What replaces is sent by whoever says so.
+    assert "1 of 3 requests is commented out" in plan
+    assert lab.stats()["answered"]["by_code"] == {"201": 1, "200": 1}
+    before, steps = plan.split("\nsteps:\n")
+    wanted = steps.replace("\n  # ", "\n  ")
+    assert "  - put:" in wanted
+    loadline.write("clinic.yml", f"{before}\nsteps:\n{wanted}")
+    ran = loadline("run", "clinic.yml", "--once", env={"TOKEN": "demo"})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert lab.stats()["answered"]["by_code"] == {"201": 2, "200": 3}
     summary = loadline.summary()
     assert {label["text"] for label in summary["labels"]} >= {"GET /fhir/R4/Patient/{{ patient_id }}"}
 

@@ -59,6 +59,7 @@ def test_every_step_is_told_with_what_was_captured_and_checked(loadline):
     judged = [line.split("measured")[0].split() for line in below[12:14]]
     assert judged == [["FAIL", "errors", "<", "1%"], ["PASS", "service", "max", "<", "10s"]]
     assert "so it is not judged: p95 < 1s, max < 10s" in " ".join(run.stdout.split())
+    assert "not judged" not in run.stderr
     assert "s3cr3t" not in run.stdout + run.stderr
     for statistics in ("p99", "Lateness", "rps", "measurement"):
         assert statistics not in run.stdout

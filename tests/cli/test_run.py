@@ -20,6 +20,9 @@ def test_a_url_runs_and_is_rendered_again_from_its_record(loadline, start_lab):
     assert "Arrivals   400 planned = 400 started + 0 skipped + 0 unsent" in run.stdout
     assert "Requests   400 issued = 400 ok + 0 failed + 0 without an answer" in run.stdout
     assert lab.stats()["answered"]["by_route"] == {"GET /api/sum": {"200": 400}}
+    # An iteration is that one request, whose row says it all.
+    assert "\niteration" not in run.stdout
+    assert "default" not in run.stdout
     again = loadline("report", "last")
     assert again.returncode == 0
     assert again.stdout == run.stdout

@@ -44,6 +44,10 @@ def test_one_iteration_shows_the_steps_of_all_three(loadline):
         run = loadline("run", loadline.write("p.yml", plan), "--once")
         told = [line.split("http://")[0].split()[-1] for line in run.stdout.splitlines() if " http://" in line]
     assert told == ["POST", "GET", "POST"]
+    # Whose steps they are is said before and behind them.
+    lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
+    marks = ["- setup: once, in no figure", "- setup: over", "- teardown: once, in no figure", "- teardown: over"]
+    assert [line for line in lines if line in marks] == marks
     assert "t0k3n" not in run.stdout + run.stderr
     assert "✗ status is 200, expected 204" in run.stdout
     assert "`teardown` failed" in run.stderr

@@ -170,3 +170,20 @@ def test_the_verdict_of_a_summary_has_its_colour(loadline, start_lab):
     _, _, plain = watch(loadline.folder, "report", "last", env={"NO_COLOR": "1"})
     assert not plain.colours
     assert plain.text() == terminal.text()
+
+
+def test_a_flag_is_explained_within_the_terminal(loadline):
+    code, _, terminal = watch(loadline.folder, "run", "--help", columns=80)
+    assert code == 0
+    assert max(map(len, terminal.lines)) <= 80
+    # Words are whole: none is torn by the edge.
+    assert "'errors < 1%'; may be repeated" in " ".join(terminal.text().split())
+
+
+def test_a_profile_is_told_within_the_terminal(loadline):
+    steps = "steps: [ { get: / } ]\n"
+    plan = loadline.write("plan.yml", f"loadline: 1\ntarget: http://127.0.0.1:9\nload: {{ rate: 1/s, duration: 10s }}\n{steps}")
+    code, _, terminal = watch(loadline.folder, "plan", plan, "--latency", "1s", columns=80)
+    assert code == 0
+    assert max(map(len, terminal.lines)) <= 80
+    assert "1 user and 1 request at 1/s" in " ".join(terminal.text().split())

@@ -30,7 +30,7 @@ def test_figures_are_those_of_the_summary(a_run):
     assert a_run.all.service.p50_ms == kept["all"]["service"]["p50"]["ns"] / 1e6
     # 200 samples are too few for this one.
     assert a_run.all.service.p99_9_ms is None
-    assert [row.name for row in a_run.rows] == ["GET /", "0"]
+    assert [row.name for row in a_run.rows] == ["GET /", "default"]
     assert a_run.report.read_text().startswith("<!doctype html>")
     assert str(a_run).startswith("http://")
     assert a_run.measurement in ("VALID", "DEGRADED", "INVALID")
@@ -59,7 +59,7 @@ def test_a_criterion_is_judged_as_one_of_the_run_s_own(a_run):
 
 def test_tables_are_columns_of_one_length(a_run):
     table = a_run.table()
-    assert table["name"] == ["all requests", "GET /", "0"]
+    assert table["name"] == ["all requests", "GET /", "default"]
     assert table["time"] == ["response", "response", "iteration"]
     assert {len(column) for column in table.values()} == {3}
     series = a_run.series()

@@ -81,6 +81,25 @@ def test_one_endpoint_has_one_row(open_report) -> None:
     assert "all requests" not in rows
 
 
+def test_an_iteration_that_is_one_request_has_no_row_of_its_own(open_report) -> None:
+    def headings(change) -> str:
+        return open_report("single", change).page.locator(".endpoints tr.group").all_inner_texts()
+
+    def same(data: dict) -> None:
+        (request,) = data["summary"]["labels"]
+        request["response"] = request["service"]
+        whole = {**request, "id": 99, "group": "iteration", "text": "default", "iteration": request["service"], "service": None}
+        data["summary"]["iterations"] = [{**whole, "response": None}]
+
+    def with_pauses(data: dict) -> None:
+        same(data)
+        (whole,) = data["summary"]["iterations"]
+        whole["unpaused"] = whole["iteration"]
+
+    assert [text.split(" · ")[0] for text in headings(same)] == ["Requests"]
+    assert [text.split(" · ")[0] for text in headings(with_pauses)] == ["Iterations", "Requests"]
+
+
 @pytest.mark.parametrize("width", [400, 700, 1199, 1200])
 def test_no_width_makes_the_page_scroll_sideways(width: int, open_report) -> None:
     page = open_report("overloaded", viewport={"width": width, "height": 800}).page

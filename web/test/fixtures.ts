@@ -147,7 +147,10 @@ function page(recipe: Recipe): Page {
     verdict: {
       criteria: recipe.criteria ?? null,
       sentence: recipe.sentence,
-      figures: judged.length === 0 ? [] : [{ name: "p99", value: judged[0]?.measured ?? "–", note: "must be < 50ms" }],
+      figures:
+        judged.length === 0
+          ? []
+          : [{ name: "criterion p99", value: judged[0]?.measured ?? "–", note: "must be < 50ms" }],
       glance: [
         {
           name: "load",
@@ -330,7 +333,7 @@ export const fixtures: Record<string, () => Page> = {
       workers: 2,
       measurement: {
         verdict: "INVALID",
-        reasons: ["generator CPU-bound 50.0-90.0 s: lateness p99 118 ms"],
+        reasons: ["generator CPU-bound at 50.0-90.0 s: lateness p99 118 ms"],
         late_ns: [[50 * SECOND, 90 * SECOND]],
         first_bad_ns: 50 * SECOND,
       },

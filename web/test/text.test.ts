@@ -47,7 +47,19 @@ test("figures sort: not given, times, missing answers", () => {
 });
 
 test("margins carry their sign", () => {
-  expect([0.123, -0.045, 0, 1, -12.98182].map(margin)).toEqual(["+12.3 %", "−4.50 %", "0 %", "+100 %", "−1,298 %"]);
+  expect([0.123, -0.045, 0, 1, -12.98182].map((value) => margin(value))).toEqual([
+    "+12.3 %",
+    "−4.50 %",
+    "0 %",
+    "+100 %",
+    "−1,298 %",
+  ]);
+  expect([margin(-99, 1), margin(-1, 2), margin(1.5, 25), margin(1, 0)]).toEqual([
+    "100 × the bound",
+    "2.00 × the bound",
+    "2.50 × the bound",
+    "+100 %",
+  ]);
 });
 
 test("a run's headline follows its model", () => {

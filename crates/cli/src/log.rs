@@ -83,15 +83,18 @@ pub fn out(text: &str) {
 
 /// Columns for a summary on standard output: the terminal's, or where there is none as many as are written at most.
 pub fn columns() -> Columns {
+    terminal().unwrap_or(Columns::MOST)
+}
+
+/// Columns of the terminal that standard output is, if it is one.
+pub fn terminal() -> Option<Columns> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() || ALONE.load(Ordering::Relaxed) {
-        return Columns::MOST;
+        return None;
     }
-    let size = rustix::termios::tcgetwinsize(&stdout).ok();
-    let columns = size.map(|size| usize::from(size.ws_col));
-    columns
-        .filter(|columns| *columns > 0)
-        .map_or(Columns::MOST, Columns::of)
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    let columns = usize::from(size.ws_col);
+    (columns > 0).then(|| Columns::of(columns))
 }
 
 /// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.

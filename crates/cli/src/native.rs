@@ -219,6 +219,10 @@ fn asked<'a>(
     })
 }
 
+/// What is said of criteria that are set aside: behind the iteration, with what came of it, and not before it as well.
+const ONE_IS_TOO_FEW: &str =
+    "one iteration (--once) cannot decide what hangs on many, so it is not judged";
+
 /// Criteria that one iteration cannot decide are not judged by it: a percentile of one sample is none.
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
@@ -235,10 +239,7 @@ fn set_aside(plan: &mut Plan) {
     if !aside.is_empty() {
         let texts = aside.iter().map(|criterion| criterion.text.clone());
         let texts: Vec<String> = texts.collect();
-        let text = format!(
-            "one iteration (--once) does not decide, so it is not judged: {}",
-            texts.join(", ")
-        );
+        let text = format!("{ONE_IS_TOO_FEW}: {}", texts.join(", "));
         plan.notes.push(plan::Note { at: None, text });
     }
     plan.set_aside = aside;
@@ -284,7 +285,8 @@ fn tell_where(plan: &Plan) {
 }
 
 pub fn tell_notes(plan: &Plan) {
-    for note in &plan.notes {
+    let early = |note: &&plan::Note| !note.text.starts_with(ONE_IS_TOO_FEW);
+    for note in plan.notes.iter().filter(early) {
         match &note.at {
             Some(at) => log::warning(format_args!("{at}: {}", note.text)),
             None => log::warning(&note.text),

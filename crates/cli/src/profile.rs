@@ -55,11 +55,12 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         .iter()
         .map(|check| (check.about, check.enough, check.text.as_str()))
         .collect();
+    log::makes_way(args.json.as_deref());
     let shown = Shown {
         markdown: args.markdown,
         exact: args.exact,
+        columns: (!args.markdown).then(log::terminal).flatten(),
     };
-    log::makes_way(args.json.as_deref());
     log::out(&report::profile::text(
         &profile,
         curve.as_deref(),

@@ -5,7 +5,7 @@ use measure::{Labels, label::Group};
 use plan::{
     Load, Plan, Pool, Problem, Schedule, Share, Work,
     mqtt::{Counted, Mqtt},
-    work::EACH_REQUEST,
+    work::DEFAULT,
 };
 
 use codec::Origin;
@@ -73,11 +73,11 @@ impl Compiled {
             Work::Batch(batch) => {
                 let labels = &mut compiled.labels;
                 labels.id(Group::Request, &batch.method, &batch.name);
-                labels.id(Group::Iteration, "", EACH_REQUEST);
+                labels.id(Group::Iteration, "", DEFAULT);
             }
             Work::Mqtt(mqtt) => {
                 compiled.operations(mqtt);
-                compiled.labels.id(Group::Iteration, "", EACH_REQUEST);
+                compiled.labels.id(Group::Iteration, "", DEFAULT);
             }
             // What it counts under comes up while it runs.
             Work::External(_) => {}

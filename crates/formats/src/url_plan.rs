@@ -89,7 +89,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         )
     });
     let scenario = Scenario {
-        name: None,
+        name: Some(plan::work::DEFAULT.to_owned()),
         weight: 1,
         volume: None,
         steps: vec![Step::Request(Box::new(request))],

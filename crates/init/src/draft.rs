@@ -205,6 +205,11 @@ impl Draft {
     }
 }
 
+/// The only step of a plan all of whose requests are comments.
+pub(crate) fn nothing_yet() -> Step {
+    Step::Log("Nothing is sent yet: take the # away from a step below".to_owned())
+}
+
 /// A file's name of a host: `shop` of `www.shop.example`.
 pub(crate) fn stem_of_host(host: &str) -> String {
     let host = host.strip_prefix("www.").unwrap_or(host);

@@ -20,7 +20,7 @@ use plan::{
     Schedule,
     beside::Publications,
     mqtt::{Arrival as ArrivalOf, CONNECT, DELIVERY, Mqtt, PUBLISH, SUBSCRIBE},
-    work::EACH_REQUEST,
+    work::DEFAULT,
 };
 
 use crate::{
@@ -51,7 +51,7 @@ impl OurLabels {
             publish: PUBLISH.map(label),
             delivery: worker.label(Group::Custom, "", DELIVERY),
             arrival: (arrivals != ArrivalOf::Elsewhere)
-                .then(|| worker.label(Group::Iteration, "", EACH_REQUEST)),
+                .then(|| worker.label(Group::Iteration, "", DEFAULT)),
         }
     }
 

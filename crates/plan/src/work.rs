@@ -35,8 +35,9 @@ pub struct External {
     pub by: String,
 }
 
-/// What the iterations of work without scenarios are counted under: each request is one.
-pub const EACH_REQUEST: &str = "0";
+/// What iterations are counted under where nobody gave their scenario a name, and those of work without scenarios, of which each
+/// request is one.
+pub const DEFAULT: &str = "default";
 
 impl From<Vec<Scenario>> for Work {
     fn from(scenarios: Vec<Scenario>) -> Work {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use measure::histogram::MAX_VALUE;
-use plan::{Load, Plan, Schedule, Share, Work, work::EACH_REQUEST};
+use plan::{Load, Plan, Schedule, Share, Work, work::DEFAULT};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -196,7 +196,7 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
     match &plan.work {
         Work::Scenarios(scenarios) => scenarios.iter().enumerate().map(facts).collect(),
         Work::Batch(_) | Work::Mqtt(_) => vec![ScenarioFacts {
-            name: EACH_REQUEST.to_owned(),
+            name: DEFAULT.to_owned(),
             weight: 1,
         }],
         Work::External(_) => Vec::new(),

@@ -4,7 +4,10 @@
 use plan::profile::{Assumed, Bandwidth, Profile};
 use record::units::{self, count};
 
-use crate::markdown::table::Table;
+use crate::{
+    console::{Columns, wrap},
+    markdown::table::Table,
+};
 
 /// How a profile is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,6 +16,8 @@ pub struct Shown {
     pub markdown: bool,
     /// Every figure with two digits behind the point.
     pub exact: bool,
+    /// Sentences are no wider than this, where it is a terminal that they are shown in; tables and the chart are as wide as they are.
+    pub columns: Option<Columns>,
 }
 
 /// A line of what this machine says: about what, whether it is enough, and in words.
@@ -49,7 +54,21 @@ pub fn text(
     blocks.extend(teller.clients());
     blocks.push(teller.needs());
     blocks.push(teller.machine(machine));
-    blocks.join("\n\n") + "\n"
+    let text = blocks.join("\n\n") + "\n";
+    match shown.columns {
+        Some(columns) => narrowed(&text, columns),
+        None => text,
+    }
+}
+
+/// With its sentences in lines of at most so many columns.
+fn narrowed(text: &str, columns: Columns) -> String {
+    let narrow = |line: &str| match line.chars().next() {
+        Some('-') => wrap(line, 2, columns),
+        Some(first) if first.is_alphabetic() && !line.contains('│') => wrap(line, 0, columns),
+        _ => line.to_owned(),
+    };
+    text.split('\n').map(narrow).collect::<Vec<_>>().join("\n")
 }
 
 /// So many stretches a chart wants.
@@ -366,9 +385,12 @@ impl Teller<'_> {
                 .zip(&profile.under_way)
                 .map(|(column, under_way)| {
                     format!(
-                        "{} users and {} requests at {}",
-                        self.rate(under_way.users),
-                        self.rate(under_way.requests.unwrap_or_default()),
+                        "{} and {} at {}",
+                        several(&self.rate(under_way.users), "user"),
+                        several(
+                            &self.rate(under_way.requests.unwrap_or_default()),
+                            "request"
+                        ),
                         column.name
                     )
                 });
@@ -420,7 +442,6 @@ impl Teller<'_> {
     }
 }
 
-/// Two digits behind the point, where they say anything.
 /// A planned rate as capacity plans write it: a whole number wherever that is near enough.
 pub(crate) fn rounded(per_second: f64) -> String {
     let whole = per_second.round();
@@ -438,6 +459,17 @@ pub(crate) fn rounded(per_second: f64) -> String {
     }
 }
 
+/// `1 user`, `10 users`, `0.25 users`.
+fn several(number: &str, what: &str) -> String {
+    let many = if number == "1" || number == "1.00" {
+        ""
+    } else {
+        "s"
+    };
+    format!("{number} {what}{many}")
+}
+
+/// Two digits behind the point, where they say anything.
 fn exactly(per_second: f64) -> String {
     if (0.1..999.5).contains(&per_second) {
         format!("{per_second:.2}")

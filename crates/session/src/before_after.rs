@@ -1,6 +1,8 @@
 //! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
 
-use engine::{Line, Options, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome};
+use engine::{
+    Line, Options, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome, walk::Walked,
+};
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
 use record::redact::{Redactor, Salt};
@@ -116,9 +118,18 @@ impl Own<'_> {
             lines.join("; ")
         })?;
         let (prepared, result) = prepared.once();
+        // Told step by step, its steps look like those of the iteration.
+        let told = self.options.walks;
+        let tell = |lines: &mut Lines<'_, '_>, how: &str| {
+            if told {
+                lines.line(Line::Step(Walked::Goes(name.clone(), how.to_owned())));
+            }
+        };
+        tell(&mut lines, "once, in no figure");
         prepared
             .run(Zero::in_ns(LEAD_NS), &mut lines)
             .map_err(|error| error.to_string())?;
+        tell(&mut lines, "over");
         let outcome = result
             .take()
             .unwrap_or_else(|| Err("it never ended".into()));

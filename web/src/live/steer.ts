@@ -58,6 +58,7 @@ export function steer(): Steer {
   const open = () => {
     fill(refused);
     field.hidden = confirm.hidden = load.what === null;
+    leave.textContent = load.what === null ? "Close" : "Leave it";
     if (load.what === null) {
       title.textContent = "The load cannot be changed now";
       fill(text, h("p", {}, `${sentence(load.why)}.`));

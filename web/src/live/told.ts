@@ -106,11 +106,13 @@ function kinds(newest: Newest): Child[] {
 }
 
 /** What the first of them said beyond its reason, such as what was expected and what was there. */
-function found({ first }: NewestError): Child {
+function found({ first, label }: NewestError): Child {
   if (!first) return null;
   const { status: code, body } = first;
   const found = first.found ?? [];
-  const detail = found.length > 0 ? found.join("; ") : first.detail;
+  // The endpoint and the reason stand beside it.
+  const said = first.detail === `${label}: ${first.reason}` ? first.reason : first.detail;
+  const detail = found.length > 0 ? found.join("; ") : said;
   const told = code === null || `${first.reason} ${detail}`.includes(String(code));
   const status = told ? "" : `status ${code}`;
   const answered = body ? `answered ${body.length > EXCERPT ? `${body.slice(0, EXCERPT)}…` : body}` : "";

@@ -52,7 +52,7 @@ function row(judged: Judged, index: number): Child[] {
     ),
     state(judged.judgement),
     judged.measured ?? NONE,
-    judged.margin === null ? NONE : margin(judged.margin),
+    judged.margin === null ? NONE : margin(judged.margin, judged.value),
     judged.margin === null ? null : fullMargin(judged.margin),
     first === null ? "never" : `at ${duration(Math.round(first / 1e8) * 1e8)}`,
   ];

@@ -6,7 +6,7 @@ import { type Child, fill, h } from "../dom/el";
 import { scroller } from "../dom/table";
 import { type Order, press, sorted } from "../state/sort";
 import { rowTime } from "../text/figures";
-import type { Page, Row } from "../types";
+import type { Page, Row, Summary } from "../types";
 import { columns, type EndpointColumn } from "./endpoint_columns";
 import { detail } from "./endpoint_detail";
 import { muted, type Section } from "./section";
@@ -60,10 +60,9 @@ export class Endpoints implements Section {
     const rows = [...summary.labels, summary.all];
     const mixed = new Set(rows.map((row) => rowTime(row)?.kind)).size > 1;
     const transactions = summary.transactions ?? [];
+    const iterations = saysTheSame(summary) ? [] : summary.iterations;
     const shown = columns(
-      [...rows, ...summary.iterations, ...transactions].some(
-        (row) => rowTime(row)?.kind !== "service" && row.service !== null,
-      ),
+      [...rows, ...iterations, ...transactions].some((row) => rowTime(row)?.kind !== "service" && row.service !== null),
     );
     const courses = new Map(page.series.labels.map((course) => [course.id, course]));
     const width = shown.length + 2;
@@ -96,7 +95,7 @@ export class Endpoints implements Section {
         {},
         h("tr", {}, this.#heading(NAME), ...shown.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
       ),
-      group(`Iterations · ${tool ?? MEANING.iteration}`, summary.iterations.flatMap(unpaused), null, false),
+      group(`Iterations · ${tool ?? MEANING.iteration}`, iterations.flatMap(unpaused), null, false),
       group(`Transactions · ${tool ?? MEANING.transaction}`, transactions.flatMap(unpaused), null, false),
       ...GROUPS.map(([kind, name]) => {
         // Where all requests are of one label, its row says what the sum would.
@@ -174,6 +173,15 @@ export class Endpoints implements Section {
     if (!open) return [line];
     return [line, h("tr", { class: "details" }, h("td", { colspan: shown.length + 2 }, detail(page, row)))];
   }
+}
+
+/** Whether each iteration is one request counted from when it was due: its row would say what the request's does. */
+function saysTheSame({ labels, iterations }: Summary): boolean {
+  const [request] = labels;
+  const [whole] = iterations;
+  if (!request || !whole || labels.length > 1 || iterations.length > 1 || !request.response || whole.unpaused)
+    return false;
+  return whole.count === request.count && whole.errors === request.errors;
 }
 
 function legend(): HTMLElement {

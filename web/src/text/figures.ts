@@ -2,7 +2,7 @@
 // computed here but words and an order for sorting.
 
 import type { Figure, Row, Stats, Summary, Thin } from "../types";
-import { count, share, time } from "./units";
+import { count, rate, share, time } from "./units";
 
 /** Shown where there is nothing to show. */
 export const NONE = "–";
@@ -64,10 +64,11 @@ export function shareOr(value: number | null | undefined): string {
   return value === null || value === undefined ? NONE : share(value);
 }
 
-/** A margin with its sign: `+12.3 %`, `−4.50 %`. */
-export function margin(value: number): string {
+/** A margin with its sign: `+12.3 %`, `−4.50 %`; where something was `measured` above zero, from twice the bound on how often that is. */
+export function margin(value: number, measured: number | null = null): string {
   if (value === 0) return "0 %";
   const size = Math.abs(value);
+  if (size >= 1 && (measured ?? 0) > 0) return `${rate(1 + size)} × the bound`;
   // Beyond the bound itself digits behind the point say nothing.
   const text = size > 1 ? `${count(Math.round(size * 100))} %` : share(size);
   return value > 0 ? `+${text}` : `−${text}`;

@@ -6,6 +6,7 @@ use crate::{
     summary::{Deciding, Figure, Row, Stats, Summary},
 };
 use measure::Kind;
+use plan::work::DEFAULT;
 use record::units;
 
 /// The figures at a glance, in the order in which they are read.
@@ -31,7 +32,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
     let named = figures.iter_mut().find(|figure| figure.name == "p50");
     if let Some(first) = named {
         let mut of = summary.headline_name().to_owned();
-        if summary.headline() == Kind::Iteration {
+        if summary.headline() == Kind::Iteration && row.text != DEFAULT {
             of = format!("{of} of {}", row.text);
         }
         first.note = Some(match first.note.take() {
@@ -52,7 +53,7 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     let rate = per_second(answered, summary.run.elapsed_ns);
     let best = summary.trend.as_ref().map(|trend| {
         let best = units::rate(trend.best.ok_per_second);
-        format!("at best {best}/s well, for a quarter of the load")
+        format!("right answers: {best}/s at best, for a quarter of the load")
     });
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }

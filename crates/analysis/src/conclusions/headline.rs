@@ -107,17 +107,17 @@ fn held(criteria: &[Judged]) -> String {
     let closest = closest(criteria).into_iter().next();
     let all = match criteria.len() {
         1 => "The criterion held".to_owned(),
+        2 => "Both criteria held".to_owned(),
         n => format!("All {n} criteria held"),
     };
     let Some(judged) = closest else {
         return format!("{all}.");
     };
     let measured = judged.measured.as_deref().unwrap_or("nothing");
-    match judged.margin {
-        Some(margin) => format!(
-            "{all}; closest was {}, measured {measured}, with {} to spare.",
-            judged.text,
-            units::share(margin.abs())
+    match judged.distance() {
+        Some(distance) => format!(
+            "{all}; closest was {}, measured {measured}, {distance}.",
+            judged.text
         ),
         None => format!("{all}; {}, measured {measured}.", judged.text),
     }
@@ -236,7 +236,8 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
     let (name, bound) = judged.text.rsplit_once(['<', '>'])?;
     let operator = &judged.text[name.len()..judged.text.len() - bound.len()];
     Some(Deciding {
-        name: name.trim().to_owned(),
+        // Beside the run's own p95 stands a criterion's, which may be of another time.
+        name: format!("criterion {}", name.trim()),
         value: judged.measured.clone()?,
         note: Some(format!("must be {operator}{bound}")),
     })

@@ -151,7 +151,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let of_server = match stand {
                 0 => "no latency of this run says anything of the server".to_owned(),
                 n => format!(
-                    "of the server nothing but {n} of {} criteria, which would have come out the same, says anything",
+                    "only what {n} of {} criteria say of the server stands: a better generator would have changed nothing about that",
                     summary.criteria.len()
                 ),
             };

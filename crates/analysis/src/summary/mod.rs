@@ -14,6 +14,7 @@ mod trend;
 use std::collections::BTreeMap;
 
 use measure::{Kind, LabelId, label::Group};
+use plan::work::DEFAULT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -184,6 +185,21 @@ impl Summary {
         }
     }
 
+    /// The rows of iterations, as tables show them: none where each is one request counted from when it was due, of which the request's row
+    /// says the same.
+    #[must_use]
+    pub fn iteration_rows(&self) -> &[Row] {
+        let says_the_same = |request: &Row, whole: &Row| {
+            request.response.is_some()
+                && whole.unpaused.is_none()
+                && (whole.count, whole.errors) == (request.count, request.errors)
+        };
+        match (self.labels.as_slice(), self.iterations.as_slice()) {
+            ([request], [whole]) if says_the_same(request, whole) => &[],
+            (_, rows) => rows,
+        }
+    }
+
     /// The statistics of the headline time: of all requests, or of the scenario with most iterations, with what they are of.
     #[must_use]
     pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
@@ -297,6 +313,18 @@ impl Row {
     #[must_use]
     pub fn tells(&self, figure: &str) -> bool {
         !self.not_told.iter().any(|name| name == figure)
+    }
+
+    /// Its name, and before it what it is of where that spans requests.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match self.group {
+            Group::Transaction => format!("transaction {}", self.text),
+            // Nobody gave the scenario a name.
+            Group::Iteration if self.text == DEFAULT => "iteration".to_owned(),
+            Group::Iteration => format!("iteration {}", self.text),
+            _ => self.text.clone(),
+        }
     }
 }
 

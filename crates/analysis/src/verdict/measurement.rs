@@ -152,19 +152,18 @@ fn effects(
     bound: u64,
 ) -> Vec<String> {
     let mut invalid = Vec::new();
-    if let Some(p99) = m.lateness_p99_ns.filter(|p99| *p99 > bound) {
-        invalid.push(format!(
-            "{}: lateness p99 {}",
-            because(run, &m.late_ns, "late"),
-            units::time(p99)
-        ));
-    }
-    if let Some(p99) = m.stall_p99_ns.filter(|p99| is_closed && *p99 > bound) {
-        invalid.push(format!(
-            "{}: stall p99 {}",
-            because(run, &m.late_ns, "held up"),
-            units::time(p99)
-        ));
+    let late = m.lateness_p99_ns.filter(|p99| *p99 > bound);
+    let stall = m.stall_p99_ns.filter(|p99| is_closed && *p99 > bound);
+    // What both have in common, their cause and when, is said once.
+    let named = [("lateness", late), ("stall", stall)];
+    let named = named
+        .into_iter()
+        .filter_map(|(name, p99)| Some(format!("{name} p99 {}", units::time(p99?))));
+    let named: Vec<String> = named.collect();
+    if !named.is_empty() {
+        let how = if late.is_some() { "late" } else { "held up" };
+        let cause = because(run, &m.late_ns, how);
+        invalid.push(format!("{cause}: {}", named.join(", ")));
     }
     if let Some(sent) = m.sent.filter(|sent| 1.0 - sent > UNSENT_SHARE) {
         invalid.push(format!(
@@ -335,11 +334,11 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     match stretches.len() {
         0 => String::new(),
         n if n > SHOWN => format!(
-            " {} s and {} more",
+            " at {} s and {} more",
             shown.join(", "),
             units::times((n - SHOWN) as u64)
         ),
-        _ => format!(" {} s", shown.join(", ")),
+        _ => format!(" at {} s", shown.join(", ")),
     }
 }
 

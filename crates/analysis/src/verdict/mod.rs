@@ -184,6 +184,23 @@ fn side(criterion: &Criterion, measured: &Measured) -> bool {
     }
 }
 
+impl Judged {
+    /// How far the measured value is from the bound, in words: `44.2 % to spare`, `25.0 % past the bound`, `50.0 times the bound`.
+    /// From twice the bound on nobody reads per cent of it.
+    #[must_use]
+    pub fn distance(&self) -> Option<String> {
+        let margin = self.margin?;
+        let is_above = self.value.is_some_and(|value| value > 0.0);
+        Some(match margin {
+            _ if margin.abs() >= 1.0 && is_above => {
+                format!("{} times the bound", units::rate(1.0 + margin.abs()))
+            }
+            _ if margin >= 0.0 => format!("{} to spare", units::share(margin)),
+            _ => format!("{} past the bound", units::share(-margin)),
+        })
+    }
+}
+
 fn judged(criterion: &Criterion, measured: Measured) -> Judged {
     let bound = measured.bound;
     let holds = side(criterion, &measured);
@@ -231,5 +248,35 @@ pub fn exit_code(
         5
     } else {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_is_said_in_the_words_that_it_is_thought_in() {
+        let distance = |value: f64, margin: f64| {
+            let judged = Judged {
+                text: String::new(),
+                judgement: Judgement::Pass,
+                measured: None,
+                value: Some(value),
+                margin: Some(margin),
+                reason: None,
+                stands: None,
+                first_violation_ns: None,
+            };
+            judged.distance().unwrap()
+        };
+        assert_eq!(distance(1.68, 0.44), "44.0 % to spare");
+        assert_eq!(distance(3.0, 0.0), "0 % to spare");
+        assert_eq!(distance(5.0, -0.25), "25.0 % past the bound");
+        assert_eq!(distance(1.0, -99.0), "100 times the bound");
+        assert_eq!(distance(40.0, 3.0), "4.00 times the bound");
+        // Nothing is no multiple, and what lies on the other side of nothing is none.
+        assert_eq!(distance(0.0, 1.0), "100 % to spare");
+        assert_eq!(distance(-10.0, 3.0), "300 % to spare");
     }
 }

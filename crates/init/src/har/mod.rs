@@ -5,6 +5,7 @@ mod chain;
 mod choose;
 mod entry;
 mod html;
+mod off;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -107,12 +108,18 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     }
     draft.remarks = remarks(&entries, &left);
     let pages = pages(log);
-    draft.steps = steps(&entries, &pages, &draft.target.clone(), &mut draft.unknowns).map_err(
+    let mut requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
         |(index, why)| {
             let mark = items.get(index).map_or(log.mark, |item| item.mark);
             told((mark, why))
         },
     )?;
+    let off = off::comment_out(&mut requests);
+    draft.remarks.extend(off::remark(off, requests.len()));
+    if off == requests.len() {
+        draft.steps.push(draft::nothing_yet());
+    }
+    draft.steps.extend(with_pauses(&entries, requests, &pages));
     Ok(draft)
 }
 
@@ -202,12 +209,11 @@ fn pages(log: &Node) -> HashMap<String, String> {
     items.iter().filter_map(pair).collect()
 }
 
-fn steps(
+fn requests(
     entries: &[Entry],
-    pages: &HashMap<String, String>,
     target: &str,
     unknowns: &mut Unknowns,
-) -> Result<Vec<Step>, (usize, String)> {
+) -> Result<Vec<Request>, (usize, String)> {
     let mut chain = Chain::default();
     for (number, entry) in entries.iter().enumerate() {
         sends(entry, &mut chain);
@@ -251,7 +257,7 @@ fn steps(
             .captures
             .push((captured.name, captured.path.to_value()));
     }
-    Ok(with_pauses(entries, requests, pages))
+    Ok(requests)
 }
 
 /// Everything that a request says is told to the chain.

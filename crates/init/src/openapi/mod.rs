@@ -73,9 +73,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, Broken> {
     let requests: Vec<Request> = requests.into_iter().map(|(_, request)| request).collect();
     remarks(&mut draft, &requests);
     if requests.iter().all(|request| request.off) {
-        draft.steps.push(Step::Log(
-            "Nothing is sent yet: take the # away from a step below".to_owned(),
-        ));
+        draft.steps.push(draft::nothing_yet());
     }
     draft.steps.extend(
         requests
@@ -174,7 +172,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, Broken> {
         let mark = root.get("paths").map_or(root.mark, |paths| paths.mark);
         return Err((
             mark,
-            "this description has no operation: `paths` is empty".to_owned(),
+            "this description has no operation: there is none in `paths`".to_owned(),
         ));
     }
     Ok(operations)

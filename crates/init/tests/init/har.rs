@@ -292,7 +292,9 @@ proptest! {
             if method == "GET" { entry } else { posted(entry, &json!({"text": text, "id": id})) }
         });
         let (_, plan) = read(recorded(&har(entries.collect())).unwrap());
-        prop_assert_eq!(requests(&plan).len(), parts.len());
+        // Of those that replace only those are sent whose answers are needed.
+        let harmless = parts.iter().filter(|part| part.0 != "PUT").count();
+        prop_assert!((harmless..=parts.len()).contains(&requests(&plan).len()));
     }
 }
 

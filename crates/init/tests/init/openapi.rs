@@ -163,7 +163,7 @@ fn what_cannot_be_read_is_told_where() {
         ),
         (
             with("{}"),
-            "5:3: this description has no operation: `paths` is empty",
+            "5:3: this description has no operation: there is none in `paths`",
         ),
         (
             "openapi: 4.0.0".to_owned(),

@@ -23,7 +23,10 @@ use analysis::{
     summary::{Confidence, ErrorRow, Level, Stats, Summary},
     verdict::{Judged, Judgement},
 };
-use text::{cut, wrap};
+use plan::work::DEFAULT;
+use text::cut;
+
+pub(crate) use text::wrap;
 
 pub use campaign::{campaign_in, campaign_text};
 pub use compare::comparison_in;
@@ -149,11 +152,9 @@ fn criteria_in(criteria: &[Judged], columns: Columns) -> String {
         if let Some(measured) = &judged.measured {
             line.push_str(&format!("  measured {measured}"));
         }
-        if let Some(margin) = judged
-            .margin
-            .filter(|_| judged.judgement != Judgement::Inconclusive)
-        {
-            line.push_str(&format!(", {}", margin_text(margin)));
+        let decided = judged.judgement != Judgement::Inconclusive;
+        if let Some(distance) = judged.distance().filter(|_| decided) {
+            line.push_str(&format!(", {distance}"));
         }
         if let Some(reason) = &judged.reason {
             line.push_str(&format!("  ({reason})"));
@@ -161,15 +162,6 @@ fn criteria_in(criteria: &[Judged], columns: Columns) -> String {
         wrap(line.trim_end(), 14, columns)
     };
     criteria.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-fn margin_text(margin: f64) -> String {
-    let side = if margin >= 0.0 {
-        "to spare"
-    } else {
-        "past the bound"
-    };
-    format!("{} {side}", units::share(margin.abs()))
 }
 
 /// The 95 % intervals of the headline percentiles: of iterations where an iteration is more than a request, else of requests.
@@ -183,7 +175,7 @@ fn confidence(summary: &Summary) -> Vec<String> {
     let line = |c: &Confidence| {
         let high = c.high_ns.map_or_else(|| "?".to_owned(), units::time);
         let rough = if c.rough { ", rough" } else { "" };
-        let name = if of_requests {
+        let name = if of_requests || c.of == DEFAULT {
             c.time.as_str()
         } else {
             c.of.as_str()

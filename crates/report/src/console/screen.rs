@@ -75,9 +75,18 @@ fn title(model: &ScreenModel, room: usize) -> Line {
     let load = if left < 10 {
         String::new()
     } else {
-        format!(" · {}", cut(&model.load, left))
+        format!(" · {}", begun(&model.load, left))
     };
     vec![(Style::Title, title), (Style::Plain, load)]
+}
+
+/// The beginning of a text that has no room: of a load it says most.
+fn begun(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// How far the run is: in words, as a bar, and in which phase.
@@ -124,7 +133,8 @@ fn arrivals(model: &ScreenModel) -> Line {
         text.push_str(&format!(" · {} skipped", count(skipped)));
     }
     let (_, users) = model.under_way;
-    text.push_str(&format!(" · {} users under way", count(users)));
+    let s = if users == 1 { "" } else { "s" };
+    text.push_str(&format!(" · {} user{s} under way", count(users)));
     keyed("Arrivals", text)
 }
 

@@ -2,7 +2,6 @@
 //! what is left of the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
-use measure::label::Group;
 use record::units;
 
 use super::text::{Columns, cut, wrap};
@@ -34,20 +33,11 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
             lines.push(Line::times(RESPONSE, row.response.as_ref()));
         }
     }
-    let over_requests = [
-        ("iteration", &summary.iterations),
-        ("transaction", &summary.transactions),
-    ];
-    for (what, rows) in over_requests {
-        for row in rows {
-            lines.push(Line::of(
-                &format!("{what} {}", row.text),
-                row,
-                row.iteration.as_ref(),
-            ));
-            if row.unpaused.is_some() {
-                lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
-            }
+    let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
+    for row in over_requests.into_iter().flatten() {
+        lines.push(Line::of(&row.called(), row, row.iteration.as_ref()));
+        if row.unpaused.is_some() {
+            lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
         }
     }
     let (mut text, left_out) = layout(&lines, columns);
@@ -70,7 +60,7 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
             units::time(summary.run.elapsed_ns)
         ));
     }
-    if !summary.iterations.is_empty() && summary.run.imported_from.is_none() {
+    if !summary.iteration_rows().is_empty() && summary.run.imported_from.is_none() {
         foot("iteration: from the intended arrival to the last answer");
     }
     if !summary.transactions.is_empty() {
@@ -82,16 +72,19 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
 /// What is known of percentiles that few samples lie beyond, row by row.
 fn thin(summary: &Summary, columns: Columns) -> String {
     let rows = summary.request_rows().into_iter();
-    let rows = rows.chain(&summary.iterations).chain(&summary.transactions);
+    let rows = rows
+        .chain(summary.iteration_rows())
+        .chain(&summary.transactions);
     let times = rows.flat_map(|row| {
         let of = |name: &str, stats: Option<&Stats>| {
             let told = stats.map(intervals).unwrap_or_default();
-            (!told.is_empty()).then(|| format!("{} {name}: {}", row.text, told.join(", ")))
+            let of = format!("{} {name}", row.called());
+            (!told.is_empty()).then(|| format!("{}: {}", of.trim(), told.join(", ")))
         };
         [
             of("service", row.service.as_ref()),
             of("response", row.response.as_ref()),
-            of(over_requests(row), row.iteration.as_ref()),
+            of("", row.iteration.as_ref()),
             of("without pauses", row.unpaused.as_ref()),
         ]
     });
@@ -110,14 +103,6 @@ fn thin(summary: &Summary, columns: Columns) -> String {
         text.push_str(&format!("\n  and {more} more, see the report"));
     }
     text
-}
-
-/// What spans the requests of a row that spans some.
-fn over_requests(row: &Row) -> &'static str {
-    match row.group {
-        Group::Transaction => "transaction",
-        _ => "iteration",
-    }
 }
 
 /// The percentiles of few samples that have an interval.

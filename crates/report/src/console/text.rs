@@ -36,7 +36,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 }
 
 /// A text in lines of at most so many columns, the second and later ones indented.
-pub(super) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
+pub(crate) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = text;
     loop {

@@ -113,8 +113,9 @@ fn criterion(judged: &Judged) -> Case {
         Some(measured) => format!("measured {measured}, wanted {}", judged.text),
         None => format!("not measured, wanted {}", judged.text),
     };
-    if let Some(margin) = judged.margin.filter(|margin| *margin < 0.0) {
-        let _ = write!(why, ", {} past the bound", units::share(margin.abs()));
+    let is_past = judged.margin.is_some_and(|margin| margin < 0.0);
+    if let Some(distance) = judged.distance().filter(|_| is_past) {
+        let _ = write!(why, ", {distance}");
     }
     if let Some(ns) = judged.first_violation_ns {
         let _ = write!(why, ", first at {}", units::time(ns));

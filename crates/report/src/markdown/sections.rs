@@ -149,14 +149,9 @@ pub fn criteria(summary: &Summary) -> String {
 }
 
 fn margin(judged: &Judged) -> String {
-    match judged
-        .margin
-        .filter(|_| judged.judgement != Judgement::Inconclusive)
-    {
-        Some(margin) if margin >= 0.0 => format!("{} to spare", units::share(margin)),
-        Some(margin) => format!("{} past the bound", units::share(-margin)),
-        None => "–".into(),
-    }
+    let decided = judged.judgement != Judgement::Inconclusive;
+    let distance = judged.distance().filter(|_| decided);
+    distance.unwrap_or_else(|| "–".into())
 }
 
 pub(super) fn figure(figure: Option<&Figure>) -> String {
@@ -177,18 +172,13 @@ pub fn endpoints(summary: &Summary) -> String {
         "max",
         "service p99",
     ]);
-    let over_requests = [
-        ("iteration", &summary.iterations),
-        ("transaction", &summary.transactions),
-    ];
-    for (what, rows) in over_requests {
-        for row in rows {
-            let name = format!("{what} {}", row.text);
-            table.row(cells(&name, row, row.iteration.as_ref()));
-            if row.unpaused.is_some() {
-                let name = format!("{name}, without its pauses");
-                table.row(cells(&name, row, row.unpaused.as_ref()));
-            }
+    let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
+    for row in over_requests.into_iter().flatten() {
+        let name = row.called();
+        table.row(cells(&name, row, row.iteration.as_ref()));
+        if row.unpaused.is_some() {
+            let name = format!("{name}, without its pauses");
+            table.row(cells(&name, row, row.unpaused.as_ref()));
         }
     }
     let some = summary.labels.iter().any(|row| row.response.is_some());

@@ -37,7 +37,7 @@ fn before_the_start_it_shows_the_plan() {
     let plan = plan(&["p95 < 1s"]);
     let run = Run::planned(Manifest::new(&plan, started()), Vec::new());
     let text = "
-shop.yml → http://shop.example.test:8080 · open, 10/s even fo… 20/s even for 1 s
+shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
 0 s of 3 s          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
 Arrivals   40 planned · 0 due · 0 started · 0 users under way
 Requests   0 sent · 0 in flight · 0/s
@@ -53,7 +53,7 @@ Generator  too early to tell
 fn in_eighty_columns() {
     let (run, interval) = run_until(&plan(&["errors < 1%", "p50 < 10s"]), 3);
     let text = "
-shop.yml → http://shop.example.test:8080 · open, 10/s even fo… 20/s even for 1 s
+shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
 3 s of 3 s          █████████████████████████████████████████░░░░  peak (2 of 2)
 Arrivals   40 planned · 34 due · 34 started · 0 users under way
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█

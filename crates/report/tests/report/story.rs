@@ -75,7 +75,7 @@ fn the_strip_says_what_decided() {
     let sentence = |world, criteria: &[&str]| headline(world, criteria).sentence;
     assert_eq!(
         sentence(World::Healthy, &["p99 < 100ms", "errors < 1%"]),
-        "All 2 criteria held; closest was p99 < 100ms, measured 2.01 ms, with 98.0 % to spare."
+        "Both criteria held; closest was p99 < 100ms, measured 2.01 ms, 98.0 % to spare."
     );
     assert_eq!(
         sentence(World::Erring, &["p99 < 100ms", "errors < 1%"]),
@@ -88,7 +88,7 @@ fn the_strip_says_what_decided() {
             failed.figures[0].name.as_str(),
             failed.figures[0].value.as_str()
         ),
-        ("errors", "20.0 % (800 of 4,000)")
+        ("criterion errors", "20.0 % (800 of 4,000)")
     );
     assert!(sentence(World::Starved, &["p99 < 100ms"]).starts_with("The measurement is invalid"));
     assert_eq!(
@@ -116,8 +116,8 @@ fn no_figure_stands_twice_in_the_strip() {
             .collect::<Vec<_>>()
     };
     assert_eq!(names(&[]), [""; 0]);
-    assert_eq!(names(&["errors < 1%"]), ["errors"]);
-    assert_eq!(names(&["errors < 1%", "errors < 5%"]), ["errors"]);
+    assert_eq!(names(&["errors < 1%"]), ["criterion errors"]);
+    assert_eq!(names(&["errors < 1%", "errors < 5%"]), ["criterion errors"]);
 }
 
 #[test]

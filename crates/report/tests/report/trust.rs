@@ -126,6 +126,23 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
 }
 
 #[test]
+fn a_cause_that_two_figures_show_is_said_once() {
+    let late = Told {
+        late_ns: |_| 50 * MS,
+        stall_ns: |_| 90 * MS,
+        ..HEALTHY
+    };
+    let invalid = measurement(&late.run(&closed(&[]), &HostSample::default()));
+    assert_eq!(invalid.verdict, "INVALID", "{invalid:?}");
+    assert_eq!(invalid.reasons.len(), 1, "{invalid:?}");
+    let reason = &invalid.reasons[0];
+    assert!(
+        reason.contains(": lateness p99 ") && reason.contains(", stall p99 "),
+        "{reason}"
+    );
+}
+
+#[test]
 fn no_share_of_the_time_is_above_one() {
     let frame = Frame {
         span: (0, SECOND),

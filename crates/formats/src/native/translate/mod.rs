@@ -277,7 +277,7 @@ impl Translator<'_> {
     fn scenarios(&mut self, root: &Node) -> Vec<Scenario> {
         match (root.entry("scenarios"), root.entry("steps")) {
             (None, Some(steps)) => vec![Scenario {
-                name: None,
+                name: Some(plan::work::DEFAULT.to_owned()),
                 weight: 1,
                 volume: None,
                 steps: self.flow(&steps.value),
