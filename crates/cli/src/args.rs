@@ -45,6 +45,12 @@ pub enum Command {
     /// Say whether runs are worse than others, with intervals: single runs, groups by tag, what other tools left
     #[command(display_order = 92)]
     Compare(Compare),
+    /// List the runs that were made, newest first, also those whose records are gone
+    #[command(display_order = 92)]
+    List(List),
+    /// Show a figure over all runs of a test, and where it went to another level
+    #[command(display_order = 92)]
+    History(History),
     /// Say what this machine can send before anyone tries
     #[command(display_order = 93)]
     Doctor,
@@ -272,6 +278,66 @@ pub struct Compare {
     pub runs: Option<PathBuf>,
     /// Open the report in a browser
     #[arg(long)]
+    pub open: bool,
+}
+
+/// Which runs of those that were made.
+#[derive(Debug, ClapArgs)]
+pub struct Which {
+    /// Only runs with this tag; may be repeated, then with all of them
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// Only runs that are called so
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Only the newest so many
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+}
+
+/// `loadline list`
+#[derive(Debug, ClapArgs)]
+pub struct List {
+    /// Which runs
+    #[command(flatten)]
+    pub which: Which,
+    /// Read the records that are there anew, whatever the index has of them
+    #[arg(long)]
+    pub rebuild: bool,
+    /// Write the runs with all their figures as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// `loadline history`
+#[derive(Debug, ClapArgs)]
+pub struct History {
+    /// What is looked at, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'
+    #[arg(value_name = "FIGURE")]
+    pub figure: String,
+    /// Which runs
+    #[command(flatten)]
+    pub which: Which,
+    /// Levels that differ by less are one
+    #[arg(long, value_name = "SHARE", default_value = "3%")]
+    pub margin: String,
+    /// The same of errors, as a share of all requests
+    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
+    pub error_margin: String,
+    /// Count runs of other plans, loads, versions and machines too
+    #[arg(long)]
+    pub anyway: bool,
+    /// Write a page with the chart and every run
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the values and the changes as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Open the page in a browser
+    #[arg(long, requires = "html")]
     pub open: bool,
 }
 

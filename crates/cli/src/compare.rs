@@ -64,7 +64,8 @@ fn asked(args: &args::Compare) -> Result<Asked, Stop> {
     })
 }
 
-fn share(flag: &str, text: &str) -> Result<f64, Stop> {
+/// A share that a flag was given.
+pub fn share(flag: &str, text: &str) -> Result<f64, Stop> {
     match parse_quantity(text) {
         Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
         Ok(_) => Err(Stop::bad_input(format!(

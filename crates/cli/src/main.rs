@@ -14,9 +14,11 @@ mod doors;
 mod embedded;
 mod frame;
 mod headers;
+mod history_of;
 mod imported;
 mod init_plan;
 mod labs;
+mod list;
 mod load;
 mod log;
 mod messages;
@@ -84,6 +86,8 @@ fn main() -> ExitCode {
         args::Command::Mock(mock) => mocked::command(&mock),
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Compare(compare) => compare::command(&compare),
+        args::Command::List(list) => list::command(&list),
+        args::Command::History(history) => history_of::command(&history),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),
         args::Command::Audit(audit) => audit::command(&audit),

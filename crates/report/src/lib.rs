@@ -9,6 +9,7 @@ mod about;
 pub mod campaign;
 pub mod compare;
 pub mod console;
+pub mod course;
 pub mod derived;
 pub mod export;
 pub mod html;

@@ -3,7 +3,9 @@
 
 mod campaign;
 mod compare;
+mod course;
 mod ledgers;
+mod list;
 mod progress;
 mod screen;
 mod screen_model;
@@ -26,6 +28,8 @@ use text::{cut, wrap};
 
 pub use campaign::{campaign_in, campaign_text};
 pub use compare::comparison_in;
+pub use course::course_in;
+pub use list::list_in;
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
