@@ -45,6 +45,9 @@ pub enum Command {
     /// Say whether runs are worse than others, with intervals: single runs, groups by tag, what other tools left
     #[command(display_order = 92)]
     Compare(Compare),
+    /// Run a test several times and say whether it is worse than a baseline: for continuous integration
+    #[command(display_order = 92)]
+    Gate(Box<Gate>),
     /// List the runs that were made, newest first, also those whose records are gone
     #[command(display_order = 92)]
     List(List),
@@ -255,18 +258,9 @@ pub struct Compare {
     pub baseline: String,
     /// What is measured, named likewise
     pub candidate: String,
-    /// So much worse is no regression
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
-    pub margin: String,
-    /// So many more errors are no regression, as a share of all requests
-    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
-    pub error_margin: String,
-    /// What is judged, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'; may be repeated [default: p50 and p99 of the headline time, errors, of closed loops the rate]
-    #[arg(long, value_name = "FIGURE")]
-    pub metric: Vec<String>,
-    /// Compare although loads, machines or measurements differ, and let a hint of too few runs decide
-    #[arg(long)]
-    pub anyway: bool,
+    /// What is judged, and how
+    #[command(flatten)]
+    pub judged: Judged,
     /// Where to put the report [default: .loadline/comparisons/BASELINE-CANDIDATE]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -279,6 +273,75 @@ pub struct Compare {
     /// Open the report in a browser
     #[arg(long)]
     pub open: bool,
+}
+
+/// What of two groups of runs is judged, and how.
+#[derive(Debug, ClapArgs)]
+pub struct Judged {
+    /// So much worse is no regression
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    pub margin: String,
+    /// So many more errors are no regression, as a share of all requests
+    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
+    pub error_margin: String,
+    /// What is judged, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'; may be repeated [default: p50 and p99 of the headline time, errors, of closed loops the rate]
+    #[arg(long, value_name = "FIGURE")]
+    pub metric: Vec<String>,
+    /// Compare although loads, machines or measurements differ, and let a hint of too few runs decide
+    #[arg(long)]
+    pub anyway: bool,
+}
+
+/// `loadline gate`
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit status: 0 nothing judged is worse by more than the margin, 1 something is or a criterion fails, 2 no baseline or \
+                  bad input, 3 could not run, 4 a measurement is INVALID, 5 neither is shown, 130 or 143 by a signal"
+)]
+pub struct Gate {
+    /// What to run: whatever `loadline run` takes
+    #[arg(value_name = "FILE|URL")]
+    pub what: String,
+    /// What it is measured against: a baseline that was saved, tag:WORD, name:NAME, a run, a folder of runs; several with commas
+    #[arg(
+        long,
+        value_name = "BASELINE",
+        required_unless_present = "save_baseline"
+    )]
+    pub baseline: Option<String>,
+    /// Keep the runs under this name where the gate passes, in the place of those that were kept so
+    #[arg(long, value_name = "NAME")]
+    pub save_baseline: Option<String>,
+    /// So many runs are made
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=40))]
+    pub runs_each: u32,
+    /// What is judged, and how
+    #[command(flatten)]
+    pub judged: Judged,
+    /// Base URL, instead of the file's
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// Write a JUnit file: a test case for each figure, each criterion, and the measurement
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a short comment in Markdown, as for a pull request; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write everything as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where to put the report of the comparison [default: .loadline/comparisons/BASELINE-gate-…]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Where baselines are kept that were saved
+    #[arg(long, value_name = "DIR", default_value = ".loadline/baselines")]
+    pub baselines: PathBuf,
+    /// Flags of `loadline run`, for each run
+    #[arg(last = true, value_name = "FLAG")]
+    pub flags: Vec<String>,
 }
 
 /// Which runs of those that were made.

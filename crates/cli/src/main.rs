@@ -4,6 +4,7 @@
 
 mod args;
 mod audit;
+mod baselines;
 mod beside;
 mod campaign;
 mod colour;
@@ -13,6 +14,8 @@ mod doctor;
 mod doors;
 mod embedded;
 mod frame;
+mod gate;
+mod groups;
 mod headers;
 mod history_of;
 mod imported;
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         args::Command::Mock(mock) => mocked::command(&mock),
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Compare(compare) => compare::command(&compare),
+        args::Command::Gate(gate) => gate::command(&gate),
         args::Command::List(list) => list::command(&list),
         args::Command::History(history) => history_of::command(&history),
         args::Command::Doctor => doctor::command(),

@@ -129,6 +129,14 @@ pub fn write_as_json<T: serde::Serialize>(path: &Path, what: &T) -> Result<(), N
     file(path, as_json(what)?.as_bytes())
 }
 
+/// Writes a text of an export.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), NotWritten> {
+    file(path, text.as_bytes())
+}
+
 /// Anything that serialises as JSON to be read by people too.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ pub mod console;
 pub mod course;
 pub mod derived;
 pub mod export;
+pub mod gate;
 pub mod html;
 pub mod markdown;
 pub mod mocks;
