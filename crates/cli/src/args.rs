@@ -529,7 +529,8 @@ pub struct Mock {
 #[derive(Debug, ClapArgs)]
 pub struct Report {
     /// A run: `last`, its id (or the beginning of it), or its folder; or what another tool left: Artillery's -o JSON or console
-    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2; or a campaign's folder
+    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2, k6's summary, JMeter's
+    /// JTL, JSON of Vegeta, oha or Fortio, a log of HdrHistogram; or a campaign's folder
     #[arg(default_value = "last")]
     pub run: String,
     /// Where to put the report of another tool's file [default: FILE-report, in the current folder]
@@ -587,7 +588,7 @@ impl Table {
                         cannot be read"
 )]
 pub struct Audit {
-    /// Outputs of Artillery, wrk, wrk2 or Locust, or a run of Loadline's
+    /// Outputs of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, logs of HdrHistogram, or a run of Loadline's
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the findings as JSON to this file; - is standard output
