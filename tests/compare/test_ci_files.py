@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 
+import excuses
 import pytest
 import yaml
 from conftest import LOADLINE, ROOT
@@ -15,7 +16,7 @@ FILES = ROOT / "examples/ci"
 PLAN = """
 loadline: 1
 name: shop
-load: {rate: 120/s, duration: 250ms}
+load: {rate: 1500/s, duration: 20ms}
 steps:
   - get: /order
 """
@@ -45,8 +46,10 @@ def test_a_file_does_what_it_says(loadline, start_lab, name):
     plan.parent.mkdir()
     plan.write_text(PLAN)
     urls = [start_lab("truth", "mode=constant", "service=200ms").url for _ in range(2)]
+    (loadline.folder / "bin").mkdir()
+    (loadline.folder / "bin/loadline").symlink_to(LOADLINE)
     env = {
-        "PATH": f"{LOADLINE.parent}:{os.environ['PATH']}",
+        "PATH": f"{loadline.folder}/bin:{os.environ['PATH']}",
         "PLAN": "load/plan.yml",
         "BEFORE": urls[0],
         "AFTER": urls[1],
@@ -59,6 +62,9 @@ def test_a_file_does_what_it_says(loadline, start_lab, name):
             if ran.returncode != 4 or "--baseline" in line:
                 break
             shutil.rmtree(loadline.folder / ".loadline/runs")
+        if ran.returncode == 4 and "--baseline" not in line:
+            excuses.here.update(runs=1, excused=1, unwitnessed=int(not excuses.witness.was_late()))
+            pytest.skip("the machine was too busy to measure on, ten times")
         wanted = (0, 1, 4, 5) if "--baseline" in line else (0,)
         assert ran.returncode in wanted, (line, ran.stdout, ran.stderr)
     for file in re.findall(r"--(?:junit|markdown|html|json) (\S+)", " ".join(ours)):

@@ -1,4 +1,4 @@
-"""What is kept of runs for those to come: the list, the index beside the records, a figure over many runs and where it changed."""
+"""What is kept of runs for those to come: the list, the index beside the records, a figure over many runs and where it shifted."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_step_over_sixty_runs_is_found_and_drawn(loadline, shop):
     ran = loadline("history", "p50", "--last", "60", "--json", "h.json", "--html", "h.html")
     assert ran.returncode == 0, ran.stderr
     course = json.loads((loadline.folder / "h.json").read_text())
-    (change,) = course["changes"]
+    (change,) = course["shifts"]
     assert abs(change["at"] - 40) <= 1
     assert change["run"] == f"copied-{change['at']:03}"
     assert change["worse"]
@@ -227,11 +227,11 @@ def test_a_step_over_sixty_runs_is_found_and_drawn(loadline, shop):
     assert any("┊" in line for line in lines)
     assert max(map(len, lines)) <= 100
     assert re.search(r"1  \+\d\.\d %, worse: [12]\d\.\d ms → 2\d\.\d ms from copied-0\d\d", ran.stdout)
-    assert "60 runs, 1 change of level: p50 rose by" in ran.stdout
+    assert "60 runs, 1 shift: p50 rose by" in ran.stdout
     page = (loadline.folder / "h.html").read_text()
     assert "<svg" in page
     assert "copied-059" in page
-    assert "Changes of level" in page
+    assert "Shifts" in page
     flat = loadline("history", "p50", "--last", "19")
     assert "19 runs, one level" in flat.stdout
 

@@ -396,7 +396,7 @@ pub struct History {
     /// Write a page with the chart and every run
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the values and the changes as JSON to this file; - is standard output
+    /// Write the values and the shifts as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Open the page in a browser

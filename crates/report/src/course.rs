@@ -3,7 +3,7 @@
 
 use analysis::{
     compare::{Unit, amount, value},
-    past::{Apart, Changed, Course, Value},
+    past::{Apart, Course, Shifted, Value},
 };
 
 use crate::{
@@ -21,9 +21,9 @@ pub fn of(course: &Course) -> Sheet {
         Block::Verdict(None, course.sentence.clone()),
         Block::Chart(&chart),
     ];
-    if !course.changes.is_empty() {
-        blocks.push(Block::Heading("Changes of level"));
-        blocks.push(Block::Table(changes(course)));
+    if !course.shifts.is_empty() {
+        blocks.push(Block::Heading("Shifts"));
+        blocks.push(Block::Table(shifts(course)));
     }
     blocks.push(Block::Text(course.method.clone()));
     blocks.push(Block::Heading("Runs"));
@@ -48,9 +48,9 @@ fn because(apart: &Apart) -> String {
     format!("{}{}:", first.unwrap_or_default(), letters.as_str())
 }
 
-fn changes(course: &Course) -> Table {
+fn shifts(course: &Course) -> Table {
     let mut table = Table::new(&["From run", "<Behind", "Before", "After", "Change", "<", "p"]);
-    for changed in &course.changes {
+    for changed in &course.shifts {
         let cells = [
             changed.run.clone(),
             changed.behind.clone(),
@@ -65,7 +65,7 @@ fn changes(course: &Course) -> Table {
     table
 }
 
-fn signed(unit: Unit, changed: &Changed) -> String {
+fn signed(unit: Unit, changed: &Shifted) -> String {
     let sign = if changed.change > 0.0 { "+" } else { "-" };
     format!("{sign}{}", amount(unit, changed.change))
 }
@@ -109,7 +109,7 @@ fn chart(course: &Course) -> svg::File {
         filled: false,
         points: levels(course),
     };
-    let marks = course.changes.iter().map(|changed| {
+    let marks = course.shifts.iter().map(|changed| {
         let mark = signed(course.unit, changed);
         (changed.at as f64 + 1.0, mark)
     });
@@ -133,7 +133,7 @@ fn chart(course: &Course) -> svg::File {
         ),
         y: Axis::exactly((low - air).max(0.0), high + air, unit, svg::plot_height()),
         marks: marks.collect(),
-        curves: if course.changes.is_empty() {
+        curves: if course.shifts.is_empty() {
             vec![values]
         } else {
             vec![values, level]
@@ -156,12 +156,12 @@ fn chart(course: &Course) -> svg::File {
 fn levels(course: &Course) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     let mut begin = 0;
-    for (i, changed) in course.changes.iter().enumerate() {
+    for (i, changed) in course.shifts.iter().enumerate() {
         let before = Some(shown(course.unit, changed.before));
         points.extend([(begin as f64 + 1.0, before), (changed.at as f64, before)]);
         points.push((changed.at as f64 + 0.5, None));
         begin = changed.at;
-        if i + 1 == course.changes.len() {
+        if i + 1 == course.shifts.len() {
             let after = Some(shown(course.unit, changed.after));
             let end = course.values.len() as f64;
             points.extend([(begin as f64 + 1.0, after), (end, after)]);

@@ -38,12 +38,12 @@ pub struct Course {
     /// The runs that count.
     pub values: Vec<Value>,
     /// Where the figure went to another level.
-    pub changes: Vec<Changed>,
+    pub shifts: Vec<Shifted>,
     /// The runs that do not count, by why.
     pub apart: Vec<Apart>,
     /// All of it in a sentence.
     pub sentence: String,
-    /// How changes of level are told from chance.
+    /// How shifts are told from chance.
     pub method: String,
 }
 
@@ -66,9 +66,9 @@ pub struct Value {
     pub recorded: bool,
 }
 
-/// A change of level.
+/// A shift: the figure went to another level, and stayed there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Changed {
+pub struct Shifted {
     /// Where among the values the new level begins.
     pub at: usize,
     /// The first run of the new level.
@@ -130,16 +130,16 @@ pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
         }
     }
     let unit = asked.subject.unit();
-    let changes = changes(&values, unit, asked);
+    let shifts = shifts(&values, unit, asked);
     Ok(Course {
         schema: 1,
         subject: asked.subject.text.clone(),
         unit,
         margin: margin(unit, asked),
-        sentence: sentence(&values, &changes, asked),
+        sentence: sentence(&values, &shifts, asked),
         method: method(unit, asked),
         values,
-        changes,
+        shifts,
         apart,
     })
 }
@@ -201,7 +201,7 @@ fn margin(unit: Unit, asked: &Asked) -> f64 {
     }
 }
 
-fn changes(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Changed> {
+fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Shifted> {
     let is_ratio = unit != Unit::Share;
     let series = values.iter().filter_map(|value| value.value);
     let series: Vec<f64> = series
@@ -213,7 +213,7 @@ fn changes(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Changed> {
     let changed = points.into_iter().filter_map(|point| {
         let distance = point.after - point.before;
         let level = |level: f64| if is_ratio { level.exp() } else { level };
-        Some(Changed {
+        Some(Shifted {
             at: point.at,
             run: values.get(point.at)?.run.clone(),
             behind: values.get(point.at.checked_sub(1)?)?.run.clone(),
@@ -233,7 +233,7 @@ fn changes(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Changed> {
 
 fn method(unit: Unit, asked: &Asked) -> String {
     format!(
-        "A change of level is one that runs of one level show less often than once in {} times, by E-divisive means and Student's test \
+        "A shift is one that runs of one level show less often than once in {} times, by E-divisive means and Student's test \
          over windows of {WINDOW} runs; smaller ones than {} are not told. A level is {LEAST_LEVEL} runs at least, of times and rates \
          their geometric mean.",
         units::count((1.0 / LEAST_P).round() as u64),
@@ -241,7 +241,7 @@ fn method(unit: Unit, asked: &Asked) -> String {
     )
 }
 
-fn sentence(values: &[Value], changes: &[Changed], asked: &Asked) -> String {
+fn sentence(values: &[Value], shifts: &[Shifted], asked: &Asked) -> String {
     let least = 2 * LEAST_LEVEL;
     let runs = values.len();
     let count = if runs == 1 {
@@ -250,15 +250,13 @@ fn sentence(values: &[Value], changes: &[Changed], asked: &Asked) -> String {
         format!("{runs} runs")
     };
     if runs < least {
-        return format!(
-            "{count}: from {least} on that can be compared it can be seen whether the level changes"
-        );
+        return format!("{count}: from {least} on that can be compared shifts can be seen");
     }
     let unit = asked.subject.unit();
     let amount = |change: f64| crate::compare::amount(unit, change);
-    let Some(last) = changes.last() else {
+    let Some(last) = shifts.last() else {
         return format!(
-            "{count}, one level: no change of {} or more is seen",
+            "{count}, one level: no shift of {} or more is seen",
             amount(margin(unit, asked))
         );
     };
@@ -269,9 +267,9 @@ fn sentence(values: &[Value], changes: &[Changed], asked: &Asked) -> String {
         amount(last.change.abs()),
         last.run
     );
-    match changes.len() {
-        1 => format!("{count}, 1 change of level: {told}"),
-        n => format!("{count}, {n} changes of level; the last: {told}"),
+    match shifts.len() {
+        1 => format!("{count}, 1 shift: {told}"),
+        n => format!("{count}, {n} shifts; the last: {told}"),
     }
 }
 
@@ -343,8 +341,8 @@ mod tests {
     fn a_step_is_told_with_the_runs_on_both_sides() {
         let course = course(&sixty(1), &asked("p99")).unwrap();
         assert_eq!(course.values.len(), 60);
-        let [one] = course.changes.as_slice() else {
-            panic!("{:?}", course.changes);
+        let [one] = course.shifts.as_slice() else {
+            panic!("{:?}", course.shifts);
         };
         assert!(one.at.abs_diff(40) <= 1 && one.worse, "{one:?}");
         assert!((one.change - 0.07).abs() < 0.02, "{one:?}");

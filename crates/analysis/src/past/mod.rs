@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{compare::Subject, verdict::Judgement};
 
-pub use course::{Apart, Asked, Changed, Course, MARGIN, NoCourse, Value, course};
+pub use course::{Apart, Asked, Course, MARGIN, NoCourse, Shifted, Value, course};
 pub use of_run::of;
 
 /// A run, as the index has it.

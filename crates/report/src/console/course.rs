@@ -1,8 +1,8 @@
-//! A figure over runs on the console: a chart of dots, the changes of level, and which runs stand apart. Figures are `analysis`'.
+//! A figure over runs on the console: a chart of dots, the shifts, and which runs stand apart. Figures are `analysis`'.
 
 use analysis::{
     compare::value,
-    past::{Apart, Changed, Course},
+    past::{Apart, Course, Shifted},
 };
 
 use super::text::{Columns, cut, wrap};
@@ -18,7 +18,7 @@ const MOST_NAMED: usize = 3;
 #[must_use]
 pub fn course_in(course: &Course, columns: Columns) -> String {
     let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
-    for (number, changed) in course.changes.iter().enumerate() {
+    for (number, changed) in course.shifts.iter().enumerate() {
         text += &wrap(&told(course, number + 1, changed), 2, columns);
         text.push('\n');
     }
@@ -26,7 +26,7 @@ pub fn course_in(course: &Course, columns: Columns) -> String {
         text += &wrap(&apart_in(apart), 2, columns);
         text.push('\n');
     }
-    if !(course.changes.is_empty() && course.apart.is_empty()) {
+    if !(course.shifts.is_empty() && course.apart.is_empty()) {
         text.push('\n');
     }
     text + &wrap(&course.sentence, 0, columns) + "\n"
@@ -53,7 +53,7 @@ fn chart(course: &Course, columns: Columns) -> String {
         (share * (HEIGHT - 1) as f64).round() as usize
     };
     let mut cells = vec![vec![' '; width]; HEIGHT];
-    for changed in &course.changes {
+    for changed in &course.shifts {
         for line in &mut cells {
             line[column(changed.at)] = '┊';
         }
@@ -72,9 +72,9 @@ fn chart(course: &Course, columns: Columns) -> String {
         lines.push(format!("{axis:>margin$} │{}", line.trim_end()));
     }
     lines.push(format!("{:margin$} └{}", "", "─".repeat(width)));
-    if !course.changes.is_empty() {
+    if !course.shifts.is_empty() {
         let mut marks = vec![' '; width];
-        for (number, changed) in course.changes.iter().enumerate() {
+        for (number, changed) in course.shifts.iter().enumerate() {
             // Of what is told below by more digits there is no room here.
             marks[column(changed.at)] = u32::try_from(number + 1)
                 .ok()
@@ -93,7 +93,7 @@ fn range(values: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-fn told(course: &Course, number: usize, changed: &Changed) -> String {
+fn told(course: &Course, number: usize, changed: &Shifted) -> String {
     let way = if changed.change > 0.0 { "+" } else { "-" };
     let by = analysis::compare::amount(course.unit, changed.change);
     let sense = if changed.worse { "worse" } else { "better" };

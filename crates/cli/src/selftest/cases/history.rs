@@ -1,4 +1,4 @@
-//! Whether a change of level in a history of runs is found where it is, and nowhere else: histories that are computed, no run is made.
+//! Whether a shift in a history of runs is found where it is, and nowhere else: histories that are computed, no run is made.
 
 use plan::rng::{Purpose, Rng};
 use statistics::change_points;
@@ -8,7 +8,7 @@ use super::super::{Assertion, Depth};
 /// What `loadline history` asks for unless it is told otherwise.
 const MARGIN: f64 = analysis::past::MARGIN;
 
-pub fn changes(_: Depth) -> Result<Vec<Assertion>, String> {
+pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
     let of_step = 0..200u64;
     let (all, mut near) = (of_step.clone().count(), 0);
     for seed in of_step {

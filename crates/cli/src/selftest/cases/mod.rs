@@ -54,9 +54,9 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T13",
-        title: "a change of level in a history of runs is found where it is, and in flat ones there is none",
+        title: "a shift in a history of runs is found where it is, and in flat ones there is none",
         timing: false,
-        run: history::changes,
+        run: history::shifts,
     },
     Case {
         id: "T19",
