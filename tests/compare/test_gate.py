@@ -1,5 +1,5 @@
 """A gate: runs that are made for it, a baseline that was kept, and a code that a pipeline understands. Services answer after 0.2 s, or
-after 0.6: in the moment in which all is sent a busy machine is seldom late by a twentieth of that, and then the gate is asked again."""
+after 0.6: in the moment in which all is sent a busy machine is seldom late by a twentieth of that, and then it is asked again."""
 
 from __future__ import annotations
 
