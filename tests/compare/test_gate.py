@@ -77,7 +77,7 @@ def test_what_is_as_it_was_passes_and_what_is_slower_does_not(loadline, gate, fa
     assert len(made(loadline)) >= 12
     comment = (loadline.folder / "gate.md").read_text()
     assert comment.startswith("### FAIL – worse by more than the margin: service p50\n\n| Figure")
-    assert "4 runs of `plan.yml` (open, 1,500/s even for 20 ms) against 4 of `main`" in comment
+    assert "4 runs of `plan.yml` (open, 1500/s even for 20 ms) against 4 of `main`" in comment
     suite = Xml.parse(loadline.folder / "gate.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failed = suite.find(".//testcase[@name='service p50 against main']/failure")
