@@ -8,5 +8,6 @@ fuzz_target!(|text: &str| {
         let audit = audit::check::of(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
+        let _ = audit::as_run::of(&[("any".to_owned(), import)]);
     }
 });

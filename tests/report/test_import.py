@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 IMPORTS = Path(__file__).parent / "imports"
 
@@ -101,3 +102,33 @@ def test_a_torn_file_of_a_set_is_refused(loadline):
     result = loadline("report", "run_stats.csv")
     assert result.returncode == 2
     assert "run_stats.csv: " in result.stderr
+
+
+OTHERS = ROOT / "crates/audit/tests/audit/golden"
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "requests"),
+    [
+        ("k6-data.json", "k6", 1762),
+        ("vegeta-results.json", "Vegeta", 30),
+        ("oha.json", "oha", 1000),
+        ("fortio.json", "Fortio", 100),
+        ("jmeter.csv", "JMeter", 4),
+        ("jmeter.xml", "JMeter", 3),
+        ("tagged.hlog", "HdrHistogram", 200),
+    ],
+)
+def test_what_others_leave(loadline, name, tool, requests):
+    result = loadline("report", OTHERS / name, "--out", "out")
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((loadline.folder / "out/summary.json").read_text())
+    assert summary["run"]["imported_from"] == tool
+    assert summary["all"]["count"] == requests
+    assert (loadline.folder / "out/report.html").stat().st_size > 10_000
+
+
+def test_two_summaries_of_k6_are_compared_as_far_as_they_go(loadline):
+    ran = loadline("compare", OTHERS / "k6-export.json", OTHERS / "k6-data.json", "--out", "out")
+    assert ran.returncode == 5
+    assert "k6-export.json does not tell it" in " ".join(ran.stdout.split())

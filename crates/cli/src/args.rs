@@ -48,6 +48,15 @@ pub enum Command {
     /// Say whether runs are worse than others, with intervals: single runs, groups by tag, what other tools left
     #[command(display_order = 92)]
     Compare(Compare),
+    /// Run a test several times and say whether it is worse than a baseline: for continuous integration
+    #[command(display_order = 92)]
+    Gate(Box<Gate>),
+    /// List the runs that were made, newest first, also those whose records are gone
+    #[command(display_order = 92)]
+    List(List),
+    /// Show a figure over all runs of a test, and where it went to another level
+    #[command(display_order = 92)]
+    History(History),
     /// Say what this machine can send before anyone tries
     #[command(display_order = 93)]
     Doctor,
@@ -341,6 +350,26 @@ pub struct Compare {
     pub baseline: String,
     /// What is measured, named likewise
     pub candidate: String,
+    /// What is judged, and how
+    #[command(flatten)]
+    pub judged: Judged,
+    /// Where to put the report [default: .loadline/comparisons/BASELINE-CANDIDATE]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write all figures as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Open the report in a browser
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// What of two groups of runs is judged, and how.
+#[derive(Debug, ClapArgs)]
+pub struct Judged {
     /// So much worse is no regression
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub margin: String,
@@ -353,17 +382,117 @@ pub struct Compare {
     /// Compare although loads, machines or measurements differ, and let a hint of too few runs decide
     #[arg(long)]
     pub anyway: bool,
-    /// Where to put the report [default: .loadline/comparisons/BASELINE-CANDIDATE]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write all figures as JSON to this file; - is standard output
+}
+
+/// `loadline gate`
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit status: 0 nothing judged is worse by more than the margin, 1 something is or a criterion fails, 2 no baseline or \
+                  bad input, 3 could not run, 4 a measurement is INVALID, 5 neither is shown, 130 or 143 by a signal"
+)]
+pub struct Gate {
+    /// What to run: whatever `loadline run` takes
+    #[arg(value_name = "FILE|URL")]
+    pub what: String,
+    /// What it is measured against: a baseline that was saved, tag:WORD, name:NAME, a run, a folder of runs; several with commas
+    #[arg(
+        long,
+        value_name = "BASELINE",
+        required_unless_present = "save_baseline"
+    )]
+    pub baseline: Option<String>,
+    /// Keep the runs under this name where the gate passes, in the place of those that were kept so
+    #[arg(long, value_name = "NAME")]
+    pub save_baseline: Option<String>,
+    /// So many runs are made
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=40))]
+    pub runs_each: u32,
+    /// What is judged, and how
+    #[command(flatten)]
+    pub judged: Judged,
+    /// Base URL, instead of the file's
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// Write a JUnit file: a test case for each figure, each criterion, and the measurement
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a short comment in Markdown, as for a pull request; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write everything as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Where to put the report of the comparison [default: .loadline/comparisons/BASELINE-gate-…]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// Open the report in a browser
+    /// Where baselines are kept that were saved
+    #[arg(long, value_name = "DIR", default_value = ".loadline/baselines")]
+    pub baselines: PathBuf,
+    /// Flags of `loadline run`, for each run
+    #[arg(last = true, value_name = "FLAG")]
+    pub flags: Vec<String>,
+}
+
+/// Which runs of those that were made.
+#[derive(Debug, ClapArgs)]
+pub struct Which {
+    /// Only runs with this tag; may be repeated, then with all of them
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// Only runs that are called so
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Only the newest so many
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+}
+
+/// `loadline list`
+#[derive(Debug, ClapArgs)]
+pub struct List {
+    /// Which runs
+    #[command(flatten)]
+    pub which: Which,
+    /// Read the records that are there anew, whatever the index has of them
     #[arg(long)]
+    pub rebuild: bool,
+    /// Write the runs with all their figures as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// `loadline history`
+#[derive(Debug, ClapArgs)]
+pub struct History {
+    /// What is looked at, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'
+    #[arg(value_name = "FIGURE")]
+    pub figure: String,
+    /// Which runs
+    #[command(flatten)]
+    pub which: Which,
+    /// Levels that differ by less are one
+    #[arg(long, value_name = "SHARE", default_value = "3%")]
+    pub margin: String,
+    /// The same of errors, as a share of all requests
+    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
+    pub error_margin: String,
+    /// Count runs of other plans, loads, versions and machines too
+    #[arg(long)]
+    pub anyway: bool,
+    /// Write a page with the chart and every run
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the values and the shifts as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Open the page in a browser
+    #[arg(long, requires = "html")]
     pub open: bool,
 }
 
@@ -492,7 +621,8 @@ pub struct Mock {
 #[derive(Debug, ClapArgs)]
 pub struct Report {
     /// A run: `last`, its id (or the beginning of it), or its folder; or what another tool left: Artillery's -o JSON or console
-    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2; or a campaign's folder
+    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2, k6's summary, JMeter's
+    /// JTL, JSON of Vegeta, oha or Fortio, a log of HdrHistogram; or a campaign's folder
     #[arg(default_value = "last")]
     pub run: String,
     /// Where to put the report of another tool's file [default: FILE-report, in the current folder]
@@ -550,7 +680,7 @@ impl Table {
                         cannot be read"
 )]
 pub struct Audit {
-    /// Outputs of Artillery, wrk, wrk2 or Locust, or a run of Loadline's
+    /// Outputs of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, logs of HdrHistogram, or a run of Loadline's
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the findings as JSON to this file; - is standard output

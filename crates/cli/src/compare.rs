@@ -3,17 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{
-    compare::{self, Asked, Comparison, Entrant, Side},
-    summarise,
-};
+use analysis::compare::{self, Asked, Comparison};
 use plan::units::{Quantity, parse_quantity};
-use record::{Manifest, Run};
 use report::{console, derived};
 use session::exit;
 
 use crate::{
-    args, imported, log, rerender, shell,
+    args,
+    groups::{hinder, no_run_on_both, rows_are_there, side},
+    log, rerender, shell,
     stop::{Stop, flag_error},
 };
 
@@ -32,13 +30,13 @@ pub fn command(args: &args::Compare) -> u8 {
 }
 
 fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
-    let mut asked = asked(args)?;
+    let mut asked = asked(&args.judged)?;
     let runs = rerender::runs(args.runs.as_deref());
     let baseline = side(&args.baseline, &runs)?;
     let candidate = side(&args.candidate, &runs)?;
     no_run_on_both(&baseline, &candidate)?;
     rows_are_there(&baseline, &candidate, &asked)?;
-    hinder(&baseline, &candidate, args.anyway, &mut asked)?;
+    hinder(&baseline, &candidate, args.judged.anyway, &mut asked)?;
     let comparison = compare::of(&baseline, &candidate, &asked);
     log::makes_way(args.json.as_deref());
     log::summary(&console::comparison_in(&comparison, log::columns()));
@@ -50,21 +48,23 @@ fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
     })
 }
 
-fn asked(args: &args::Compare) -> Result<Asked, Stop> {
-    let subjects = args
+/// What is asked, by the flags.
+pub fn asked(judged: &args::Judged) -> Result<Asked, Stop> {
+    let subjects = judged
         .metric
         .iter()
         .map(|text| compare::read(text).map_err(|error| flag_error("--metric", text, &error)));
     Ok(Asked {
         subjects: subjects.collect::<Result<_, _>>()?,
-        margin: share("--margin", &args.margin)?,
-        error_margin: share("--error-margin", &args.error_margin)?,
+        margin: share("--margin", &judged.margin)?,
+        error_margin: share("--error-margin", &judged.error_margin)?,
         anyway: Vec::new(),
-        hint_decides: args.anyway,
+        hint_decides: judged.anyway,
     })
 }
 
-fn share(flag: &str, text: &str) -> Result<f64, Stop> {
+/// A share that a flag was given.
+pub fn share(flag: &str, text: &str) -> Result<f64, Stop> {
     match parse_quantity(text) {
         Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
         Ok(_) => Err(Stop::bad_input(format!(
@@ -74,204 +74,10 @@ fn share(flag: &str, text: &str) -> Result<f64, Stop> {
     }
 }
 
-/// The runs that a text names.
-fn side(text: &str, runs: &Path) -> Result<Side, Stop> {
-    let mut entrants: Vec<Entrant> = Vec::new();
-    for part in parts(text) {
-        if part.is_empty() {
-            return Err(Stop::bad_input(format!(
-                "`{text}` names a run by nothing: leave the comma out, or write a run's name beside it"
-            )));
-        }
-        for entrant in named(part, runs)? {
-            let is_known = entrants.iter().any(|known| is_same(known, &entrant));
-            if !is_known {
-                entrants.push(entrant);
-            }
-        }
-    }
-    let name = match (text.split_once(','), entrants.first()) {
-        (Some(_), Some(first)) if entrants.len() > 1 => {
-            format!("{} and {} more", first.name, entrants.len() - 1)
-        }
-        _ => text.to_owned(),
-    };
-    Ok(Side {
-        name,
-        runs: entrants,
-    })
-}
-
-/// What a text names, one by one. A name, or a file, may have commas in it.
-fn parts(text: &str) -> Vec<&str> {
-    if text.starts_with("name:") || Path::new(text).exists() {
-        return vec![text];
-    }
-    text.split(',').map(str::trim).collect()
-}
-
-fn named(text: &str, runs: &Path) -> Result<Vec<Entrant>, Stop> {
-    if let Some(tag) = text.strip_prefix("tag:") {
-        let tags = |manifest: &Manifest| {
-            let about = manifest.about.as_ref();
-            about.map_or_else(Vec::new, |about| about.tags.clone())
-        };
-        return among(runs, ("tag", tag), tags);
-    }
-    if let Some(name) = text.strip_prefix("name:") {
-        return among(runs, ("name", name), |manifest| vec![manifest.name.clone()]);
-    }
-    let path = Path::new(text);
-    if path.is_file() {
-        return imported_run(path).map(|entrant| vec![entrant]);
-    }
-    let inside = record::all(path);
-    if path.is_dir() && !path.join("manifest.json").exists() && !inside.is_empty() {
-        return inside.iter().map(|dir| recorded(dir)).collect();
-    }
-    let dir = record::find(runs, text).map_err(Stop::bad_input)?;
-    recorded(&dir).map(|entrant| vec![entrant])
-}
-
-/// The runs in a folder that are called so.
-fn among(
-    runs: &Path,
-    (what, wanted): (&str, &str),
-    words: impl Fn(&Manifest) -> Vec<String>,
-) -> Result<Vec<Entrant>, Stop> {
-    let mut known: Vec<String> = Vec::new();
-    let mut found = Vec::new();
-    for dir in record::all(runs) {
-        // What cannot be read is nobody's run by this name.
-        let Ok(manifest) = record::read_manifest(&dir) else {
-            continue;
-        };
-        let words = words(&manifest);
-        if words.iter().any(|word| word == wanted) {
-            found.push(recorded(&dir)?);
-        }
-        known.extend(words);
-    }
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    known.sort();
-    known.dedup();
-    let known = if known.is_empty() {
-        format!("no run there has one; give it with `loadline run --{what} {wanted} …`")
-    } else {
-        format!("there are {}", known.join(", "))
-    };
-    Err(Stop::bad_input(format!(
-        "no run in {} has the {what} `{wanted}`: {known}",
-        runs.display()
-    )))
-}
-
-/// A run of ours.
-fn recorded(dir: &Path) -> Result<Entrant, Stop> {
-    let run = Run::open(dir).map_err(Stop::could_not_run)?;
-    if let Some(cut) = run.cut {
-        log::warning(analysis::summary::cut_text(cut));
-    }
-    // A record without its plan is compared by what its manifest says.
-    let plan = std::fs::read(dir.join("plan.json"));
-    let plan = plan
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let name = dir.file_name().unwrap_or(dir.as_os_str());
-    Ok(Entrant {
-        name: name.to_string_lossy().into_owned(),
-        summary: summarise(&run),
-        run: Some(run),
-        plan: plan.unwrap_or_default(),
-    })
-}
-
-/// What another tool left.
-fn imported_run(path: &Path) -> Result<Entrant, Stop> {
-    let page = imported::read_run(path).map_err(|failed| Stop {
-        lines: vec![failed.line],
-        code: failed.code,
-    })?;
-    Ok(Entrant {
-        name: path.display().to_string(),
-        summary: page.summary,
-        run: None,
-        plan: serde_json::Value::Null,
-    })
-}
-
-/// Whether two are one and the same, however they were named.
-fn is_same(a: &Entrant, b: &Entrant) -> bool {
-    let place = |entrant: &Entrant| {
-        let dir = entrant.run.as_ref().and_then(|run| run.dir.clone());
-        dir.unwrap_or_else(|| PathBuf::from(&entrant.name))
-            .canonicalize()
-            .ok()
-    };
-    place(a).is_some_and(|a| place(b) == Some(a))
-}
-
-fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), Stop> {
-    let mut shared = baseline.runs.iter().filter(|run| {
-        let mut others = candidate.runs.iter();
-        others.any(|other| is_same(run, other))
-    });
-    match shared.next() {
-        Some(run) => Err(Stop::bad_input(format!(
-            "{} is on both sides: a run is not compared with itself",
-            run.name
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// Refuses a figure of what there is not.
-fn rows_are_there(baseline: &Side, candidate: &Side, asked: &Asked) -> Result<(), Stop> {
-    let mut lines = asked.subjects.iter().filter_map(|subject| {
-        let why = compare::without_row(subject, baseline, candidate)?;
-        Some(format!("--metric {}: {why}", subject.text))
-    });
-    lines
-        .next()
-        .map_or(Ok(()), |line| Err(Stop::bad_input(line)))
-}
-
-/// Refuses what should not be compared, or notes it.
-fn hinder(baseline: &Side, candidate: &Side, anyway: bool, asked: &mut Asked) -> Result<(), Stop> {
-    let found = compare::hindrances(baseline, candidate);
-    if anyway {
-        asked.anyway = found.into_iter().map(|one| one.text).collect();
-        return Ok(());
-    }
-    if found.is_empty() {
-        return Ok(());
-    }
-    let is_invalid = found.iter().any(|one| one.is_invalid);
-    let lines = found.iter().map(|one| {
-        let how = if one.is_of_one {
-            "leave that run out, or compare --anyway"
-        } else {
-            "compare --anyway to do it all the same"
-        };
-        format!("{}: {how}", one.text)
-    });
-    Err(Stop {
-        lines: lines.collect(),
-        code: if is_invalid {
-            exit::INVALID
-        } else {
-            exit::BAD_INPUT
-        },
-    })
-}
-
 /// Writes the report, and the JSON where it is wanted; false when either could not be.
 fn write(comparison: &Comparison, args: &args::Compare) -> bool {
     let dir = args.out.clone();
-    let dir =
-        dir.unwrap_or_else(|| Path::new(FOLDER).join(folder(&args.baseline, &args.candidate)));
+    let dir = dir.unwrap_or_else(|| place(&args.baseline, &args.candidate));
     let written = derived::write_comparison(&dir, comparison);
     let written = written.and_then(|()| match args.json.as_deref() {
         Some(json) if log::is_stdout(json) => {
@@ -295,6 +101,11 @@ fn write(comparison: &Comparison, args: &args::Compare) -> bool {
             false
         }
     }
+}
+
+/// Where a comparison is kept, if nobody says otherwise.
+pub fn place(baseline: &str, candidate: &str) -> PathBuf {
+    Path::new(FOLDER).join(folder(baseline, candidate))
 }
 
 /// What a comparison's folder is called: as both sides are, but no longer than a file system takes.

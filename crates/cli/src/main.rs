@@ -4,6 +4,7 @@
 
 mod args;
 mod audit;
+mod baselines;
 mod beside;
 mod campaign;
 mod colour;
@@ -14,10 +15,14 @@ mod doors;
 mod embedded;
 mod find;
 mod frame;
+mod gate;
+mod groups;
 mod headers;
+mod history_of;
 mod imported;
 mod init_plan;
 mod labs;
+mod list;
 mod load;
 mod log;
 mod messages;
@@ -87,6 +92,9 @@ fn main() -> ExitCode {
         args::Command::Mock(mock) => mocked::command(&mock),
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Compare(compare) => compare::command(&compare),
+        args::Command::Gate(gate) => gate::command(&gate),
+        args::Command::List(list) => list::command(&list),
+        args::Command::History(history) => history_of::command(&history),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),
         args::Command::Audit(audit) => audit::command(&audit),

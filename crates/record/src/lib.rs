@@ -46,7 +46,7 @@ pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
     Tool, read as read_manifest,
 };
-pub use place::{Place, all, find};
+pub use place::{Place, all, find, is_under_way};
 pub use read::Reader;
 pub use run::{ProcessFacts, Run, Totals};
 pub use write::Writer;

@@ -137,7 +137,8 @@ fn is_run_name(name: &str) -> bool {
 }
 
 /// Whether the process that writes a run still lives.
-fn is_under_way(run: &Path) -> bool {
+#[must_use]
+pub fn is_under_way(run: &Path) -> bool {
     let manifest = fs::read(run.join("manifest.json"))
         .ok()
         .and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    campaign, compare, find, html, markdown,
+    campaign, compare, course, find, html, markdown,
     sheet::{self, Sheet},
 };
 
@@ -14,6 +14,7 @@ use analysis::{
     compare::Comparison,
     find::Found,
     page::Page,
+    past::Course,
     summary::{self, Summary},
 };
 
@@ -137,6 +138,38 @@ fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {
         replace(&charts.join(&chart.name), chart.text.as_bytes())?;
     }
     replace(&dir.join("report.md"), sheet.markdown.as_bytes())
+}
+
+/// Writes the page of a figure over runs.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_course(path: &Path, course: &Course) -> Result<(), NotWritten> {
+    replace(path, course::of(course).page.as_bytes())
+}
+
+/// Writes anything that serialises as JSON to be read by people too.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_as_json<T: serde::Serialize>(path: &Path, what: &T) -> Result<(), NotWritten> {
+    file(path, as_json(what)?.as_bytes())
+}
+
+/// Writes a text of an export.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), NotWritten> {
+    file(path, text.as_bytes())
+}
+
+/// Anything that serialises as JSON to be read by people too.
+///
+/// # Errors
+/// Never in practice.
+pub fn as_json<T: serde::Serialize>(what: &T) -> Result<String, NotWritten> {
+    Ok(serde_json::to_string_pretty(what).map_err(not_json)? + "\n")
 }
 
 /// Writes the page alone.

@@ -43,6 +43,15 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Option<PathBuf> {
     }
 }
 
+/// Puts the run into the index beside the records. What cannot be put there is worth a word, and no failure.
+pub fn index(run: &Run, page: &Page, voice: &SharedVoice) {
+    match history::keep(run, &page.summary) {
+        Ok(None) => {}
+        Ok(Some(aside)) => voice.warning(&history::set_aside(&aside)),
+        Err(error) => voice.warning(&error),
+    }
+}
+
 /// Writes the summary where the user wants it, `-` being standard output; false when that could not be.
 #[must_use]
 pub fn write_json(page: &Page, json: Option<&Path>, voice: &SharedVoice) -> bool {

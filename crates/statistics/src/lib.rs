@@ -9,17 +9,20 @@
 
 mod backlog;
 mod blocks;
+mod change_points;
 mod crossing;
 mod holm;
 mod rank;
 mod robust;
 mod settled;
 mod shift;
+mod student;
 mod trend;
 mod warm_up;
 
 pub use backlog::backlog;
 pub use blocks::{Resampled, block_length, resample};
+pub use change_points::{ChangePoint, LEAST_LEVEL, LEAST_P, WINDOW, change_points};
 pub use crossing::{Crossing, Look, Looks, crossing};
 pub use holm::adjusted;
 pub use rank::{Tails, mann_whitney, smallest_p};

@@ -1,10 +1,11 @@
 //! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
 //! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
 
-use record::{FileFacts, State};
+use record::{FileFacts, Run, State, sha256};
 use serde_json::Value;
 
 use super::{Entrant, Side};
+use crate::summary::Summary;
 
 /// What of a plan does not change what was measured: what it is called and judged by, where the target is and what is looked at
 /// beside it.
@@ -73,7 +74,24 @@ pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Hindrance> {
     found
 }
 
-/// What is wrong with a run whatever it is compared with.
+/// What is wrong with a run whatever it is compared with: behind its name.
+pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
+    let how = match summary.run.state {
+        State::Complete => None,
+        State::Running => Some("is under way, or was killed".to_owned()),
+        State::Interrupted => {
+            let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
+            Some(format!("was ended early: {by}"))
+        }
+    };
+    let how = how.or_else(|| {
+        let run = run?;
+        let is_short = run.cut.is_some() || !run.missing.is_empty() || run.lost().next().is_some();
+        is_short.then(|| "has a record that does not hold all of it".to_owned())
+    });
+    how.or_else(|| (summary.all.count == 0).then(|| "requested nothing".to_owned()))
+}
+
 fn in_itself(run: &Entrant) -> Option<Hindrance> {
     let summary = &run.summary;
     if let Some(measurement) = &summary.measurement
@@ -87,23 +105,33 @@ fn in_itself(run: &Entrant) -> Option<Hindrance> {
             is_invalid: true,
         });
     }
-    let how = match summary.run.state {
-        State::Complete => None,
-        State::Running => Some("is under way, or was killed".to_owned()),
-        State::Interrupted => {
-            let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
-            Some(format!("was ended early: {by}"))
-        }
-    };
-    let how = how.or_else(|| {
-        let run = run.run.as_ref()?;
-        let is_short = run.cut.is_some() || !run.missing.is_empty() || run.lost().next().is_some();
-        is_short.then(|| "has a record that does not hold all of it".to_owned())
-    });
-    if let Some(how) = how {
-        return Some(Hindrance::of_one(format!("{} {how}", run.name)));
-    }
-    (summary.all.count == 0).then(|| Hindrance::of_one(format!("{} requested nothing", run.name)))
+    let how = fault(summary, run.run.as_ref())?;
+    Some(Hindrance::of_one(format!("{} {how}", run.name)))
+}
+
+/// What runs must have in common to be compared, as texts that are the same where [`hindrances`] would find no difference: for whoever
+/// keeps figures longer than records. In the order in which differences are told.
+#[must_use]
+pub fn likeness(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
+    let of = &summary.run;
+    let meant = meant(plan, &of.target, "").to_string();
+    let files = run.manifest.files.iter().skip(1);
+    let files = files.map(|file| format!("{} {:?}\n", file.path, file.sha256));
+    let workers = of.workers.map(|workers| workers.to_string());
+    let facets = [
+        (
+            "version",
+            format!("{} {}", measured_by(summary), of.version),
+        ),
+        ("kind", of.door.clone()),
+        ("load", of.load.clone()),
+        ("plan", sha256(meant.as_bytes())),
+        ("data", sha256(files.collect::<String>().as_bytes())),
+        ("worker threads", workers.unwrap_or_default()),
+        ("machine", host(run)),
+    ];
+    let facets = facets.into_iter();
+    facets.map(|(what, is)| (what.to_owned(), is)).collect()
 }
 
 /// What is to be known of runs that may be compared.
@@ -120,11 +148,7 @@ pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
 }
 
 fn tool(first: &Entrant, other: &Entrant) -> Option<String> {
-    let name = |run: &Entrant| {
-        let from = run.summary.run.imported_from.clone();
-        from.unwrap_or_else(|| "Loadline".into())
-    };
-    let (a, b) = (name(first), name(other));
+    let (a, b) = (measured_by(&first.summary), measured_by(&other.summary));
     if a != b {
         return Some(format!(
             "{} was measured by {a} and {} by {b}: what they call a time is not the same",
@@ -138,6 +162,10 @@ fn tool(first: &Entrant, other: &Entrant) -> Option<String> {
             first.name, other.name
         )
     })
+}
+
+fn measured_by(summary: &Summary) -> &str {
+    summary.run.imported_from.as_deref().unwrap_or("Loadline")
 }
 
 fn load(first: &Entrant, other: &Entrant) -> Option<String> {
@@ -205,24 +233,25 @@ fn generator(first: &Entrant, other: &Entrant) -> Option<String> {
 }
 
 fn machine(first: &Entrant, other: &Entrant) -> Option<String> {
-    let host = |run: &Entrant| {
-        let host = &run.run.as_ref()?.manifest.host;
-        let cpu = host.cpu.as_deref().unwrap_or("an unknown processor");
-        let cpus = host.cpus.map_or_else(String::new, |n| format!("{n} × "));
-        let limit = host
-            .cgroup_cpu
-            .as_deref()
-            .filter(|limit| !limit.starts_with("max"));
-        let limit = limit.map_or_else(String::new, |limit| format!(", limited to {limit} µs"));
-        Some(format!("{cpus}{cpu}{limit}"))
-    };
-    let (a, b) = (host(first)?, host(other)?);
+    let (a, b) = (host(first.run.as_ref()?), host(other.run.as_ref()?));
     (a != b).then(|| {
         format!(
             "the machines differ: {} ran on {a}, {} on {b}",
             first.name, other.name
         )
     })
+}
+
+fn host(run: &Run) -> String {
+    let host = &run.manifest.host;
+    let cpu = host.cpu.as_deref().unwrap_or("an unknown processor");
+    let cpus = host.cpus.map_or_else(String::new, |n| format!("{n} × "));
+    let limit = host
+        .cgroup_cpu
+        .as_deref()
+        .filter(|limit| !limit.starts_with("max"));
+    let limit = limit.map_or_else(String::new, |limit| format!(", limited to {limit} µs"));
+    format!("{cpus}{cpu}{limit}")
 }
 
 /// A plan as far as it changes what is measured: its target and places in files left out, and what was hidden made alike, because each

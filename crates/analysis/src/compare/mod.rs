@@ -22,10 +22,11 @@ use crate::summary::Summary;
 
 use single::Pair;
 
-pub use alike::{Hindrance, hindrances};
+pub(crate) use alike::fault;
+pub use alike::{Hindrance, hindrances, likeness};
 pub use figure::{Subject, Unit, read, without_row};
 pub use quantiles::Quantile;
-pub use words::{change, value};
+pub use words::{amount, change, value};
 
 /// Runs of each side that tell chance from change.
 const ENOUGH: usize = 4;

@@ -67,6 +67,12 @@ fn at_most(unit: Unit, value: f64) -> String {
     unsigned(unit, (value / step - 1e-9).ceil() * step)
 }
 
+/// How large a change is, without its sign: `7.1 %`, of shares `0.30 points`.
+#[must_use]
+pub fn amount(unit: Unit, change: f64) -> String {
+    format!("{} {}", unsigned(unit, change.abs()), unit_of(unit))
+}
+
 /// What follows of a figure.
 pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
     let unit = compared.unit;

@@ -77,7 +77,14 @@ pub fn row(
         Tool::Artillery => !printed.codes.is_empty() || !printed.errors.is_empty(),
         // They print a line about failures only when there were any.
         Tool::Wrk | Tool::Wrk2 => known.is_some(),
-        Tool::Locust | Tool::Loadline => printed.failures.is_some(),
+        Tool::Locust
+        | Tool::K6
+        | Tool::JMeter
+        | Tool::Vegeta
+        | Tool::Oha
+        | Tool::Fortio
+        | Tool::Hdr
+        | Tool::Loadline => printed.failures.is_some(),
     };
     let told = [
         ("count", known.is_some()),

@@ -301,8 +301,15 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
 
 fn model(report: &PrintedReport) -> Model {
     match report.tool {
-        Tool::Wrk | Tool::Locust => Model::Closed,
-        Tool::Artillery | Tool::Wrk2 | Tool::Loadline => Model::Open,
+        // Of those that can do both their files do not say which: users that wait for their answers are what they do by themselves.
+        Tool::Wrk
+        | Tool::Locust
+        | Tool::K6
+        | Tool::JMeter
+        | Tool::Oha
+        | Tool::Fortio
+        | Tool::Hdr => Model::Closed,
+        Tool::Artillery | Tool::Wrk2 | Tool::Vegeta | Tool::Loadline => Model::Open,
     }
 }
 
@@ -340,6 +347,26 @@ fn times_are(tool: Tool) -> &'static str {
             "Times are Locust's: from sending a request to its whole answer, in a closed loop, so that a stall of the server is seen once \
              per user; percentiles have two digits."
         }
+        Tool::K6 => {
+            "Times are k6's: from sending a request to its whole answer, without waiting for a connection; whether users waited for their \
+             answers or arrivals kept a schedule its summary does not say."
+        }
+        Tool::JMeter => {
+            "Times are JMeter's: from just before a request to its whole answer, connecting included, in whole milliseconds, in a closed loop, \
+             so that a stall is seen once per thread. Requests without an answer are among them."
+        }
+        Tool::Vegeta => {
+            "Times are Vegeta's: from sending a request to its whole answer, not from when it was due; requests without an answer are among \
+             them. Quantiles of its report are a digest's."
+        }
+        Tool::Oha => {
+            "Times are oha's: from sending a request to its whole answer, unless it was told to correct them (--latency-correction); a request \
+             without an answer is in none of them."
+        }
+        Tool::Fortio => {
+            "Times are Fortio's: from sending a request to its whole answer, in a closed loop with pauses; percentiles lie within buckets."
+        }
+        Tool::Hdr => "Times are those of whoever wrote the histograms.",
         Tool::Loadline => "Times are Loadline's.",
     }
 }
@@ -349,6 +376,8 @@ fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
         "read from {}: whether its generator kept up cannot be told from such a file",
         first.format
     )];
+    let remarks = imports.iter().flat_map(|(_, import)| &import.reports);
+    notes.extend(remarks.flat_map(|report| report.remarks.clone()));
     for (name, import) in imports {
         for report in import
             .reports

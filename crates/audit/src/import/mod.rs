@@ -6,7 +6,11 @@ mod artillery_json;
 mod artillery_text;
 pub mod csv;
 pub mod figure;
+mod fortio;
+mod hdr;
 mod json;
+mod jtl;
+mod k6;
 mod latency;
 mod lines;
 mod loadline;
@@ -15,7 +19,12 @@ mod locust_csv;
 mod locust_markdown;
 mod locust_table;
 pub mod model;
+mod moments;
 mod number;
+mod oha;
+mod samples;
+mod tags;
+mod vegeta;
 mod walk;
 mod wrk;
 mod wrk2;
@@ -28,7 +37,8 @@ use locust_csv::Kind;
 
 /// What the readers accept, in words.
 pub const ACCEPTED: &str = "Artillery's console output or its -o JSON; what wrk or wrk2 prints; Locust's CSV files, or its \
-tables of requests, percentiles and errors (also in Markdown); a Loadline run's folder or its summary.json";
+tables of requests, percentiles and errors (also in Markdown); k6's summary as JSON; JMeter's results (JTL) as CSV with a head or as \
+XML; Vegeta's report or results as JSON; oha's or Fortio's JSON; a log of HdrHistogram (.hlog); a Loadline run's folder or its summary.json";
 
 /// What a text holds.
 #[derive(Debug, Clone)]
@@ -63,9 +73,22 @@ impl std::error::Error for Unknown {}
 pub fn read(text: &str) -> Result<Import, Unknown> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('{') {
+        if vegeta::are_results(text) {
+            return known("Vegeta's results", true, vegeta::read_results(text));
+        }
         return of_json(text);
     }
+    if jtl::is_xml(text) {
+        return known("JMeter's results (XML)", true, jtl::read_xml(text));
+    }
+    if hdr::is(text) {
+        return known("a log of HdrHistogram", true, hdr::read(text));
+    }
     let table = csv::Table::read(first_line(text));
+    if jtl::is(&table) {
+        let reports = jtl::read(&csv::Table::read(text));
+        return known("JMeter's results (CSV)", true, reports);
+    }
     if let Some(kind) = Kind::of(&table) {
         let report = locust_csv::read(&csv::Table::read(text), kind);
         return known("Locust's CSV", true, vec![report]);
@@ -91,6 +114,14 @@ fn of_json(text: &str) -> Result<Import, Unknown> {
         known("Artillery's JSON", true, artillery_json::read(&root))
     } else if loadline::is(&root) {
         known("Loadline's summary", true, loadline::read(&root))
+    } else if vegeta::is(&root) {
+        known("Vegeta's report", true, vegeta::read(&root))
+    } else if oha::is(&root) {
+        known("oha's JSON", true, oha::read(&root))
+    } else if fortio::is(&root) {
+        known("Fortio's JSON", true, fortio::read(&root))
+    } else if k6::is(&root) {
+        known("k6's summary", true, k6::read(&root))
     } else {
         Err(unknown("this JSON is no report that it knows".into()))
     }

@@ -15,6 +15,18 @@ pub enum Tool {
     Wrk2,
     /// Locust.
     Locust,
+    /// k6.
+    K6,
+    /// Apache JMeter.
+    JMeter,
+    /// Vegeta.
+    Vegeta,
+    /// oha.
+    Oha,
+    /// Fortio.
+    Fortio,
+    /// Whoever wrote a log of HdrHistogram.
+    Hdr,
     /// Loadline itself.
     Loadline,
 }
@@ -28,6 +40,12 @@ impl Tool {
             Tool::Wrk => "wrk",
             Tool::Wrk2 => "wrk2",
             Tool::Locust => "Locust",
+            Tool::K6 => "k6",
+            Tool::JMeter => "JMeter",
+            Tool::Vegeta => "Vegeta",
+            Tool::Oha => "oha",
+            Tool::Fortio => "Fortio",
+            Tool::Hdr => "HdrHistogram",
             Tool::Loadline => "Loadline",
         }
     }
@@ -84,6 +102,8 @@ pub struct PrintedReport {
     pub periods: Vec<PrintedReport>,
     /// Whether the figures of periods are those since the start instead of the period's own.
     pub periods_run_on: bool,
+    /// What else must be known of it: what the file does not hold, what of it is in no figure.
+    pub remarks: Vec<String>,
     /// A second opinion on the latency of all requests, to be compared with the first: name by name.
     pub again: Vec<(PrintedFigure, PrintedFigure)>,
 }
@@ -117,6 +137,7 @@ impl PrintedReport {
             cut_at_s: None,
             periods: Vec::new(),
             periods_run_on: false,
+            remarks: Vec::new(),
             again: Vec::new(),
         }
     }

@@ -1,14 +1,23 @@
 //! No text makes the reader or the auditor fail.
 
-use audit::{check, import};
+use audit::{as_run, check, import};
 use proptest::prelude::*;
 
-const PIECES: [&str; 10] = [
+const PIECES: [&str; 19] = [
     include_str!("golden/wrk-latency.txt"),
     include_str!("golden/wrk2-rate-u-latency.txt"),
     include_str!("golden/run_stats.csv"),
     include_str!("golden/run_stats_history.csv"),
     include_str!("golden/locust-stderr.txt"),
+    include_str!("golden/k6-data.json"),
+    include_str!("golden/k6-export.json"),
+    include_str!("golden/vegeta-report.json"),
+    include_str!("golden/vegeta-results.json"),
+    include_str!("golden/fortio.json"),
+    include_str!("golden/oha.json"),
+    include_str!("golden/jmeter.csv"),
+    include_str!("golden/jmeter.xml"),
+    include_str!("golden/tagged.hlog"),
     include_str!("published/medplum.txt"),
     include_str!("published/shortener.md"),
     include_str!("published/pepeunit.txt"),
@@ -21,6 +30,8 @@ fn read(text: &str) {
         let audit = check::of(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
+        // A refusal is as good as a run.
+        let _ = as_run::of(&[("any".to_owned(), import)]);
     }
 }
 

@@ -10,6 +10,7 @@ mod golden;
 mod locust;
 mod locust_history;
 mod locust_print;
+mod others;
 mod own;
 mod published;
 mod random;

@@ -5,7 +5,7 @@
 
 mod parse;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{At, units::Quantity};
 pub(crate) use parse::Scan;
@@ -78,7 +78,7 @@ pub enum Metric {
 }
 
 /// Which time a statistic is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Span {
     /// Intended start to last byte read.

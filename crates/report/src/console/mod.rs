@@ -3,8 +3,10 @@
 
 mod campaign;
 mod compare;
+mod course;
 mod find;
 mod ledgers;
+mod list;
 mod progress;
 mod screen;
 mod screen_model;
@@ -30,7 +32,9 @@ pub(crate) use text::wrap;
 
 pub use campaign::{campaign_in, campaign_text};
 pub use compare::comparison_in;
+pub use course::course_in;
 pub use find::found_in;
+pub use list::list_in;
 pub use progress::progress_line;
 pub use screen::{Line, Style, plain, screen};
 pub use screen_model::{Busy, ScreenModel};

@@ -16,6 +16,11 @@ impl Columns {
         Columns(terminal.clamp(Columns::LEAST, Columns::MOST.0))
     }
 
+    /// Beside something that takes so many.
+    pub(super) fn less(self, taken: usize) -> Columns {
+        Columns(self.0.saturating_sub(taken))
+    }
+
     /// How many.
     pub(super) fn count(self) -> usize {
         self.0

@@ -35,48 +35,72 @@ pub fn junit(summary: &Summary) -> String {
     };
     let mut cases: Vec<Case> = summary.criteria.iter().map(criterion).collect();
     cases.push(measurement(summary));
-    let count = |wanted: fn(&Outcome) -> bool| {
-        let outcomes = cases.iter().map(|case| &case.outcome);
-        outcomes.filter(|outcome| wanted(outcome)).count()
+    let suite = Suite {
+        name: &summary.run.name,
+        elapsed_ns: summary.run.elapsed_ns,
+        timestamp: timestamp(&summary.run.started_utc),
+        properties: properties(summary),
+        said: summary.notes.join("\n"),
     };
-    let failures = count(|outcome| matches!(outcome, Outcome::Failure(_)));
-    let errors = count(|outcome| matches!(outcome, Outcome::Error(..)));
-    let name = attribute(&summary.run.name);
-    let numbers = format!(
-        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\" time=\"{}\"",
-        cases.len(),
-        seconds(summary.run.elapsed_ns)
-    );
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(out, "<testsuites name=\"loadline\" {numbers}>");
-    let _ = writeln!(
-        out,
-        "  <testsuite name=\"{name}\" {numbers} timestamp=\"{}\">",
-        attribute(&timestamp(summary))
-    );
-    properties(summary, &mut out);
-    let class = class_name(&summary.run.name);
-    for case in &cases {
-        case.write(&class, &mut out);
-    }
-    if !summary.notes.is_empty() {
+    suite.text(&cases)
+}
+
+/// A suite of test cases, as a file.
+pub(super) struct Suite<'a> {
+    pub name: &'a str,
+    pub elapsed_ns: u64,
+    pub timestamp: String,
+    pub properties: Vec<(&'static str, String)>,
+    /// What was said beside it.
+    pub said: String,
+}
+
+impl Suite<'_> {
+    pub(super) fn text(&self, cases: &[Case]) -> String {
+        let count = |wanted: fn(&Outcome) -> bool| {
+            let outcomes = cases.iter().map(|case| &case.outcome);
+            outcomes.filter(|outcome| wanted(outcome)).count()
+        };
+        let failures = count(|outcome| matches!(outcome, Outcome::Failure(_)));
+        let errors = count(|outcome| matches!(outcome, Outcome::Error(..)));
+        let name = attribute(self.name);
+        let numbers = format!(
+            "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\" time=\"{}\"",
+            cases.len(),
+            seconds(self.elapsed_ns)
+        );
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let _ = writeln!(out, "<testsuites name=\"loadline\" {numbers}>");
         let _ = writeln!(
             out,
-            "    <system-out>{}</system-out>",
-            text(&summary.notes.join("\n"))
+            "  <testsuite name=\"{name}\" {numbers} timestamp=\"{}\">",
+            attribute(&self.timestamp)
         );
+        out.push_str("    <properties>\n");
+        for (name, value) in &self.properties {
+            let value = attribute(value);
+            let _ = writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>");
+        }
+        out.push_str("    </properties>\n");
+        let class = class_name(self.name);
+        for case in cases {
+            case.write(&class, &mut out);
+        }
+        if !self.said.is_empty() {
+            let _ = writeln!(out, "    <system-out>{}</system-out>", text(&self.said));
+        }
+        out.push_str("  </testsuite>\n</testsuites>\n");
+        out
     }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
 }
 
-struct Case {
-    name: String,
-    elapsed_ns: u64,
-    outcome: Outcome,
+pub(super) struct Case {
+    pub name: String,
+    pub elapsed_ns: u64,
+    pub outcome: Outcome,
 }
 
-enum Outcome {
+pub(super) enum Outcome {
     Passed,
     /// It does not hold: why, in a line.
     Failure(String),
@@ -158,9 +182,9 @@ fn measurement(summary: &Summary) -> Case {
     }
 }
 
-fn properties(summary: &Summary, out: &mut String) {
+fn properties(summary: &Summary) -> Vec<(&'static str, String)> {
     let measurement = summary.measurement.as_ref();
-    let properties = [
+    vec![
         (
             "measurement",
             measurement.map_or_else(|| "none".to_owned(), |m| m.verdict.clone()),
@@ -174,13 +198,7 @@ fn properties(summary: &Summary, out: &mut String) {
         ("load", summary.run.load.clone()),
         ("version", summary.run.version.clone()),
         ("record", summary.record.clone().unwrap_or_default()),
-    ];
-    out.push_str("    <properties>\n");
-    for (name, value) in properties {
-        let value = attribute(&value);
-        let _ = writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>");
-    }
-    out.push_str("    </properties>\n");
+    ]
 }
 
 /// Dots part packages in what reads this: a name's own would tear it to pieces.
@@ -189,8 +207,7 @@ fn class_name(run: &str) -> String {
 }
 
 /// The start in UTC, in whole seconds and without a zone: all that the format's schema allows.
-fn timestamp(summary: &Summary) -> String {
-    let utc = &summary.run.started_utc;
+pub(super) fn timestamp(utc: &str) -> String {
     utc.split(['.', 'Z']).next().unwrap_or_default().to_owned()
 }
 

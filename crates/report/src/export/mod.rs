@@ -3,8 +3,10 @@
 
 mod csv;
 mod junit;
+mod junit_gate;
 mod prometheus;
 
 pub use csv::csv;
 pub use junit::junit;
+pub use junit_gate::junit_gate;
 pub use prometheus::{CONTENT_TYPE, prometheus};

@@ -1,5 +1,6 @@
 //! The cases of the battery.
 
+mod history;
 mod latency;
 mod ledgers;
 mod pacing;
@@ -50,6 +51,12 @@ pub const ALL: &[Case] = &[
         title: "the verdict: healthy runs pass, starved ones (open and closed) are found out, stalled servers are not blamed on us",
         timing: true,
         run: verdicts::verdicts,
+    },
+    Case {
+        id: "T13",
+        title: "a shift in a history of runs is found where it is, and in flat ones there is none",
+        timing: false,
+        run: history::shifts,
     },
     Case {
         id: "T19",

@@ -1,0 +1,267 @@
+//! What a gate says of runs that were made for it: their own criteria, and how they compare with a baseline. It decides; who makes the
+//! runs and who is told is elsewhere.
+
+use record::Run;
+use serde::Serialize;
+
+use crate::{
+    compare::{Comparison, Entrant},
+    verdict::{Judged, Judgement},
+};
+
+/// What came of a gate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gate {
+    /// Version of this format.
+    pub schema: u32,
+    /// What was run, as the user named it.
+    pub what: String,
+    /// What it was measured against; none where a baseline was only to be made.
+    pub baseline: Option<String>,
+    /// All of it in one word.
+    pub verdict: Verdict,
+    /// And in a sentence.
+    pub sentence: String,
+    /// What to end with.
+    pub exit_code: u8,
+    /// The runs that were made.
+    pub runs: Vec<Made>,
+    /// What they were judged by, each once, with the worst of all runs.
+    pub criteria: Vec<Criterion>,
+    /// How they compare with the baseline; none where there is nothing to compare, or it cannot be.
+    pub comparison: Option<Comparison>,
+    /// Why it cannot be.
+    pub hindrances: Vec<String>,
+    /// The name under which the runs are kept as a baseline from now on.
+    pub saved: Option<String>,
+}
+
+/// What a gate says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing is worse.
+    Passed,
+    /// Something is worse, or a criterion does not hold.
+    Failed,
+    /// Neither is shown.
+    Inconclusive,
+    /// What was measured cannot be trusted.
+    Invalid,
+    /// What was measured cannot be compared.
+    Incomparable,
+    /// No request was ever answered.
+    Unanswered,
+}
+
+impl Verdict {
+    /// How it is written where it stands alone.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Passed => "PASS",
+            Verdict::Failed => "FAIL",
+            Verdict::Inconclusive => "INCONCLUSIVE",
+            Verdict::Invalid => "INVALID",
+            Verdict::Incomparable => "NOT COMPARED",
+            Verdict::Unanswered => "NO ANSWER",
+        }
+    }
+
+    fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Passed => 0,
+            Verdict::Failed => 1,
+            Verdict::Incomparable => 2,
+            Verdict::Unanswered => 3,
+            Verdict::Invalid => 4,
+            Verdict::Inconclusive => 5,
+        }
+    }
+}
+
+/// A run that was made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Made {
+    /// Its folder's name.
+    pub run: String,
+    /// Revision of the git repository in which it was started.
+    pub revision: Option<String>,
+    /// The load in words.
+    pub load: String,
+    /// VALID, DEGRADED or INVALID; none where nothing was measured.
+    pub measurement: Option<String>,
+    /// Why the measurement is not valid.
+    pub reason: Option<String>,
+    /// All criteria together; none without criteria.
+    pub criteria: Option<Judgement>,
+    /// Why it ended early.
+    pub ended_by: Option<String>,
+    /// From the start to the last completion or the end of the load.
+    pub elapsed_ns: u64,
+}
+
+/// A criterion over all runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Criterion {
+    /// As the user wrote it.
+    pub text: String,
+    /// The worst of all runs.
+    pub judgement: Judgement,
+    /// In how many runs it came out so.
+    pub runs: usize,
+    /// What was measured in the first of them.
+    pub measured: Option<String>,
+}
+
+/// A run, for the gate.
+#[must_use]
+pub fn made(entrant: &Entrant) -> Made {
+    let summary = &entrant.summary;
+    let measurement = summary.measurement.as_ref();
+    let doubted = measurement.filter(|measurement| measurement.verdict != "VALID");
+    Made {
+        run: entrant.name.clone(),
+        revision: entrant
+            .run
+            .as_ref()
+            .and_then(|run| run.manifest.git.clone()),
+        load: summary.run.load.clone(),
+        measurement: measurement.map(|measurement| measurement.verdict.clone()),
+        reason: doubted.and_then(|measurement| measurement.reasons.first().cloned()),
+        criteria: summary.verdict.criteria,
+        ended_by: summary.run.ended_by.clone(),
+        elapsed_ns: summary.run.elapsed_ns,
+    }
+}
+
+/// What follows of the runs and, where they could be compared, of the comparison. Whoever calls it fills in what it is of.
+#[must_use]
+pub fn of(
+    runs: &[Entrant],
+    comparison: Option<Comparison>,
+    hindrances: Vec<String>,
+    is_only_made: bool,
+) -> Gate {
+    let mut gate = Gate {
+        schema: 1,
+        what: String::new(),
+        baseline: None,
+        verdict: Verdict::Passed,
+        sentence: String::new(),
+        exit_code: 0,
+        runs: runs.iter().map(made).collect(),
+        criteria: criteria(runs),
+        comparison,
+        hindrances,
+        saved: None,
+    };
+    (gate.verdict, gate.sentence) = verdict(&gate, runs, is_only_made);
+    gate.exit_code = gate.verdict.exit_code();
+    gate
+}
+
+/// In this order: what cannot be trusted says nothing, what has failed has failed whatever else, and only then is compared.
+fn verdict(gate: &Gate, runs: &[Entrant], is_only_made: bool) -> (Verdict, String) {
+    let without = |entrant: &&Entrant| {
+        let requests = &entrant.summary.requests;
+        requests.ok + requests.failed == 0
+    };
+    if let Some(run) = runs.iter().find(without) {
+        let sentence = format!("no request of {} was ever answered", run.name);
+        return (Verdict::Unanswered, sentence);
+    }
+    let mut made = gate.runs.iter();
+    let invalid = made.find(|run| run.measurement.as_deref() == Some("INVALID"));
+    if let Some(run) = invalid {
+        let why = run.reason.as_deref().unwrap_or("no reason given");
+        let sentence = format!("the measurement of {} cannot be trusted: {why}", run.run);
+        return (Verdict::Invalid, sentence);
+    }
+    if let Some((run, why)) = runs.iter().find_map(failed_by_rule) {
+        return (Verdict::Failed, format!("{run} was stopped: {why}"));
+    }
+    if let Some(sentence) = of_criteria(gate, Judgement::Fail, "does not hold") {
+        return (Verdict::Failed, sentence);
+    }
+    if let Some(first) = gate.hindrances.first() {
+        return (Verdict::Incomparable, first.clone());
+    }
+    let undecided = of_criteria(gate, Judgement::Inconclusive, "cannot be decided");
+    match &gate.comparison {
+        Some(comparison) if comparison.exit_code == 1 => {
+            (Verdict::Failed, comparison.sentence.clone())
+        }
+        _ if undecided.is_some() => (Verdict::Inconclusive, undecided.unwrap_or_default()),
+        Some(comparison) if comparison.exit_code == 0 => {
+            (Verdict::Passed, comparison.sentence.clone())
+        }
+        Some(comparison) => (Verdict::Inconclusive, comparison.sentence.clone()),
+        None if is_only_made => (Verdict::Passed, "nothing was to be compared".to_owned()),
+        None => (
+            Verdict::Incomparable,
+            "there is nothing to compare".to_owned(),
+        ),
+    }
+}
+
+fn of_criteria(gate: &Gate, judgement: Judgement, what: &str) -> Option<String> {
+    let mut criteria = gate.criteria.iter();
+    let one = criteria.find(|criterion| criterion.judgement == judgement)?;
+    let measured = one.measured.as_ref();
+    let measured = measured.map_or_else(String::new, |value| format!(" ({value})"));
+    Some(format!(
+        "{} {what} in {} of {} runs{measured}",
+        one.text,
+        one.runs,
+        gate.runs.len()
+    ))
+}
+
+/// A rule that says that its run has failed.
+fn failed_by_rule(entrant: &Entrant) -> Option<(String, String)> {
+    let run: &Run = entrant.run.as_ref()?;
+    let end = run.manifest.end.as_ref()?;
+    let is_failure = end.cause.as_deref() == Some("rule fail");
+    is_failure.then(|| (entrant.name.clone(), end.reason.clone().unwrap_or_default()))
+}
+
+/// Each criterion once, with the worst of what it came to.
+fn criteria(runs: &[Entrant]) -> Vec<Criterion> {
+    let rank = |judgement: Judgement| match judgement {
+        Judgement::Pass => 0,
+        Judgement::Inconclusive => 1,
+        Judgement::Fail => 2,
+    };
+    let mut all: Vec<Criterion> = Vec::new();
+    for judged in runs.iter().flat_map(|run| &run.summary.criteria) {
+        let Judged {
+            text,
+            judgement,
+            measured,
+            ..
+        } = judged;
+        let Some(known) = all.iter_mut().find(|known| known.text == *text) else {
+            all.push(Criterion {
+                text: text.clone(),
+                judgement: *judgement,
+                runs: 1,
+                measured: measured.clone(),
+            });
+            continue;
+        };
+        match rank(*judgement).cmp(&rank(known.judgement)) {
+            std::cmp::Ordering::Less => {}
+            std::cmp::Ordering::Equal => known.runs += 1,
+            std::cmp::Ordering::Greater => {
+                *known = Criterion {
+                    text: text.clone(),
+                    judgement: *judgement,
+                    runs: 1,
+                    measured: measured.clone(),
+                };
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,186 @@
+//! HdrHistogram's interval logs (.hlog): whole distributions, of each interval and tag, which add up. What they measure nobody says in
+//! them: times are taken to be nanoseconds, as the log's own column of maxima usually has it.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hdrhistogram::{Histogram, serialization::Deserializer};
+
+use super::{
+    figure::Place,
+    model::{Blur, Cover, Latency, PrintedReport, PrintedRow, Span, Tool},
+    samples::{time, whole},
+};
+
+/// Nanoseconds.
+const NS: f64 = 1e-9;
+/// Percentiles that are told.
+const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
+/// So many samples lie beyond a percentile that is one.
+const BEYOND: f64 = 10.0;
+/// So many tags have a row of their own.
+const MOST_TAGS: usize = 200;
+/// An interval that ends so far behind the others is torn.
+const LONGEST_S: f64 = 1e7;
+
+/// Whether it is such a log.
+#[must_use]
+pub fn is(text: &str) -> bool {
+    let mut lines = text.lines().take(20);
+    lines.any(|line| {
+        line.contains("\"Interval_Compressed_Histogram\"")
+            || line.starts_with("#[Histogram log format")
+    })
+}
+
+/// The report of a log.
+#[must_use]
+pub fn read(text: &str) -> Vec<PrintedReport> {
+    let mut tags: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+    let (mut torn, mut from_s, mut to_s) = (0u64, f64::INFINITY, 0.0f64);
+    let mut began_s = None;
+    // Line by line: what is torn costs itself alone.
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if line.starts_with(['#', '"']) {
+            began_s = began_s.or_else(|| moment(line));
+            continue;
+        }
+        let Some(interval) = interval(line) else {
+            torn += 1;
+            continue;
+        };
+        from_s = from_s.min(interval.from_s);
+        to_s = to_s.max(interval.from_s + interval.length_s);
+        add(&mut tags, interval.tag, &interval.histogram);
+    }
+    let mut report = PrintedReport::new(Tool::Hdr, "log", Place { line: 1, column: 1 });
+    let all = match tags.remove("") {
+        // Tags beside what has none are other samples.
+        Some(untagged) => Some(untagged),
+        None => sum(&tags),
+    };
+    let Some(all) = all else { return Vec::new() };
+    if !tags.is_empty() && tags.values().map(Histogram::len).sum::<u64>() == all.len() {
+        report.remarks.push(
+            "the first row is the sum of the log's tags, which may be times of different things"
+                .to_owned(),
+        );
+    }
+    report.cover = Cover::Some;
+    report.all = row("", &all, 1);
+    let rows = tags.iter().take(MOST_TAGS).zip(2..);
+    report.rows = rows
+        .map(|((tag, histogram), line)| row(tag, histogram, line))
+        .collect();
+    report.began_s = began_s.filter(|began| *began > 0.0);
+    if to_s > from_s && to_s - from_s < LONGEST_S {
+        report.span = Some(Span {
+            seconds: time("intervals", to_s - from_s, Place { line: 0, column: 1 }),
+            idle_s: 0.0,
+            least_s: 0.0,
+            rate_is: None,
+        });
+    }
+    report.remarks.push(
+        "a log of histograms has times alone: nothing of failures; they are taken to be nanoseconds".to_owned(),
+    );
+    if torn > 0 {
+        report.remarks.push(format!(
+            "lines that cannot be read, and are in no figure: {torn}"
+        ));
+    }
+    vec![report]
+}
+
+/// A line of a log.
+struct Interval {
+    tag: String,
+    from_s: f64,
+    length_s: f64,
+    histogram: Histogram<u64>,
+}
+
+/// `[Tag=NAME,]START,LENGTH,MAX,HISTOGRAM`
+fn interval(line: &str) -> Option<Interval> {
+    let (tag, line) = match line.strip_prefix("Tag=") {
+        Some(tagged) => tagged.split_once(',')?,
+        None => ("", line),
+    };
+    let mut fields = line.split(',').map(str::trim);
+    let mut seconds = || {
+        let s: f64 = fields.next()?.parse().ok()?;
+        s.is_finite().then_some(s)
+    };
+    let (from_s, length_s, _max) = (seconds()?, seconds()?, seconds()?);
+    let bytes = STANDARD.decode(fields.next()?).ok()?;
+    Some(Interval {
+        tag: tag.to_owned(),
+        from_s,
+        length_s: length_s.max(0.0),
+        histogram: Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .ok()?,
+    })
+}
+
+/// `#[StartTime: 1441812279.474 (seconds since epoch), Wed Sep 09 …]`
+fn moment(line: &str) -> Option<f64> {
+    let text = line.strip_prefix("#[StartTime: ")?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+fn add(tags: &mut BTreeMap<String, Histogram<u64>>, tag: String, histogram: &Histogram<u64>) {
+    match tags.get_mut(&tag) {
+        Some(known) => merge(known, histogram),
+        None => {
+            let mut own = histogram.clone();
+            own.auto(true);
+            tags.insert(tag, own);
+        }
+    }
+}
+
+fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) {
+    // One that grows by itself holds whatever comes.
+    let _ = into.add(other);
+}
+
+fn sum(tags: &BTreeMap<String, Histogram<u64>>) -> Option<Histogram<u64>> {
+    let mut tags = tags.values();
+    let mut all = tags.next()?.clone();
+    tags.for_each(|histogram| merge(&mut all, histogram));
+    Some(all)
+}
+
+fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
+    let place = Place { line, column: 1 };
+    let mut row = PrintedRow::new(name, place);
+    let n = histogram.len() as f64;
+    let count = whole("samples", n, place);
+    let at = |share: f64| histogram.value_at_quantile(share) as f64 * NS;
+    let told = SHARES
+        .into_iter()
+        .filter(|share| n * (1.0 - share) >= BEYOND);
+    row.requests = Some(count.clone());
+    row.latency = Some(Latency {
+        name: "time".to_owned(),
+        count: Some(count),
+        min: Some(time("least", histogram.min() as f64 * NS, place)),
+        mean: Some(time("mean", histogram.mean() * NS, place)),
+        max: Some(time("greatest", histogram.max() as f64 * NS, place)),
+        percentiles: told
+            .map(|share| {
+                (
+                    share,
+                    time(&format!("p{}", share * 100.0), at(share), place),
+                )
+            })
+            .collect(),
+        blur: Blur {
+            share: 10f64.powi(-i32::from(histogram.sigfig())),
+            ..Blur::default()
+        },
+        ..Latency::default()
+    });
+    row
+}

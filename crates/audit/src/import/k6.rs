@@ -1,0 +1,191 @@
+//! k6's summary: what `handleSummary` is given, what `--summary-export` writes, and the machine-readable one of k6 2, told apart by where
+//! their metrics stand. Endpoints are told apart only where thresholds ask for them.
+
+use super::{
+    artillery::MS,
+    json::{Node, Value},
+    model::{Cover, Failures, Latency, PrintedReport, PrintedRow, Span, Tool},
+    number::Rounding,
+};
+
+/// A metric that k6 measures of requests.
+const TIME: &str = "http_req_duration";
+
+/// Whether it is such a file.
+#[must_use]
+pub fn is(root: &Node) -> bool {
+    let known = [TIME, "http_reqs", "iteration_duration", "vus"];
+    metrics(root).iter().any(|(name, _)| known.contains(name))
+}
+
+/// The report of a file.
+#[must_use]
+pub fn read(root: &Node) -> Vec<PrintedReport> {
+    let metrics = metrics(root);
+    let mut report = PrintedReport::new(Tool::K6, "summary", root.place);
+    report.cover = Cover::Some;
+    report.all = row(&metrics, "", "");
+    report.span = span(root);
+    let value = |name: &str, key: &str| find(&metrics, name)?.get(key);
+    report.bytes = value("data_received", "count")
+        .and_then(|node| node.figure("data_received", Rounding::Exact, 1.0));
+    report.sessions.completed = value("iterations", "count")
+        .and_then(|node| node.figure("iterations", Rounding::Exact, 1.0));
+    report.sessions.length = find(&metrics, "iteration_duration").map(|values| {
+        let mut length = latency("iteration_duration", values);
+        length.count = length.count.or_else(|| report.sessions.completed.clone());
+        length
+    });
+    // k6's own times of parts of a request are other samples.
+    let parts = metrics
+        .iter()
+        .filter(|(name, _)| name.starts_with("http_req_") && *name != TIME && !name.contains('{'));
+    report.all.others = parts
+        .filter(|(_, values)| values.get("avg").is_some())
+        .map(|(name, values)| latency(name, values))
+        .collect();
+    for (name, _) in &metrics {
+        let tags = name
+            .strip_prefix(TIME)
+            .and_then(|rest| rest.strip_prefix('{'));
+        let Some(tags) = tags.and_then(|rest| rest.strip_suffix('}')) else {
+            continue;
+        };
+        if tags == "expected_response:true" {
+            // What went well of all requests, by itself: no endpoint.
+            let values = find(&metrics, name).map(|values| latency(name, values));
+            report.all.others.extend(values);
+            continue;
+        }
+        let label = tags.strip_prefix("name:").unwrap_or(tags);
+        report
+            .rows
+            .push(row(&metrics, &format!("{{{tags}}}"), label));
+    }
+    report.remarks.push(
+        "k6's summary does not say when the test was, and of endpoints only what thresholds name"
+            .to_owned(),
+    );
+    vec![report]
+}
+
+/// The metrics with their values, by name.
+fn metrics(root: &Node) -> Vec<(&str, &Node)> {
+    let of = |name, node| (name, Node::get(node, "values").unwrap_or(node));
+    if let Some(metrics) = root.get("metrics") {
+        return metrics
+            .members()
+            .map(|(name, node)| of(name, node))
+            .collect();
+    }
+    let listed = root
+        .get("results")
+        .and_then(|results| results.get("metrics"));
+    let listed = listed.into_iter().flat_map(Node::items);
+    listed
+        .filter_map(|node| Some(of(node.get("name")?.text()?, node)))
+        .collect()
+}
+
+fn find<'a>(metrics: &[(&str, &'a Node)], name: &str) -> Option<&'a Node> {
+    let mut metrics = metrics.iter();
+    metrics
+        .find(|(known, _)| *known == name)
+        .map(|known| known.1)
+}
+
+/// All requests, or those with a tag: `{name:…}`.
+fn row(metrics: &[(&str, &Node)], tags: &str, label: &str) -> PrintedRow {
+    let of = |name: &str| find(metrics, &format!("{name}{tags}"));
+    let place = of(TIME).map_or_else(Default::default, |node| node.place);
+    let mut row = PrintedRow::new(label, place);
+    let requests = of("http_reqs");
+    let figure = |key: &str, rounding| {
+        let node = requests?.get(key)?;
+        node.figure(&format!("http_reqs{tags} {key}"), rounding, 1.0)
+    };
+    row.requests = figure("count", Rounding::Exact);
+    row.rate = figure("rate", Rounding::Nearest);
+    // A rate of failures has passed where a request failed.
+    let failed = of("http_req_failed");
+    let failures = failed.and_then(|failed| failed.get("passes"));
+    row.failures = failures
+        .and_then(|node| node.figure(&format!("http_req_failed{tags}"), Rounding::Exact, 1.0));
+    let share = failed.and_then(|failed| failed.get("rate").or_else(|| failed.get("value")));
+    row.failed_share = share.and_then(|node| {
+        node.figure(
+            &format!("http_req_failed{tags} rate"),
+            Rounding::Nearest,
+            1.0,
+        )
+    });
+    row.latency = of(TIME).map(|values| {
+        let mut latency = latency(&format!("{TIME}{tags}"), values);
+        latency.count = latency.count.or_else(|| row.requests.clone());
+        latency
+    });
+    if let Some(count) = row.failures.clone().filter(|count| count.value > 0.0) {
+        row.errors.push(Failures {
+            count,
+            unanswered: None,
+        });
+    }
+    row
+}
+
+fn latency(name: &str, values: &Node) -> Latency {
+    let mut latency = Latency {
+        name: name.to_owned(),
+        ..Latency::default()
+    };
+    for (key, node) in values.members() {
+        let label = format!("{name} {key}");
+        if key == "count" {
+            latency.count = node.figure(&label, Rounding::Exact, 1.0);
+            continue;
+        }
+        let Some(mut figure) = node.figure(&label, Rounding::Nearest, MS) else {
+            continue;
+        };
+        figure.unit = "ms";
+        match key {
+            "avg" => latency.mean = Some(figure),
+            "min" => latency.min = Some(figure),
+            "max" => latency.max = Some(figure),
+            "med" => latency.percentiles.push((0.5, figure)),
+            key => {
+                let share = key.strip_prefix("p(").and_then(|key| key.strip_suffix(')'));
+                let share = share.and_then(|share| share.parse::<f64>().ok());
+                if let Some(share) = share.filter(|share| (0.0..100.0).contains(share)) {
+                    latency.percentiles.push((share / 100.0, figure));
+                }
+            }
+        }
+    }
+    latency.percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // `med` and `p(50)` are the same.
+    latency.percentiles.dedup_by(|a, b| a.0 == b.0);
+    latency
+}
+
+/// How long the test went on, where that is told.
+fn span(root: &Node) -> Option<Span> {
+    let ms = root
+        .get("state")
+        .and_then(|state| state.get("testRunDurationMs"));
+    let seconds = root.get("config").and_then(|config| config.get("duration"));
+    let figure = match (ms, seconds) {
+        (Some(node), _) => node.figure("testRunDurationMs", Rounding::Nearest, MS),
+        (None, Some(node)) if matches!(node.value, Value::Number(_)) => {
+            node.figure("duration", Rounding::Nearest, 1.0)
+        }
+        _ => None,
+    }?;
+    Some(Span {
+        seconds: figure,
+        // The last iterations are waited for, and `teardown` comes behind them.
+        idle_s: 0.5,
+        least_s: 0.0,
+        rate_is: None,
+    })
+}

@@ -1,0 +1,187 @@
+//! Files that keep every request: what a row of figures would say of them. A percentile with fewer than ten samples beyond it is left
+//! out, as of our own runs.
+
+use std::collections::BTreeMap;
+
+use super::{
+    figure::{Place, PrintedFigure, Range},
+    model::{Failures, Latency, PrintedReport, PrintedRow, Span, Tool},
+};
+
+/// Percentiles that are told.
+const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
+/// So many samples lie beyond a percentile that is one.
+const BEYOND: usize = 10;
+/// Periods are as long as Artillery's, which charts of others' runs are drawn from.
+const PERIOD_S: f64 = 10.0;
+/// So many endpoints have a row of their own.
+const MOST_ROWS: usize = 200;
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// The endpoint.
+    pub label: String,
+    /// When it began, in seconds since 1970, where that is known.
+    pub began_s: Option<f64>,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// The status of its answer; none without one.
+    pub code: Option<u16>,
+    /// Why it failed; none of one that did not.
+    pub failed: Option<String>,
+    /// Bytes of its answer.
+    pub bytes: Option<f64>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// The report of these requests; none of none.
+#[must_use]
+pub fn report(tool: Tool, title: &str, samples: &[Sample]) -> Option<PrintedReport> {
+    let first = samples.first()?;
+    let mut report = PrintedReport::new(tool, title, first.place);
+    let all: Vec<&Sample> = samples.iter().collect();
+    report.all = row("", &all);
+    let mut by_label: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples {
+        by_label.entry(&sample.label).or_default().push(sample);
+    }
+    if by_label.len() > MOST_ROWS {
+        report.remarks.push(format!(
+            "{} names, of which the first {MOST_ROWS} have a row of their own",
+            by_label.len()
+        ));
+        report.cover = super::model::Cover::Some;
+    }
+    let rows = by_label.iter().take(MOST_ROWS);
+    report.rows = rows.map(|(label, samples)| row(label, samples)).collect();
+    let bytes: Option<f64> = samples.iter().map(|sample| sample.bytes).sum();
+    report.bytes = bytes.map(|bytes| whole("bytes", bytes, first.place));
+    over_time(&mut report, &all, tool);
+    Some(report)
+}
+
+/// When it went on, and its periods.
+fn over_time(report: &mut PrintedReport, all: &[&Sample], tool: Tool) {
+    let moments: Option<Vec<f64>> = all.iter().map(|sample| sample.began_s).collect();
+    let Some(moments) = moments else { return };
+    let began_s = moments.iter().copied().fold(f64::INFINITY, f64::min);
+    let ends = all.iter().zip(&moments);
+    let ended_s = ends
+        .map(|(sample, began)| began + sample.took_s)
+        .fold(began_s, f64::max);
+    report.began_s = Some(began_s);
+    report.ended_s = Some(ended_s);
+    report.span = Some(Span {
+        seconds: time(
+            "first request to last answer",
+            ended_s - began_s,
+            report.place,
+        ),
+        idle_s: 0.0,
+        least_s: 0.0,
+        rate_is: None,
+    });
+    let mut periods: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
+    for (sample, began) in all.iter().zip(&moments) {
+        // What a file says of its moments may be anything: there is no chart of a century.
+        let number = ((began - began_s) / PERIOD_S).min(100_000.0) as u32;
+        periods.entry(number).or_default().push(sample);
+    }
+    report.periods = periods
+        .into_iter()
+        .map(|(number, samples)| {
+            let place = samples.first().map_or(report.place, |first| first.place);
+            let mut period = PrintedReport::new(tool, "period", place);
+            period.is_period = true;
+            period.began_s = Some(began_s + f64::from(number) * PERIOD_S);
+            period.all = row("", &samples);
+            period
+        })
+        .collect();
+}
+
+fn row(name: &str, samples: &[&Sample]) -> PrintedRow {
+    let place = samples
+        .first()
+        .map_or(Place::default(), |first| first.place);
+    let mut row = PrintedRow::new(name, place);
+    let count = |name: &str, n: usize| whole(name, n as f64, place);
+    row.requests = Some(count("requests", samples.len()));
+    let failed = samples.iter().filter(|sample| sample.failed.is_some());
+    row.failures = Some(count("failures", failed.count()));
+    let mut codes: BTreeMap<u16, usize> = BTreeMap::new();
+    let mut errors: BTreeMap<(&str, bool), usize> = BTreeMap::new();
+    for sample in samples {
+        if let Some(code) = sample.code {
+            *codes.entry(code).or_default() += 1;
+        }
+        if let Some(why) = &sample.failed {
+            *errors.entry((why, sample.code.is_none())).or_default() += 1;
+        }
+    }
+    let codes = codes.into_iter();
+    row.codes = codes.map(|(code, n)| count(&code.to_string(), n)).collect();
+    let errors = errors.into_iter();
+    row.errors = errors
+        .map(|((why, unanswered), n)| Failures {
+            count: count(why, n),
+            unanswered: Some(unanswered),
+        })
+        .collect();
+    let bytes: Option<f64> = samples.iter().map(|sample| sample.bytes).sum();
+    row.mean_bytes = bytes.map(|bytes| PrintedFigure {
+        value: bytes / samples.len().max(1) as f64,
+        ..whole("mean bytes", bytes / samples.len().max(1) as f64, place)
+    });
+    row.latency = Some(latency(samples, place));
+    row
+}
+
+fn latency(samples: &[&Sample], place: Place) -> Latency {
+    let mut times: Vec<f64> = samples.iter().map(|sample| sample.took_s).collect();
+    times.sort_by(f64::total_cmp);
+    let n = times.len();
+    let told = SHARES.into_iter().filter_map(|share| {
+        let rank = (share * n as f64).ceil().max(1.0) as usize;
+        let is_one = n >= rank + BEYOND;
+        let value = times.get(rank - 1).filter(|_| is_one)?;
+        Some((share, time(&format!("p{}", share * 100.0), *value, place)))
+    });
+    let mean = times.iter().sum::<f64>() / n.max(1) as f64;
+    Latency {
+        name: "time".to_owned(),
+        count: Some(whole("samples", n as f64, place)),
+        min: times.first().map(|least| time("least", *least, place)),
+        mean: Some(time("mean", mean, place)),
+        max: times.last().map(|most| time("greatest", *most, place)),
+        percentiles: told.collect(),
+        ..Latency::default()
+    }
+}
+
+/// A number that was counted here.
+pub fn whole(name: &str, value: f64, place: Place) -> PrintedFigure {
+    PrintedFigure {
+        name: name.to_owned(),
+        text: format!("{value:.0}"),
+        unit: "",
+        place,
+        value,
+        // Who adds up fractions has lost the last digits.
+        range: Range::exactly(value).widened(1e-9, 0.0),
+    }
+}
+
+/// A time that was taken from samples.
+pub fn time(name: &str, seconds: f64, place: Place) -> PrintedFigure {
+    PrintedFigure {
+        name: name.to_owned(),
+        text: format!("{:.0}", seconds * 1e9),
+        unit: "ns",
+        place,
+        value: seconds,
+        range: Range::exactly(seconds).widened(1e-9, 1e-9),
+    }
+}

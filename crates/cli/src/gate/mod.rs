@@ -1,0 +1,221 @@
+//! `loadline gate`: makes runs, compares them with a baseline, and ends with a code that a pipeline understands. What the runs mean is
+//! `analysis::gate`'s and `analysis::compare`'s.
+
+mod runs;
+
+use std::path::{Path, PathBuf};
+
+use analysis::{
+    compare::{self, Asked, Comparison, Entrant, Side},
+    gate::{self, Gate, Verdict},
+};
+use report::{console, derived, export, gate as told};
+use session::exit;
+
+use crate::{args, baselines, compare as comparing, groups, list, log, rerender, stop::Stop};
+use runs::{Ground, without_record};
+
+/// Runs `loadline gate`.
+pub fn command(args: &args::Gate) -> u8 {
+    match carry_out(args) {
+        Ok(code) => code,
+        Err(Stop { lines, code }) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
+    let mut asked = comparing::asked(&args.judged)?;
+    if let Some(name) = &args.save_baseline {
+        baselines::check(name)?;
+    }
+    [&args.json, &args.markdown]
+        .into_iter()
+        .for_each(|path| log::makes_way(path.as_deref()));
+    let runs = rerender::runs(args.runs.as_deref());
+    // All that can be known to be wrong is told before anything is sent.
+    let baseline = match &args.baseline {
+        Some(text) => Some(baseline(text, args, &runs)?),
+        None => None,
+    };
+    if let Some(baseline) = &baseline {
+        let nobody = Side {
+            name: String::new(),
+            runs: Vec::new(),
+        };
+        groups::rows_are_there(baseline, &nobody, &asked)?;
+        groups::hinder(baseline, &nobody, args.judged.anyway, &mut asked)?;
+    }
+    let tag = runs::tag();
+    let folder = folder(args, &tag);
+    let ground = Ground {
+        args,
+        runs: &runs,
+        tag: &tag,
+        folder: &folder,
+    };
+    let records = match make(&ground, baseline.as_ref())? {
+        Made::All(records) => records,
+        Made::Stopped { records, signal } => {
+            log::say(format_args!(
+                "loadline: stopped by a signal: {} of {} runs were made, and are kept with the tag {tag}",
+                records.len(),
+                args.runs_each
+            ));
+            return Ok(exit::of_signal(signal));
+        }
+    };
+    let entrants = records.iter().map(|dir| groups::recorded(dir));
+    let candidate = Side {
+        name: tag.clone(),
+        runs: entrants.collect::<Result<Vec<Entrant>, Stop>>()?,
+    };
+    let mut gate = decide(baseline.as_ref(), candidate, asked)?;
+    gate.what.clone_from(&args.what);
+    gate.baseline.clone_from(&args.baseline);
+    save(&mut gate, args, &records)?;
+    tell(&gate, args, &folder)?;
+    Ok(gate.exit_code)
+}
+
+/// The runs that a baseline is: one that was saved, or whatever `compare` takes.
+fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, Stop> {
+    if let Some(dir) = baselines::find(&args.baselines, text) {
+        let entrants = record::all(&dir);
+        let entrants = entrants.iter().map(|dir| groups::recorded(dir));
+        return Ok(Side {
+            name: text.to_owned(),
+            runs: entrants.collect::<Result<_, _>>()?,
+        });
+    }
+    groups::side(text, runs).map_err(|stop| {
+        if text.contains([':', '/', ',']) {
+            return stop;
+        }
+        Stop::bad_input(format!(
+            "no baseline `{text}` in {}: make one with `loadline gate {} --save-baseline {text}`, or name runs as tag:WORD, name:NAME or a folder",
+            args.baselines.display(),
+            args.what
+        ))
+    })
+}
+
+/// What became of making runs.
+enum Made {
+    /// As many as wanted, or as many as could decide.
+    All(Vec<PathBuf>),
+    /// A signal came.
+    Stopped { records: Vec<PathBuf>, signal: u8 },
+}
+
+fn make(ground: &Ground<'_>, baseline: Option<&Side>) -> Result<Made, Stop> {
+    let mut records = Vec::new();
+    let all = ground.args.runs_each;
+    for number in 1..=all {
+        let ran = ground.run(number)?;
+        if let Some(signal) = ran.signal {
+            records.extend(ran.record);
+            return Ok(Made::Stopped { records, signal });
+        }
+        let Some(record) = &ran.record else {
+            ground.clear(number);
+            return Err(without_record(&ran));
+        };
+        let entrant = groups::recorded(record)?;
+        let made = gate::made(&entrant);
+        log::say(format_args!("run {number} of {all}  {}", told::made(&made)));
+        records.extend(ran.record);
+        let this = Side {
+            name: String::new(),
+            runs: vec![entrant],
+        };
+        let is_hindered = |baseline| !compare::hindrances(baseline, &this).is_empty();
+        if !ground.args.judged.anyway && baseline.is_some_and(is_hindered) {
+            // No more runs could change what comes of it.
+            break;
+        }
+    }
+    Ok(Made::All(records))
+}
+
+fn decide(baseline: Option<&Side>, candidate: Side, mut asked: Asked) -> Result<Gate, Stop> {
+    let Some(baseline) = baseline else {
+        return Ok(gate::of(&candidate.runs, None, Vec::new(), true));
+    };
+    let found = compare::hindrances(baseline, &candidate);
+    let hindrances: Vec<String> = found.into_iter().map(|one| one.text).collect();
+    if !hindrances.is_empty() && !asked.hint_decides {
+        return Ok(gate::of(&candidate.runs, None, hindrances, false));
+    }
+    asked.anyway = hindrances;
+    groups::rows_are_there(baseline, &candidate, &asked)?;
+    let comparison = compare::of(baseline, &candidate, &asked);
+    Ok(gate::of(
+        &candidate.runs,
+        Some(comparison),
+        Vec::new(),
+        false,
+    ))
+}
+
+/// Keeps the runs as a baseline where that is wanted and they have passed.
+fn save(gate: &mut Gate, args: &args::Gate, records: &[PathBuf]) -> Result<(), Stop> {
+    let Some(name) = &args.save_baseline else {
+        return Ok(());
+    };
+    if gate.verdict != Verdict::Passed {
+        log::warning(format_args!(
+            "the baseline `{name}` is left as it is: only runs that pass become one"
+        ));
+        return Ok(());
+    }
+    baselines::save(&args.baselines, name, records)?;
+    gate.saved = Some(name.clone());
+    Ok(())
+}
+
+/// Where the report and what the runs print go.
+fn folder(args: &args::Gate, tag: &str) -> PathBuf {
+    let named = args.out.clone();
+    named.unwrap_or_else(|| {
+        let baseline = args.baseline.as_deref().unwrap_or("baseline");
+        comparing::place(baseline, tag)
+    })
+}
+
+fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), Stop> {
+    if let Some(comparison) = &gate.comparison {
+        log::summary(&console::comparison_in(comparison, log::columns()));
+    }
+    log::out("\n");
+    log::summary(&told::console(gate));
+    if let Some(comparison) = &gate.comparison {
+        report(comparison, folder)?;
+    }
+    if let Some(path) = &args.junit {
+        let junit = export::junit_gate(gate);
+        derived::write_text(path, &junit).map_err(Stop::could_not_run)?;
+    }
+    match args.markdown.as_deref() {
+        Some(path) if log::is_stdout(path) => log::document(&told::markdown(gate)),
+        Some(path) => {
+            derived::write_text(path, &told::markdown(gate)).map_err(Stop::could_not_run)?;
+        }
+        None => {}
+    }
+    match args.json.as_deref() {
+        Some(path) => list::write_json(path, gate),
+        None => Ok(()),
+    }
+}
+
+fn report(comparison: &Comparison, folder: &Path) -> Result<(), Stop> {
+    derived::write_comparison(folder, comparison).map_err(Stop::could_not_run)?;
+    log::out(&format!(
+        "\nReport: {}\n",
+        folder.join(derived::PAGE).display()
+    ));
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The runs of a gate: processes of their own, one after the other, each with a record as any other run. What they were like is the
+//! records' to say.
+
+use std::{
+    fs::{self, File},
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use session::{child, exit, inputs};
+
+use crate::{args, stop::Stop};
+
+/// The tags of runs, for whoever runs under a door.
+const TAGS: &str = "LOADLINE_TAGS";
+
+/// What all runs of a gate have in common.
+pub struct Ground<'a> {
+    pub args: &'a args::Gate,
+    /// Where their records go.
+    pub runs: &'a Path,
+    /// The tag by which they are found.
+    pub tag: &'a str,
+    /// Where what they print goes.
+    pub folder: &'a Path,
+}
+
+/// How a run ended.
+pub struct Ran {
+    /// What it exited with.
+    pub code: u8,
+    /// The signal that was passed on to it.
+    pub signal: Option<u8>,
+    /// Its record, if it left one.
+    pub record: Option<PathBuf>,
+    /// What it said on standard error, unless that was shown.
+    pub said: String,
+}
+
+/// A tag that no other gate has.
+pub fn tag() -> String {
+    let now = record::utc(inputs::now_wall_ns(), "%Y%m%dT%H%M%SZ");
+    format!("gate-{now}-{:04x}", inputs::random_seed() as u16)
+}
+
+impl Ground<'_> {
+    /// Makes one run.
+    pub fn run(&self, number: u32) -> Result<Ran, Stop> {
+        let cannot = |what: &Path, error: std::io::Error| {
+            Stop::could_not_run(format!("cannot write {}: {error}", what.display()))
+        };
+        let program = std::env::current_exe();
+        let program = program.map_err(|error| {
+            Stop::could_not_run(format!("cannot find the program's own file: {error}"))
+        })?;
+        fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, error))?;
+        let out = self.folder.join(format!("run-{number}.txt"));
+        let errors = self.folder.join(format!("run-{number}-errors.txt"));
+        let mut command = Command::new(program);
+        command.arg("run").arg(&self.args.what);
+        if let Some(target) = &self.args.target {
+            command.args(["--target", target]);
+        }
+        command.args(&self.args.flags);
+        command.env("LOADLINE_RUNS", self.runs);
+        command.env(TAGS, self.tags());
+        command.stdin(Stdio::null());
+        command.stdout(File::create(&out).map_err(|error| cannot(&out, error))?);
+        // Whoever watches sees each run go on.
+        if !std::io::stderr().is_terminal() {
+            command.stderr(File::create(&errors).map_err(|error| cannot(&errors, error))?);
+        }
+        let known = self.made();
+        let ended = child::run(&mut command)
+            .map_err(|error| Stop::could_not_run(format!("cannot start the run: {error}")))?;
+        let said = fs::read_to_string(&errors).unwrap_or_default();
+        let mut new = self.made().into_iter().filter(|run| !known.contains(run));
+        Ok(Ran {
+            code: ended.code,
+            signal: ended.signal,
+            record: new.next(),
+            said,
+        })
+    }
+
+    /// Takes away what a run has left that did not begin.
+    pub fn clear(&self, number: u32) {
+        for name in [
+            format!("run-{number}.txt"),
+            format!("run-{number}-errors.txt"),
+        ] {
+            let _ = fs::remove_file(self.folder.join(name));
+        }
+        // Where anything else is in it, it stays.
+        let _ = fs::remove_dir(self.folder);
+    }
+
+    /// The tags that the environment asks for, and the gate's.
+    fn tags(&self) -> String {
+        let known = std::env::var(TAGS).ok().filter(|tags| !tags.is_empty());
+        known.map_or_else(
+            || self.tag.to_owned(),
+            |known| format!("{known},{}", self.tag),
+        )
+    }
+
+    /// The records of this gate's runs, oldest first.
+    fn made(&self) -> Vec<PathBuf> {
+        let is_ours = |dir: &PathBuf| {
+            let manifest = record::read_manifest(dir).ok();
+            let about = manifest.and_then(|manifest| manifest.about);
+            about.is_some_and(|about| about.tags.iter().any(|tag| tag == self.tag))
+        };
+        let all = record::all(self.runs);
+        all.into_iter().filter(is_ours).collect()
+    }
+}
+
+/// What a run that left no record said, and what to end with.
+pub fn without_record(ran: &Ran) -> Stop {
+    let said = ran.said.lines().filter_map(|line| {
+        let line = line.strip_prefix("loadline: ")?;
+        (!line.starts_with("warning: ")).then(|| line.to_owned())
+    });
+    let mut lines: Vec<String> = said.collect();
+    if lines.is_empty() {
+        lines.push(format!(
+            "a run ended with {} and left no record: there is nothing to compare",
+            ran.code
+        ));
+    }
+    Stop {
+        lines,
+        code: if ran.code == exit::BAD_INPUT {
+            exit::BAD_INPUT
+        } else {
+            exit::COULD_NOT_RUN
+        },
+    }
+}

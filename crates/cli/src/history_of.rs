@@ -1,0 +1,75 @@
+//! `loadline history`: a figure over the runs that were made. What it was in each is the index's, what it means `analysis::past`'s.
+
+use analysis::{
+    compare,
+    past::{self, Asked, Course, NoCourse},
+};
+use report::{console, derived};
+use session::exit;
+
+use crate::{
+    args, compare as comparing, list, log, shell,
+    stop::{Stop, flag_error},
+};
+
+/// Runs `loadline history`.
+pub fn command(args: &args::History) -> u8 {
+    match carry_out(args) {
+        Ok(()) => exit::PASS,
+        Err(Stop { lines, code }) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn carry_out(args: &args::History) -> Result<(), Stop> {
+    let asked = asked(args)?;
+    log::makes_way(args.json.as_deref());
+    let runs = list::which(&args.which, false)?;
+    let course = past::course(&runs, &asked).map_err(|why| no_course(&why, &asked))?;
+    log::summary(&console::course_in(&course, log::columns()));
+    write(&course, args)
+}
+
+fn asked(args: &args::History) -> Result<Asked, Stop> {
+    let text = &args.figure;
+    Ok(Asked {
+        subject: compare::read(text).map_err(|error| flag_error("FIGURE", text, &error))?,
+        margin: comparing::share("--margin", &args.margin)?,
+        error_margin: comparing::share("--error-margin", &args.error_margin)?,
+        anyway: args.anyway,
+    })
+}
+
+fn no_course(why: &NoCourse, asked: &Asked) -> Stop {
+    let subject = &asked.subject.text;
+    let why = match why {
+        NoCourse::NoRuns => "there are no runs".to_owned(),
+        NoCourse::NoValue(rows) if asked.subject.of.is_some() && rows.is_empty() => {
+            "the newest run has no such rows at all".to_owned()
+        }
+        NoCourse::NoValue(rows) if asked.subject.of.is_some() || rows.len() > 1 => {
+            let rows: Vec<String> = rows.iter().map(|row| format!("\"{row}\"")).collect();
+            format!("the newest run has {}", rows.join(", "))
+        }
+        NoCourse::NoValue(_) => {
+            "it is kept of p50, p90, p95, p99, p99.9, mean and max where enough requests were answered, of errors and of rate".to_owned()
+        }
+    };
+    Stop::bad_input(format!("no run that counts has `{subject}`: {why}"))
+}
+
+fn write(course: &Course, args: &args::History) -> Result<(), Stop> {
+    if let Some(page) = &args.html {
+        derived::write_course(page, course).map_err(Stop::could_not_run)?;
+        log::out(&format!("\nReport: {}\n", page.display()));
+        if args.open {
+            shell::open(page);
+        }
+    }
+    match args.json.as_deref() {
+        Some(json) => list::write_json(json, course),
+        None => Ok(()),
+    }
+}

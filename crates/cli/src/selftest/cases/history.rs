@@ -1,0 +1,47 @@
+//! Whether a shift in a history of runs is found where it is, and nowhere else: histories that are computed, no run is made.
+
+use plan::rng::{Purpose, Rng};
+use statistics::change_points;
+
+use super::super::{Assertion, Depth};
+
+/// What `loadline history` asks for unless it is told otherwise.
+const MARGIN: f64 = analysis::past::MARGIN;
+
+pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
+    let of_step = 0..200u64;
+    let (all, mut near) = (of_step.clone().count(), 0);
+    for seed in of_step {
+        let points = change_points(&history(seed, 60, Some(40)), MARGIN.ln_1p());
+        near += usize::from(points.iter().any(|point| point.at.abs_diff(40) <= 1));
+    }
+    let flat = (0..20u64).map(|i| history(1_000_000 + i, 100, None));
+    let points: usize = flat
+        .map(|series| change_points(&series, MARGIN.ln_1p()).len())
+        .sum();
+    Ok(vec![
+        Assertion {
+            what: "+7 % at run 40 of 60, found at 40 ± 1".into(),
+            expected: "≥ 95 %".into(),
+            measured: format!("{near} of {all}"),
+            holds: near * 100 >= all * 95,
+        },
+        Assertion {
+            what: "points in 20 flat histories of 100".into(),
+            expected: "≤ 1".into(),
+            measured: points.to_string(),
+            holds: points <= 1,
+        },
+    ])
+}
+
+/// Logarithms of a figure that varies by 2 % from run to run, and is higher by 7 % from a run on.
+fn history(seed: u64, runs: usize, step: Option<usize>) -> Vec<f64> {
+    let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
+    let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+    let values = (0..runs).map(|run| {
+        let by = step.map_or(0.0, |at| if run >= at { 0.07 } else { 0.0 });
+        ((1.0 + by) * (1.0 + 0.02 * normal())).ln()
+    });
+    values.collect()
+}

@@ -1,0 +1,251 @@
+//! The index's file: opened, made where it is not there, set aside where it is damaged. What is in it is `tables`'.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::{IndexError, tables::Index};
+
+/// The index's file, in the folder of runs.
+pub const FILE: &str = "history.sqlite";
+/// Held by whoever puts a damaged index aside: of two at once the second would put the new one away.
+const LOCK: &str = ".history.lock";
+/// So long another process may take to write its run.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why something did not work.
+pub(crate) enum Trouble {
+    /// The file is none of ours, or not whole.
+    Damaged,
+    /// Anything else.
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Trouble {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Trouble::Damaged,
+            // Tables that are not as we make them.
+            Some(ErrorCode::Unknown) | None => match error {
+                rusqlite::Error::SqliteFailure(..)
+                | rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::InvalidColumnType(..) => Trouble::Damaged,
+                error => Trouble::Other(error.to_string()),
+            },
+            Some(_) => Trouble::Other(error.to_string()),
+        }
+    }
+}
+
+/// Does something with the index of a folder. Where it turns out to be damaged it is put aside, and the same is done with a new one;
+/// answers where it was put.
+pub(crate) fn with<T>(
+    runs: &Path,
+    mut what: impl FnMut(&mut Index) -> Result<T, Trouble>,
+) -> Result<(T, Option<PathBuf>), IndexError> {
+    let path = runs.join(FILE);
+    let failed = |why: String| IndexError {
+        path: path.clone(),
+        why,
+    };
+    let mut once = || open(&path).and_then(|mut index| what(&mut index));
+    match once() {
+        Ok(done) => return Ok((done, None)),
+        Err(Trouble::Other(why)) => return Err(failed(why)),
+        Err(Trouble::Damaged) => {}
+    }
+    let aside = put_aside(runs, &path).map_err(|error| failed(format!("is damaged: {error}")))?;
+    match once() {
+        Ok(done) => Ok((done, aside)),
+        Err(Trouble::Other(why)) => Err(failed(why)),
+        Err(Trouble::Damaged) => Err(failed("is damaged".to_owned())),
+    }
+}
+
+fn open(path: &Path) -> Result<Index, Trouble> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    Index::of(connection)
+}
+
+/// Renames a damaged index, unless somebody else has just done so.
+fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
+    let lock = File::create(runs.join(LOCK))?;
+    lock.lock()?;
+    let is_whole = open(path).is_ok_and(|index| index.is_whole());
+    if is_whole {
+        return Ok(None);
+    }
+    let aside = (1u32..).map(|n| runs.join(format!("{FILE}.damaged-{n}")));
+    let mut free = aside.filter(|aside| !aside.exists());
+    let aside = free.next().unwrap_or_else(|| runs.join("history.damaged"));
+    fs::rename(path, &aside)?;
+    // It belongs to the one that is gone.
+    let _ = fs::remove_file(runs.join(format!("{FILE}-journal")));
+    Ok(Some(aside))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use analysis::past::{Of, Past, Row, Times};
+    use plan::criteria::Span;
+    use record::{Model, State};
+
+    use super::*;
+
+    /// A folder that is gone behind the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let folder = std::env::temp_dir();
+            let folder = folder.join(format!("loadline-index-{name}-{}", std::process::id()));
+            fs::create_dir_all(&folder).unwrap();
+            Folder(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn past(number: u64) -> Past {
+        let times = |span: Span| Times {
+            span,
+            mean: Some(1.5),
+            percentiles: [Some(1.0), None, Some(3.0), Some(4.0), None],
+            max: Some(9.0),
+        };
+        let row = |of: Of, label: &str, times: Vec<Times>| Row {
+            of,
+            label: label.to_owned(),
+            count: 100,
+            error_share: Some(0.25),
+            per_second: None,
+            times,
+        };
+        Past {
+            run: format!("run-{number:04}"),
+            began_ns: 1_000 + number,
+            began_utc: "2026-11-24T13:58:22.000Z".into(),
+            name: "shop ‹redacted:abcdef›".into(),
+            tags: vec!["z".into(), "a".into()],
+            target: "http://127.0.0.1:1".into(),
+            revision: Some("abc".into()),
+            load: "100/s".into(),
+            model: Model::Closed,
+            state: State::Interrupted,
+            elapsed_ns: 7,
+            measurement: None,
+            criteria: Some(analysis::verdict::Judgement::Fail),
+            exit_code: 1,
+            fault: Some("it was ended early".into()),
+            likeness: vec![("load".into(), "100/s".into())],
+            headline: (Span::Iteration, Some("browse".into())),
+            rows: vec![
+                row(
+                    Of::All,
+                    "",
+                    vec![times(Span::Service), times(Span::Response)],
+                ),
+                row(Of::Endpoint, "GET /", vec![times(Span::Service)]),
+                row(Of::Iteration, "browse", vec![times(Span::Iteration)]),
+            ],
+            recorded: false,
+        }
+    }
+
+    fn all(runs: &Path) -> (Vec<Past>, Option<PathBuf>) {
+        with(runs, |index| index.runs()).unwrap()
+    }
+
+    #[test]
+    fn what_is_put_in_comes_out_again_in_the_order_of_time() {
+        let folder = Folder::new("whole");
+        for number in [3, 1, 2, 3] {
+            with(&folder.0, |index| index.add(&past(number))).unwrap();
+        }
+        assert_eq!(all(&folder.0), ([1, 2, 3].map(past).to_vec(), None));
+    }
+
+    #[test]
+    fn many_at_once_lose_nothing() {
+        let folder = Folder::new("many");
+        let runs = &folder.0;
+        std::thread::scope(|threads| {
+            for writer in 0..8u64 {
+                threads.spawn(move || {
+                    for i in 0..10 {
+                        with(runs, |index| index.add(&past(10 * writer + i))).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(all(runs), ((0..80).map(past).collect(), None));
+    }
+
+    #[test]
+    fn what_is_no_index_is_put_aside_by_one_of_all_who_see_it() {
+        let folder = Folder::new("damaged");
+        let runs = &folder.0;
+        fs::write(
+            runs.join(FILE),
+            "this is no database, and long enough to be seen as none",
+        )
+        .unwrap();
+        let asides = std::thread::scope(|threads| {
+            let writers = (0..6u64).map(|number| {
+                threads.spawn(move || with(runs, |index| index.add(&past(number))).unwrap().1)
+            });
+            let writers: Vec<_> = writers.collect();
+            let asides = writers.into_iter().map(|writer| writer.join().unwrap());
+            asides.flatten().collect::<Vec<PathBuf>>()
+        });
+        assert_eq!(asides, [runs.join("history.sqlite.damaged-1")]);
+        assert_eq!(all(runs), ((0..6).map(past).collect(), None));
+    }
+
+    #[test]
+    fn an_index_with_a_torn_page_is_put_aside() {
+        let folder = Folder::new("torn");
+        let runs = &folder.0;
+        for number in 0..40 {
+            with(runs, |index| index.add(&past(number))).unwrap();
+        }
+        let path = runs.join(FILE);
+        let length = fs::metadata(&path).unwrap().len();
+        let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(4096)).unwrap();
+        file.write_all(&vec![0xa5; usize::try_from(length).unwrap() - 4096])
+            .unwrap();
+        let (runs_left, aside) = all(runs);
+        assert_eq!((runs_left.len(), aside.is_some()), (0, true));
+    }
+
+    #[test]
+    fn a_newer_index_is_left_as_it_is() {
+        let folder = Folder::new("newer");
+        let connection = Connection::open(folder.0.join(FILE)).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        let error = with(&folder.0, |index| index.runs()).unwrap_err();
+        assert!(
+            error.to_string().contains("newer Loadline (version 99"),
+            "{error}"
+        );
+        assert!(folder.0.join(FILE).exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_one_line() {
+        let error = with(Path::new("/proc/no-such-folder"), |index| index.runs()).unwrap_err();
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}

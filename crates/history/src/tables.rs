@@ -1,0 +1,252 @@
+//! The tables of the index, which anybody may read with their own tools: a row per run, its tags, what it must have in common with others,
+//! and its figures. What a run's figures mean is nobody's business here.
+
+use analysis::past::{Past, QUANTILES, Row, Times};
+use record::{Model, State};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use crate::{
+    Names,
+    file::Trouble,
+    words::{of, span, value, word},
+};
+
+/// The version of these tables.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+create table runs (
+    run text primary key, began_ns integer not null, began_utc text not null, name text not null, target text not null,
+    revision text, load text not null, model text not null, state text not null, elapsed_ns integer not null,
+    measurement text, criteria text, exit_code integer not null, fault text, headline_time text not null, headline_of text
+);
+create table tags (run text not null, tag text not null, primary key (run, tag));
+create table likeness (run text not null, place integer not null, what text not null, value text not null, primary key (run, place));
+create table rows (
+    run text not null, place integer not null, kind text not null, label text not null, count integer not null,
+    error_share real, per_second real, primary key (run, place)
+);
+create table times (
+    run text not null, place integer not null, time text not null, mean_ns real, p50_ns real, p90_ns real, p95_ns real,
+    p99_ns real, p999_ns real, max_ns real, primary key (run, place, time)
+);
+";
+
+/// The tables that have a row, or several, of a run.
+const OF_RUNS: [&str; 5] = ["runs", "tags", "likeness", "rows", "times"];
+
+/// An open index.
+pub(crate) struct Index {
+    connection: Connection,
+}
+
+impl Index {
+    /// Of a file that is an index, or is empty.
+    pub fn of(mut connection: Connection) -> Result<Index, Trouble> {
+        let version = |connection: &Connection| -> Result<i64, Trouble> {
+            Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+        };
+        if version(&connection)? == 0 {
+            let making = begin(&mut connection)?;
+            // Somebody else may have made them meanwhile.
+            if version(&making)? == 0 {
+                making.execute_batch(TABLES)?;
+                making.pragma_update(None, "user_version", VERSION)?;
+            }
+            making.commit()?;
+        }
+        match version(&connection)? {
+            VERSION => Ok(Index { connection }),
+            newer => Err(Trouble::Other(format!(
+                "was written by a newer Loadline (version {newer} of its tables, this one knows {VERSION}): update Loadline"
+            ))),
+        }
+    }
+
+    /// Whether all of it can be read.
+    pub fn is_whole(&self) -> bool {
+        let found = self
+            .connection
+            .query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
+        found.is_ok_and(|found| found == "ok") && self.runs().is_ok()
+    }
+
+    /// The names of the runs in it.
+    pub fn names(&self) -> Result<Names, Trouble> {
+        let mut asked = self.connection.prepare("select run from runs")?;
+        let names = asked.query_map([], |row| row.get(0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
+    /// Puts a run in it, in the place of what it knew of it.
+    pub fn add(&mut self, past: &Past) -> Result<(), Trouble> {
+        let adding = begin(&mut self.connection)?;
+        for table in OF_RUNS {
+            adding.execute(&format!("delete from {table} where run = ?"), [&past.run])?;
+        }
+        add(&adding, past)?;
+        Ok(adding.commit()?)
+    }
+
+    /// All runs, oldest first.
+    pub fn runs(&self) -> Result<Vec<Past>, Trouble> {
+        let mut asked = self.connection.prepare(
+            "select run, began_ns, began_utc, name, target, revision, load, model, state, elapsed_ns, measurement, criteria, \
+             exit_code, fault, headline_time, headline_of from runs order by began_ns, run",
+        )?;
+        let runs = asked.query_map([], |row| {
+            Ok(Past {
+                run: row.get(0)?,
+                began_ns: row.get::<_, i64>(1)?.cast_unsigned(),
+                began_utc: row.get(2)?,
+                name: row.get(3)?,
+                tags: Vec::new(),
+                target: row.get(4)?,
+                revision: row.get(5)?,
+                load: row.get(6)?,
+                model: value(row.get(7)?).unwrap_or(Model::Open),
+                state: value(row.get(8)?).unwrap_or(State::Interrupted),
+                elapsed_ns: row.get::<_, i64>(9)?.cast_unsigned(),
+                measurement: row.get(10)?,
+                criteria: row.get::<_, Option<String>>(11)?.and_then(value),
+                exit_code: row.get(12)?,
+                fault: row.get(13)?,
+                likeness: Vec::new(),
+                headline: (span(row.get(14)?), row.get(15)?),
+                rows: Vec::new(),
+                recorded: false,
+            })
+        })?;
+        let mut runs: Vec<Past> = runs.collect::<Result<_, _>>()?;
+        for past in &mut runs {
+            self.complete(past)?;
+        }
+        Ok(runs)
+    }
+
+    /// What stands of a run in other tables.
+    fn complete(&self, past: &mut Past) -> Result<(), Trouble> {
+        let run = past.run.clone();
+        let mut tags = self
+            .connection
+            .prepare_cached("select tag from tags where run = ? order by rowid")?;
+        let tags = tags.query_map([&run], |row| row.get(0))?;
+        past.tags = tags.collect::<Result<_, _>>()?;
+        let mut likeness = self
+            .connection
+            .prepare_cached("select what, value from likeness where run = ? order by place")?;
+        let likeness = likeness.query_map([&run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        past.likeness = likeness.collect::<Result<_, _>>()?;
+        let mut rows = self.connection.prepare_cached(
+            "select kind, label, count, error_share, per_second from rows where run = ? order by place",
+        )?;
+        let rows = rows.query_map([&run], |row| {
+            Ok(Row {
+                of: of(row.get(0)?),
+                label: row.get(1)?,
+                count: row.get::<_, i64>(2)?.cast_unsigned(),
+                error_share: row.get(3)?,
+                per_second: row.get(4)?,
+                times: Vec::new(),
+            })
+        })?;
+        past.rows = rows.collect::<Result<_, _>>()?;
+        let mut times = self.connection.prepare_cached(
+            "select place, time, mean_ns, max_ns, p50_ns, p90_ns, p95_ns, p99_ns, p999_ns from times where run = ? order by rowid",
+        )?;
+        let times = times.query_map([&run], |row| {
+            let mut percentiles = [None; QUANTILES.len()];
+            for (i, percentile) in percentiles.iter_mut().enumerate() {
+                *percentile = row.get(4 + i)?;
+            }
+            let times = Times {
+                span: span(row.get(1)?),
+                mean: row.get(2)?,
+                max: row.get(3)?,
+                percentiles,
+            };
+            Ok((row.get::<_, u32>(0)? as usize, times))
+        })?;
+        for times in times {
+            let (place, times) = times?;
+            if let Some(row) = past.rows.get_mut(place) {
+                row.times.push(times);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A change of the index, alone among all processes: waiting for others is done here, and nowhere later.
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>, Trouble> {
+    Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+fn add(to: &Transaction<'_>, past: &Past) -> Result<(), Trouble> {
+    to.execute(
+        "insert into runs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            past.run,
+            past.began_ns.cast_signed(),
+            past.began_utc,
+            past.name,
+            past.target,
+            past.revision,
+            past.load,
+            word(&past.model),
+            word(&past.state),
+            past.elapsed_ns.cast_signed(),
+            past.measurement,
+            past.criteria.as_ref().map(word),
+            past.exit_code,
+            past.fault,
+            word(&past.headline.0),
+            past.headline.1,
+        ],
+    )?;
+    for tag in &past.tags {
+        to.execute(
+            "insert or ignore into tags values (?, ?)",
+            params![past.run, tag],
+        )?;
+    }
+    for (place, (what, is)) in (0u32..).zip(&past.likeness) {
+        to.execute(
+            "insert into likeness values (?, ?, ?, ?)",
+            params![past.run, place, what, is],
+        )?;
+    }
+    for (place, row) in (0u32..).zip(&past.rows) {
+        to.execute(
+            "insert into rows values (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                past.run,
+                place,
+                word(&row.of),
+                row.label,
+                row.count.cast_signed(),
+                row.error_share,
+                row.per_second
+            ],
+        )?;
+        for times in &row.times {
+            let [p50, p90, p95, p99, p999] = times.percentiles;
+            to.execute(
+                "insert into times values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    past.run,
+                    place,
+                    word(&times.span),
+                    times.mean,
+                    p50,
+                    p90,
+                    p95,
+                    p99,
+                    p999,
+                    times.max
+                ],
+            )?;
+        }
+    }
+    Ok(())
+}

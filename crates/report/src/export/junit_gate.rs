@@ -1,0 +1,94 @@
+//! A gate as JUnit XML: a test case for each figure that was compared, for each criterion of the runs, and for the measurement. It judges
+//! nothing; what is a failure and what an error is as in `junit`.
+
+use analysis::{
+    compare::{Compared, Outcome as Compares, change},
+    gate::{Criterion, Gate, Verdict},
+    verdict::Judgement,
+};
+
+use super::junit::{Case, Outcome, Suite, timestamp};
+
+/// The text of the file.
+#[must_use]
+pub fn junit_gate(gate: &Gate) -> String {
+    let comparison = gate.comparison.as_ref();
+    let judged = comparison.map_or(&[][..], |comparison| &comparison.judged[..]);
+    let hint = comparison.is_some_and(|comparison| comparison.method.is_hint());
+    let mut cases: Vec<Case> = judged.iter().map(|one| compared(one, gate, hint)).collect();
+    cases.extend(gate.criteria.iter().map(|one| criterion(one, gate)));
+    cases.push(measurement(gate));
+    let elapsed_ns = gate.runs.iter().map(|run| run.elapsed_ns).sum();
+    let began = comparison.and_then(|comparison| comparison.candidate.runs.first());
+    let suite = Suite {
+        name: &gate.what,
+        elapsed_ns,
+        timestamp: began.map_or_else(String::new, |run| timestamp(&run.started_utc)),
+        properties: vec![
+            ("verdict", gate.verdict.word().to_owned()),
+            ("exit_code", gate.exit_code.to_string()),
+            ("baseline", gate.baseline.clone().unwrap_or_default()),
+            ("runs", gate.runs.len().to_string()),
+        ],
+        said: comparison.map_or_else(String::new, |comparison| comparison.notes.join("\n")),
+    };
+    suite.text(&cases)
+}
+
+fn compared(one: &Compared, gate: &Gate, hint: bool) -> Case {
+    let baseline = gate.baseline.as_deref().unwrap_or_default();
+    let by = one.change.as_ref();
+    let by = by.map_or_else(String::new, |by| format!("{}: ", change(one.unit, by)));
+    let why = format!("{by}{}", one.text);
+    Case {
+        name: format!("{} against {baseline}", one.subject),
+        elapsed_ns: 0,
+        outcome: match one.outcome {
+            // What only hints decide nothing, either way, unless that was asked for.
+            _ if hint && gate.verdict == Verdict::Inconclusive => {
+                Outcome::Error("inconclusive", why)
+            }
+            Compares::Improved | Compares::NoRegression => Outcome::Passed,
+            Compares::Inconclusive => Outcome::Error("inconclusive", why),
+            Compares::Regressed => Outcome::Failure(why),
+        },
+    }
+}
+
+fn criterion(one: &Criterion, gate: &Gate) -> Case {
+    let measured = one.measured.as_deref().unwrap_or("nothing");
+    let why = format!(
+        "measured {measured}, wanted {}; so in {} of {} runs",
+        one.text,
+        one.runs,
+        gate.runs.len()
+    );
+    Case {
+        name: one.text.clone(),
+        elapsed_ns: 0,
+        outcome: match one.judgement {
+            Judgement::Pass => Outcome::Passed,
+            Judgement::Fail => Outcome::Failure(why),
+            Judgement::Inconclusive => Outcome::Error("inconclusive", why),
+        },
+    }
+}
+
+/// Whether the figures can be trusted, and could be compared. It carries the runs' time.
+fn measurement(gate: &Gate) -> Case {
+    let outcome = match gate.verdict {
+        Verdict::Invalid => Outcome::Error("invalid", gate.sentence.clone()),
+        Verdict::Unanswered => Outcome::Error("no-answer", gate.sentence.clone()),
+        Verdict::Incomparable => Outcome::Error("not-compared", gate.sentence.clone()),
+        // A rule that stopped a run: no criterion says so.
+        Verdict::Failed if gate.runs.iter().any(|run| run.ended_by.is_some()) => {
+            Outcome::Failure(gate.sentence.clone())
+        }
+        _ => Outcome::Passed,
+    };
+    Case {
+        name: "measurement".to_owned(),
+        elapsed_ns: gate.runs.iter().map(|run| run.elapsed_ns).sum(),
+        outcome,
+    }
+}

@@ -1,0 +1,255 @@
+//! Where a series of runs goes from one level to another: E-divisive means (Matteson and James) with Student's test in the place of
+//! permutations, over windows that overlap, as Fleming and others have it for histories of benchmarks (Hunter, 2023). The same series
+//! always has the same points. Why a level has changed is nobody's business here.
+
+use crate::student::{mean, t_test};
+
+/// So many values are looked at together: old ones must not hide what is new.
+pub const WINDOW: usize = 30;
+/// Less likely by chance than this is a change.
+pub const LEAST_P: f64 = 0.001;
+/// In the first pass, where neighbours are not known yet, so many times that is good enough.
+const FIRST_PASS: f64 = 10.0;
+/// So many values on each side make a level: fewer may be a run that was paused.
+pub const LEAST_LEVEL: usize = 4;
+
+/// A change of level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangePoint {
+    /// The first value of the new level, from 0.
+    pub at: usize,
+    /// The mean of the level before.
+    pub before: f64,
+    /// The mean of the new one.
+    pub after: f64,
+    /// How likely values of one level differ as much.
+    pub p: f64,
+}
+
+/// The changes of level in a series by at least so much, in its order; none in one that holds something that is no number.
+#[must_use]
+pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
+    if series.iter().any(|value| !value.is_finite()) {
+        return Vec::new();
+    }
+    let mut at = candidates(series);
+    keep_real(series, &mut at, magnitude);
+    // Windows end where they end: with its neighbours known, each point is looked for once more between them.
+    for i in 0..at.len() {
+        let (low, high) = between(&at, i, series.len());
+        let low = low.max(at[i].saturating_sub(WINDOW));
+        let high = high.min(at[i] + WINDOW);
+        if let Some(best) = best_split(&series[low..high]) {
+            at[i] = low + best;
+        }
+    }
+    keep_real(series, &mut at, magnitude);
+    let points = 0..at.len();
+    points.filter_map(|i| point(series, &at, i)).collect()
+}
+
+/// Places that may be changes, by windows that overlap by half.
+fn candidates(series: &[f64]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    loop {
+        let end = (start + WINDOW).min(series.len());
+        split(&series[start..end], start, &mut found);
+        if end == series.len() {
+            break;
+        }
+        start += WINDOW / 2;
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Splits a stretch where its sides differ most, and each side again.
+fn split(stretch: &[f64], offset: usize, found: &mut Vec<usize>) {
+    let Some(at) = best_split(stretch) else {
+        return;
+    };
+    let (left, right) = stretch.split_at(at);
+    if t_test(left, right).is_some_and(|p| p < LEAST_P * FIRST_PASS) {
+        found.push(offset + at);
+        split(left, offset, found);
+        split(right, offset + at, found);
+    }
+}
+
+/// The place at which the distributions of both sides are farthest apart, by the energy distance weighed by their sizes.
+fn best_split(stretch: &[f64]) -> Option<usize> {
+    let n = stretch.len();
+    if n < 2 * LEAST_LEVEL {
+        return None;
+    }
+    // Sums of distances: within what is left of the split, within what is right of it, and between both.
+    let (mut within_left, mut between, mut within_right) = (0.0, 0.0, 0.0);
+    let to = |value: f64, others: &[f64]| -> f64 {
+        others.iter().map(|other| (value - other).abs()).sum()
+    };
+    for (i, value) in stretch.iter().enumerate() {
+        within_right += to(*value, &stretch[i + 1..]);
+    }
+    let mut best: Option<(f64, usize)> = None;
+    let mut farthest: Option<(f64, usize)> = None;
+    for at in 1..n {
+        let (left, right) = (&stretch[..at - 1], &stretch[at..]);
+        let value = stretch[at - 1];
+        let (to_left, to_right) = (to(value, left), to(value, right));
+        within_left += to_left;
+        within_right -= to_right;
+        between += to_right - to_left;
+        let (l, r) = (at as f64, (n - at) as f64);
+        // A value alone has no distance to itself.
+        let pairs = |n: f64| (n * (n - 1.0) / 2.0).max(1.0);
+        let energy = 2.0 * between / (l * r) - within_left / pairs(l) - within_right / pairs(r);
+        let weighed = Some((energy * l * r / (l + r), at));
+        let is_more = |than: Option<(f64, usize)>| than.map(|one| one.0) < weighed.map(|one| one.0);
+        if is_more(farthest) {
+            farthest = weighed;
+        }
+        if (LEAST_LEVEL..=n - LEAST_LEVEL).contains(&at) && is_more(best) {
+            best = weighed;
+        }
+    }
+    let (at, farthest) = (best?.1, farthest?.1);
+    // What begins later than a level can be seen is not to be seen earlier than it begins.
+    let is_cut_off = at == LEAST_LEVEL && farthest < at || at == n - LEAST_LEVEL && farthest > at;
+    (!is_cut_off).then_some(at)
+}
+
+/// Takes away, the least sure one first, what is no change beside its neighbours.
+fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64) {
+    at.sort_unstable();
+    at.dedup();
+    loop {
+        // None: too few values between it and its neighbours.
+        let p = |i: usize| point(series, at, i).map_or(1.0, |point| point.p);
+        let least_sure = (0..at.len())
+            .map(|i| (p(i), i))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, i)) = least_sure.filter(|(p, _)| *p >= LEAST_P) {
+            at.remove(i);
+            continue;
+        }
+        let size =
+            |i: usize| point(series, at, i).map_or(0.0, |point| (point.after - point.before).abs());
+        let least = (0..at.len())
+            .map(|i| (size(i), i))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        match least.filter(|(size, _)| *size < magnitude) {
+            Some((_, i)) => at.remove(i),
+            None => return,
+        };
+    }
+}
+
+/// A point beside its neighbours; none where one of its levels is too short to be one.
+fn point(series: &[f64], at: &[usize], i: usize) -> Option<ChangePoint> {
+    let (low, high) = between(at, i, series.len());
+    let (before, after) = (&series[low..at[i]], &series[at[i]..high]);
+    if before.len() < LEAST_LEVEL || after.len() < LEAST_LEVEL {
+        return None;
+    }
+    Some(ChangePoint {
+        at: at[i],
+        before: mean(before),
+        after: mean(after),
+        p: t_test(before, after)?,
+    })
+}
+
+/// Where the levels around a point begin and end.
+fn between(at: &[usize], i: usize, end: usize) -> (usize, usize) {
+    let low = if i == 0 { 0 } else { at[i - 1] };
+    (low, at.get(i + 1).copied().unwrap_or(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::rng::{Purpose, Rng};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Logarithms of a figure that varies by 2 % from run to run, and is higher by a share from a run on.
+    fn history(seed: u64, runs: usize, step: Option<(usize, f64)>) -> Vec<f64> {
+        let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
+        let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+        let values = (0..runs).map(|run| {
+            let by = step.map_or(0.0, |(at, by)| if run >= at { by } else { 0.0 });
+            (100.0 * (1.0 + by) * (1.0 + 0.02 * normal())).ln()
+        });
+        values.collect()
+    }
+
+    const USUAL: f64 = 0.03;
+
+    #[test]
+    fn a_step_in_a_history_is_found_where_it_is() {
+        let (mut near, mut alone) = (0, 0);
+        for seed in 0..500 {
+            let points = change_points(&history(seed, 60, Some((40, 0.07))), USUAL);
+            near += usize::from(points.iter().any(|point| point.at.abs_diff(40) <= 1));
+            alone += usize::from(points.len() == 1);
+        }
+        // Of 2,000 there were 1,968 and 1,982.
+        assert!(near >= 485 && alone >= 490, "{near} and {alone} of 500");
+    }
+
+    #[test]
+    fn flat_histories_have_no_points() {
+        let more_than_one = (0..50u64).filter(|set| {
+            let histories = (0..20).map(|i| history(10_000 + 20 * set + i, 100, None));
+            let points = histories.map(|series| change_points(&series, USUAL).len());
+            points.sum::<usize>() > 1
+        });
+        let more_than_one = more_than_one.count();
+        assert!(more_than_one <= 2, "{more_than_one} of 50 sets of 20");
+    }
+
+    #[test]
+    fn a_run_that_was_paused_is_no_change() {
+        let mut series = history(1, 40, None);
+        series[20] += 1.0;
+        series[39] += 1.0;
+        assert_eq!(change_points(&series, USUAL), []);
+    }
+
+    #[test]
+    fn several_steps_have_a_point_each_with_the_levels_beside_it() {
+        let mut series = history(3, 90, Some((30, 0.2)));
+        series[60..].iter_mut().for_each(|value| *value -= 0.3);
+        let points = change_points(&series, USUAL);
+        let at: Vec<usize> = points.iter().map(|point| point.at).collect();
+        assert_eq!(at, [30, 60]);
+        assert!((points[0].after - points[0].before - 0.2f64.ln_1p()).abs() < 0.02);
+        assert_eq!(points[0].after, points[1].before);
+        // What is smaller than what is asked for is not told.
+        assert_eq!(change_points(&series, 0.19).len(), 1);
+    }
+
+    #[test]
+    fn a_new_level_takes_some_runs_to_be_seen() {
+        let series = |new: usize| history(5, 30 + new, Some((30, 0.3)));
+        assert_eq!(change_points(&series(LEAST_LEVEL - 1), USUAL), []);
+        assert_eq!(change_points(&series(LEAST_LEVEL), USUAL).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_series_has_points_in_its_order(series in prop::collection::vec(-1e3..1e3f64, 0..150), magnitude in 0.0..10.0f64) {
+            let points = change_points(&series, magnitude);
+            for pair in points.windows(2) {
+                prop_assert!(pair[0].at + LEAST_LEVEL <= pair[1].at);
+            }
+            for point in &points {
+                prop_assert!(point.at < series.len() && point.p < LEAST_P);
+                prop_assert!((point.after - point.before).abs() >= magnitude);
+            }
+            prop_assert_eq!(points, change_points(&series, magnitude));
+        }
+    }
+}
