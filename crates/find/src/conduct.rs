@@ -4,19 +4,19 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use analysis::find::{
     Ending, Found, Row,
     search::{self, Probe, Probed, Step, Why},
 };
+use engine::clock;
 use report::{console, derived};
 use session::{SharedVoice, exit};
 
 use crate::{
     FOLDER, Wanted,
-    probes::{Failed, Ground},
+    probes::{Failed, Ground, seconds_since},
 };
 
 /// Searches, writes the report, and answers the exit code.
@@ -28,18 +28,15 @@ pub fn conduct(
     columns: console::Columns,
     voice: &SharedVoice,
 ) -> Result<(Found, PathBuf, u8), (String, u8)> {
-    let began = Instant::now();
-    let wall = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or_default();
+    let began_ns = clock::monotonic_ns();
+    let wall_ns = clock::wall_ns();
     let folder = folder(wanted, wall_ns);
     let mut searching = Searching {
         wanted,
         voice,
         probes: Vec::new(),
         found: begin(wanted, wall_ns),
-        began,
+        began_ns,
     };
     let ground = Ground::of(wanted, &folder);
     let ended = searching.search(&ground);
@@ -80,7 +77,7 @@ struct Searching<'a> {
     voice: &'a SharedVoice,
     probes: Vec<Probed>,
     found: Found,
-    began: Instant,
+    began_ns: u64,
 }
 
 impl Searching<'_> {
@@ -90,7 +87,7 @@ impl Searching<'_> {
             let probe = match search::next(&self.wanted.asked, &self.probes) {
                 Step::Probe(probe) => probe,
                 Step::End(end) => {
-                    self.found.took_s = self.began.elapsed().as_secs_f64();
+                    self.found.took_s = self.took_s();
                     self.found.end(&end);
                     return Ok(None);
                 }
@@ -98,7 +95,7 @@ impl Searching<'_> {
             self.voice.say(&self.asks(&probe));
             let number = self.probes.len();
             let ran = ground.probe(number, &probe)?;
-            self.found.took_s = self.began.elapsed().as_secs_f64();
+            self.found.took_s = self.took_s();
             if let Some(signal) = ran.signal {
                 // What was interrupted decides nothing.
                 return Ok(Some(signal));
@@ -123,13 +120,17 @@ impl Searching<'_> {
                         });
                     }
                     (false, None) => {
-                        self.found.took_s = self.began.elapsed().as_secs_f64();
+                        self.found.took_s = self.took_s();
                         self.found.ended_by(Ending::Died);
                         return Ok(None);
                     }
                 }
             }
         }
+    }
+
+    fn took_s(&self) -> f64 {
+        seconds_since(self.began_ns)
     }
 
     /// What is being asked of the service, and why.

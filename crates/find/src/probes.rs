@@ -4,7 +4,6 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Instant,
 };
 
 use analysis::find::{
@@ -13,6 +12,7 @@ use analysis::find::{
     tallies,
 };
 use analysis::summary::Summary;
+use engine::clock;
 use plan::{Criterion, criteria::parse_criterion};
 use record::Run;
 use session::{child, exit, keep, lab_process};
@@ -68,7 +68,7 @@ impl<'a> Ground<'a> {
     /// # Errors
     /// When there is no record of it.
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<Ran, Failed> {
-        let began = Instant::now();
+        let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
         let settle_s = if self.wanted.is_script {
             0.0
@@ -128,7 +128,7 @@ impl<'a> Ground<'a> {
         let mut probed = Probed {
             level: probe.level,
             why: probe.why,
-            spent_s: began.elapsed().as_secs_f64(),
+            spent_s: seconds_since(began_ns),
             tallies,
             spoilt: None,
         };
@@ -251,8 +251,17 @@ fn spoilt(summary: &Summary, probed: &Probed) -> Option<(Spoilt, String)> {
     ))
 }
 
+/// Seconds from a reading of the monotonic clock until now.
+pub fn seconds_since(began_ns: u64) -> f64 {
+    clock::monotonic_ns().saturating_sub(began_ns) as f64 / 1e9
+}
+
 fn seconds(length_s: f64) -> String {
-    format!("{}ms", (length_s * 1_000.0).round() as u64)
+    if length_s > 0.0 {
+        format!("{}ms", (length_s * 1_000.0).round() as u64)
+    } else {
+        "0s".to_owned()
+    }
 }
 
 /// A level as a flag takes it.

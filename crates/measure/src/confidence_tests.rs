@@ -374,5 +374,5 @@ fn many_windows_are_joined_and_nothing_is_lost() {
     (0..5000).for_each(|second| windows.push(second, 0, &one, 1));
     assert!(windows.list.len() <= MOST_WINDOWS);
     let counted = windows.counted(0, None);
-    assert_eq!(counted.iter().map(|(n, _)| n).sum::<f64>(), 10_000.0);
+    assert_eq!(counted.iter().map(|(_, n, _)| n).sum::<f64>(), 10_000.0);
 }

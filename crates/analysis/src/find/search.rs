@@ -20,8 +20,8 @@ const OF_EACH_SIDE: usize = 2;
 /// They are so far from it, as a share: as far as it is uncertain, within these.
 const CLOSEST: f64 = 0.01;
 const FARTHEST: f64 = 0.05;
-/// Short stretches show only a part of how samples hang together: it counts so many times.
-const DOUBT: f64 = 4.0;
+/// Short stretches show only a part of how samples hang together, the less the busier the service is: it counts so many times.
+const DOUBT: f64 = 6.0;
 /// So many probes in a row that something else on the generator's machine spoilt are enough.
 const DISTURBED: usize = 4;
 /// So many arrivals tell whether a level is plainly too high.
@@ -168,6 +168,20 @@ impl Tally {
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.beyond(self.allowed)
+    }
+
+    /// So many independent samples are as sure as one is of what fails plainly: of an overload hardly any are independent, and yet it is
+    /// plain. None where it does not.
+    fn as_plain_as_it_is(&self) -> f64 {
+        /// Once in a hundred, as a logarithm.
+        const SURE: f64 = 4.6;
+        if !self.fails_plainly() {
+            return 0.0;
+        }
+        let share = (self.allowed * PLAINLY).min(0.9);
+        let beyond = share * (share / self.allowed).ln();
+        let within = (1.0 - share) * ((1.0 - share) / (1.0 - self.allowed)).ln();
+        SURE / (beyond + within)
     }
 
     /// Whether it fails so plainly that there is no need to go on.
@@ -390,10 +404,11 @@ fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
             let looks = tallies.iter().map(|(at, tally)| {
                 let (n, over) = tally.sums();
                 let inflation = 1.0 + DOUBT * (together.at(*at) - 1.0);
+                let effective = (n / inflation).max(tally.as_plain_as_it_is()).min(n);
                 Look {
                     at: *at,
-                    n: n / inflation,
-                    over: over / inflation,
+                    n: effective,
+                    over: over * effective / n.max(1.0),
                 }
             });
             Looks {
@@ -419,7 +434,8 @@ impl Together {
     fn of(tallies: &[(f64, Tally)], around: f64) -> Together {
         let seen: Vec<(f64, f64, f64)> = tallies
             .iter()
-            .filter(|(at, _)| (at - around).abs() < Self::ALIKE)
+            // An overload hangs together as nothing below it does.
+            .filter(|(at, tally)| (at - around).abs() < Self::ALIKE && !tally.fails_plainly())
             .filter_map(|(at, tally)| {
                 let share = tally.share().filter(|share| *share > 0.0 && *share < 1.0)?;
                 let over = share * tally.sums().0;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A service of `servers` that each take so long, at random or always alike, on average.
+/// A service of `servers` that each take so long on average: at random, from what comes at random; or always alike, from what comes evenly.
 #[derive(Clone, Copy)]
 struct Service {
     servers: usize,
@@ -24,7 +24,11 @@ fn load(
     let mut at = 0.0f64;
     let until = settle_s + seconds as f64;
     loop {
-        at += -(1.0 - random.unit()).ln() / rate;
+        at += if service.is_random {
+            -(1.0 - random.unit()).ln() / rate
+        } else {
+            1.0 / rate
+        };
         if at >= until {
             return counted;
         }
@@ -183,30 +187,41 @@ fn the_load_line_of_a_known_service_is_found_and_lies_in_the_interval() {
     }
 }
 
-/// The figures that the documents give: a thousand searches of each.
-#[test]
-#[ignore = "a thousand searches of each service take minutes"]
-fn intervals_cover_the_truth_in_at_least_ninety_two_of_a_hundred_searches() {
-    for (service, known) in KNOWN {
-        for form in [Form::Usual, Form::Short] {
-            let came = Came::of(service, known, 1_000, form);
-            let (half, most) = (came.error(0.5), came.error(0.95));
-            println!(
-                "{} servers, p99 < {} s: covered {:.3}, error {half:.4} in half of them, {most:.4} in 19 of 20",
-                service.servers,
-                known.0,
-                came.share_covered()
-            );
-            assert!(came.share_covered() >= 0.92, "{}", came.covered);
-            assert!(
-                half < if matches!(form, Form::Usual) {
-                    0.03
-                } else {
-                    0.1
-                }
-            );
-        }
+/// The figures that the documents give. Of a minute of probing the intervals are a little too narrow, which the documents say.
+fn covers((service, known): (Service, (f64, f64))) {
+    for (form, searches, covered, error) in [
+        (Form::Usual, 1_000, 0.92, 0.03),
+        (Form::Short, 300, 0.85, 0.10),
+    ] {
+        let came = Came::of(service, known, searches, form);
+        let (half, most) = (came.error(0.5), came.error(0.95));
+        println!(
+            "{} servers, p99 < {} s: covered {:.3}, error {half:.4} in half of them, {most:.4} in 19 of 20",
+            service.servers,
+            known.0,
+            came.share_covered()
+        );
+        assert!(came.share_covered() >= covered, "{}", came.covered);
+        assert!(half < error, "{half}");
     }
+}
+
+#[test]
+#[ignore = "a thousand searches take a minute"]
+fn intervals_cover_the_truth_of_one_server() {
+    covers(KNOWN[0]);
+}
+
+#[test]
+#[ignore = "a thousand searches take a minute"]
+fn intervals_cover_the_truth_of_four_servers() {
+    covers(KNOWN[1]);
+}
+
+#[test]
+#[ignore = "a thousand searches take a minute"]
+fn intervals_cover_the_truth_of_four_busy_servers() {
+    covers(KNOWN[2]);
 }
 
 #[test]
@@ -217,13 +232,18 @@ fn a_pool_that_takes_always_as_long_is_found_between_what_held_and_what_did_not(
         is_random: false,
     };
     for seed in 0..10 {
-        let (end, _) = search(pool, 0.5, &asked(300.0, 15.0, seed));
+        let (end, _) = search(pool, 0.2, &asked(300.0, 15.0, seed));
         let End::Found(found) = end else {
             panic!("{end:?}")
         };
-        // 160/s is all it can do; with arrivals at random the bound is met a little below that.
+        // 160/s is all it can do. A little above that the queue grows so slowly that the bound is not exceeded within a probe.
+        let (low, high) = found.interval();
+        assert!(
+            low.exp() < 163.0 && high.exp() > 158.0,
+            "{seed}: {low} {high}"
+        );
         let estimate = found.estimate().exp();
-        assert!((145.0..=161.0).contains(&estimate), "{estimate}");
+        assert!((155.0..=165.0).contains(&estimate), "{seed}: {estimate}");
     }
 }
 
