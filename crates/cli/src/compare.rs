@@ -58,6 +58,7 @@ pub fn asked(judged: &args::Judged) -> Result<Asked, Stop> {
         subjects: subjects.collect::<Result<_, _>>()?,
         margin: share("--margin", &judged.margin)?,
         error_margin: share("--error-margin", &judged.error_margin)?,
+        confidence: compare::CONFIDENCE,
         anyway: Vec::new(),
         hint_decides: judged.anyway,
     })
