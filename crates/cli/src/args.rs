@@ -51,6 +51,9 @@ pub enum Command {
     /// Run a test several times and say whether it is worse than a baseline: for continuous integration
     #[command(display_order = 92)]
     Gate(Box<Gate>),
+    /// Run a test against two targets in turns until one is shown to be worse, or not
+    #[command(display_order = 92)]
+    Ab(Box<Ab>),
     /// List the runs that were made, newest first, also those whose records are gone
     #[command(display_order = 92)]
     List(List),
@@ -432,6 +435,66 @@ pub struct Gate {
     #[arg(long, value_name = "DIR", default_value = ".loadline/baselines")]
     pub baselines: PathBuf,
     /// Flags of `loadline run`, for each run
+    #[arg(last = true, value_name = "FLAG")]
+    pub flags: Vec<String>,
+}
+
+/// `loadline ab`
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit status: 0 nothing judged is worse by more than the margin, 1 something is, 2 bad input, 3 could not run, \
+                  4 a measurement is INVALID twice, 5 neither is shown, 130 or 143 by a signal"
+)]
+pub struct Ab {
+    /// What to run: whatever `loadline run` takes
+    #[arg(value_name = "FILE|URL")]
+    pub what: String,
+    /// Base URL of the side that the other is measured against
+    #[arg(long, value_name = "URL")]
+    pub a: String,
+    /// Base URL of the side that is measured
+    #[arg(long, value_name = "URL")]
+    pub b: String,
+    /// Start A by this command before each of its runs, and end it behind it
+    #[arg(long, value_name = "COMMAND")]
+    pub a_cmd: Option<String>,
+    /// The same of B
+    #[arg(long, value_name = "COMMAND")]
+    pub b_cmd: Option<String>,
+    /// At most so many runs of each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(4..=20))]
+    pub pairs: u32,
+    /// Begin no pair that would end later than this, for example 30m
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// What is judged, and how
+    #[command(flatten)]
+    pub judged: Judged,
+    /// Seed of everything random, the same for each run, and of which side goes first [default: random, kept in the records]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Arrivals of each run, for example 200/s
+    #[arg(long)]
+    pub rate: Option<String>,
+    /// How long arrivals come in each run, for example 30s
+    #[arg(long)]
+    pub duration: Option<String>,
+    /// So many users in a closed loop
+    #[arg(long, value_name = "N", conflicts_with = "rate")]
+    pub users: Option<u32>,
+    /// A word to find the runs by among others; may be repeated
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// Write all figures as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where to put the report of the comparison [default: .loadline/comparisons/ab-…]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// More flags of `loadline run`, for each run
     #[arg(last = true, value_name = "FLAG")]
     pub flags: Vec<String>,
 }

@@ -40,7 +40,12 @@ fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
     let comparison = compare::of(&baseline, &candidate, &asked);
     log::makes_way(args.json.as_deref());
     log::summary(&console::comparison_in(&comparison, log::columns()));
-    let is_written = write(&comparison, args);
+    let dir = args.out.clone();
+    let dir = dir.unwrap_or_else(|| place(&args.baseline, &args.candidate));
+    let is_written = write(&comparison, &dir, args.json.as_deref());
+    if is_written && args.open {
+        shell::open(&dir.join(derived::PAGE));
+    }
     Ok(if is_written {
         comparison.exit_code
     } else {
@@ -58,6 +63,7 @@ pub fn asked(judged: &args::Judged) -> Result<Asked, Stop> {
         subjects: subjects.collect::<Result<_, _>>()?,
         margin: share("--margin", &judged.margin)?,
         error_margin: share("--error-margin", &judged.error_margin)?,
+        confidence: compare::CONFIDENCE,
         anyway: Vec::new(),
         hint_decides: judged.anyway,
     })
@@ -75,11 +81,9 @@ pub fn share(flag: &str, text: &str) -> Result<f64, Stop> {
 }
 
 /// Writes the report, and the JSON where it is wanted; false when either could not be.
-fn write(comparison: &Comparison, args: &args::Compare) -> bool {
-    let dir = args.out.clone();
-    let dir = dir.unwrap_or_else(|| place(&args.baseline, &args.candidate));
-    let written = derived::write_comparison(&dir, comparison);
-    let written = written.and_then(|()| match args.json.as_deref() {
+pub fn write(comparison: &Comparison, dir: &Path, json: Option<&Path>) -> bool {
+    let written = derived::write_comparison(dir, comparison);
+    let written = written.and_then(|()| match json {
         Some(json) if log::is_stdout(json) => {
             log::document(&derived::comparison_json(comparison)?);
             Ok(())
@@ -91,9 +95,6 @@ fn write(comparison: &Comparison, args: &args::Compare) -> bool {
         Ok(()) => {
             let report = dir.join(derived::PAGE);
             log::out(&format!("\nReport: {}\n", report.display()));
-            if args.open {
-                shell::open(&report);
-            }
             true
         }
         Err(error) => {

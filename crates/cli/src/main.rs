@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ab;
 mod args;
 mod audit;
 mod baselines;
@@ -25,6 +26,7 @@ mod labs;
 mod list;
 mod load;
 mod log;
+mod making;
 mod messages;
 mod mocked;
 mod native;
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         args::Command::Report(report) => rerender::command(&report),
         args::Command::Compare(compare) => compare::command(&compare),
         args::Command::Gate(gate) => gate::command(&gate),
+        args::Command::Ab(ab) => ab::command(&ab),
         args::Command::List(list) => list::command(&list),
         args::Command::History(history) => history_of::command(&history),
         args::Command::Doctor => doctor::command(),

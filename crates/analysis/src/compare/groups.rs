@@ -4,7 +4,7 @@
 
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
 
-use super::{Asked, CONFIDENCE, Change, Compared, Outcome, Side, Subject, Unit, judge, words};
+use super::{Asked, Change, Compared, Outcome, Side, Subject, Unit, judge, words};
 
 /// Compares these figures, which count as one family.
 pub(super) fn of(
@@ -63,7 +63,7 @@ fn compared(baseline: &Side, candidate: &Side, subject: &Subject, asked: &Asked)
 }
 
 /// The distance between what is known of every run; none where something is not.
-fn change(
+pub(super) fn change(
     unit: Unit,
     baseline: &[Option<f64>],
     candidate: &[Option<f64>],
@@ -80,7 +80,7 @@ fn change(
         values.map(|value| scale(unit, value?)).collect()
     };
     let (first, second) = (known(baseline)?, known(candidate)?);
-    let shift = hodges_lehmann(&first, &second, CONFIDENCE)?;
+    let shift = hodges_lehmann(&first, &second, asked.confidence)?;
     // As bad as the first group by all of the margin.
     let margin = match unit {
         Unit::Nanoseconds => asked.margin.ln_1p(),
@@ -96,7 +96,7 @@ fn change(
         upper
     };
     // Too few runs can never have a small one: then the interval says what there is to say.
-    let is_enough = shift.confidence >= CONFIDENCE;
+    let is_enough = shift.confidence >= asked.confidence;
     let p_value = |p: f64| is_enough.then_some(p);
     Some(Change {
         estimate: unscale(unit, shift.estimate),
@@ -133,6 +133,7 @@ mod tests {
         subjects: Vec::new(),
         margin: 0.05,
         error_margin: 0.001,
+        confidence: crate::compare::CONFIDENCE,
         anyway: Vec::new(),
         hint_decides: false,
     };

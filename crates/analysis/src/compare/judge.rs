@@ -4,7 +4,7 @@
 use super::{Asked, CONFIDENCE, Change, Outcome, Unit};
 
 /// An interval that is less sure says nothing, whoever would have it decide.
-pub(super) const LEAST: f64 = 0.9 - 1e-9;
+const LEAST: f64 = 0.9 - 1e-9;
 
 /// How much worse, in the terms of the change, is no regression yet.
 pub(super) fn margin(unit: Unit, asked: &Asked) -> f64 {
@@ -22,14 +22,26 @@ pub(super) fn worsening(unit: Unit, (low, high): (f64, f64)) -> (f64, f64) {
     }
 }
 
+/// The same of one look among several, which may find less by chance than one alone.
+pub(super) fn least(asked: &Asked) -> f64 {
+    if asked.confidence > CONFIDENCE {
+        asked.confidence - 1e-9
+    } else {
+        LEAST
+    }
+}
+
 /// What follows from a change.
 pub(super) fn outcome(unit: Unit, change: &Change, asked: &Asked) -> Outcome {
-    let Some(interval) = change.interval.filter(|_| change.confidence >= LEAST) else {
+    let Some(interval) = change
+        .interval
+        .filter(|_| change.confidence >= least(asked))
+    else {
         return Outcome::Inconclusive;
     };
     let (low, high) = worsening(unit, interval);
     let margin = margin(unit, asked);
-    let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - CONFIDENCE);
+    let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - asked.confidence);
     if low > margin {
         // Of several figures one may lie there by chance.
         return if is_shown(change.p_beyond_margin) {

@@ -2,7 +2,7 @@
 //! apart. The run is what is counted, not the request: what differs no more than runs of the same thing do is chance.
 //!
 //! [`alike`] names what makes runs incomparable, [`figure`] is what is compared, [`groups`] compares several runs with several,
-//! [`single`] one with one (a hint, of what [`drawn`] makes of each), [`unlike`] finds runs and stretches that are not like the others, [`quantiles`] is the whole
+//! [`looks`] is when they are looked at where they are still being made, [`single`] one with one (a hint, of what [`drawn`] makes of each), [`unlike`] finds runs and stretches that are not like the others, [`quantiles`] is the whole
 //! distribution, [`words`] says it. Nothing here reads a file or lays anything out.
 
 mod alike;
@@ -10,6 +10,7 @@ mod drawn;
 mod figure;
 mod groups;
 mod judge;
+mod looks;
 mod quantiles;
 mod single;
 mod unlike;
@@ -25,6 +26,7 @@ use single::Pair;
 pub(crate) use alike::fault;
 pub use alike::{Hindrance, hindrances, likeness};
 pub use figure::{Subject, Unit, read, without_row};
+pub use looks::{FEWEST, Looks, is_a_first, is_decided};
 pub use quantiles::Quantile;
 pub use words::{amount, change, value};
 
@@ -62,6 +64,8 @@ pub struct Asked {
     pub margin: f64,
     /// The same of shares of errors, in themselves: 0.001 is a tenth of a percentage point.
     pub error_margin: f64,
+    /// So sure the intervals between groups are, and what is said of them; [`CONFIDENCE`] where they are looked at once.
+    pub confidence: f64,
     /// What was found by [`hindrances`] and is let pass.
     pub anyway: Vec<String>,
     /// Whether a hint may decide.
@@ -224,7 +228,12 @@ pub fn of(baseline: &Side, candidate: &Side, asked: &Asked) -> Comparison {
     let decides = !method.is_hint() || asked.hint_decides;
     let mut notes = asked.anyway.clone();
     notes.extend(alike::remarks(baseline, candidate));
-    notes.extend(words::method(baseline, candidate, method, judged.len()));
+    notes.extend(words::method(
+        baseline,
+        candidate,
+        method,
+        (judged.len(), asked.confidence),
+    ));
     notes.extend(unlike::of(baseline, candidate));
     let (quantiles, quantiles_of) = quantiles::of(baseline, candidate, compare);
     Comparison {

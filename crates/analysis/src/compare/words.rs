@@ -84,7 +84,7 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
     else {
         return "INCONCLUSIVE: no interval, as nothing tells what is chance".to_owned();
     };
-    if change.confidence < judge::LEAST {
+    if change.confidence < judge::least(asked) {
         return "INCONCLUSIVE: so few runs have no interval worth the name".to_owned();
     }
     let (low, high) = judge::worsening(unit, interval);
@@ -158,13 +158,13 @@ pub(super) fn method(
     baseline: &Side,
     candidate: &Side,
     method: Method,
-    judged: usize,
+    (judged, confidence): (usize, f64),
 ) -> Option<String> {
     let (first, second) = (baseline.runs.len(), candidate.runs.len());
     match method {
         Method::Groups => {
             let least = statistics::smallest_p(first, second);
-            let most = ((1.0 - super::CONFIDENCE) / least).floor() as usize;
+            let most = ((1.0 - confidence) / least).floor() as usize;
             (judged > most).then(|| {
                 format!(
                     "of {judged} figures that are judged at once {first} and {second} runs can show none: name {} with --metric, or make more runs",

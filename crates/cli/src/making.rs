@@ -1,4 +1,4 @@
-//! The runs of a gate: processes of their own, one after the other, each with a record as any other run. What they were like is the
+//! The runs that `gate` and `ab` make: processes of their own, one after the other, each with a record as any other run. What they were like is the
 //! records' to say.
 
 use std::{
@@ -10,14 +10,13 @@ use std::{
 
 use session::{child, exit, inputs};
 
-use crate::{args, stop::Stop};
+use crate::stop::Stop;
 
 /// The tags of runs, for whoever runs under a door.
 const TAGS: &str = "LOADLINE_TAGS";
 
-/// What all runs of a gate have in common.
+/// What all runs that are made for one purpose have in common.
 pub struct Ground<'a> {
-    pub args: &'a args::Gate,
     /// Where their records go.
     pub runs: &'a Path,
     /// The tag by which they are found.
@@ -38,15 +37,20 @@ pub struct Ran {
     pub said: String,
 }
 
-/// A tag that no other gate has.
-pub fn tag() -> String {
+/// A tag that no others have which are made for this.
+pub fn tag(purpose: &str) -> String {
     let now = record::utc(inputs::now_wall_ns(), "%Y%m%dT%H%M%SZ");
-    format!("gate-{now}-{:04x}", inputs::random_seed() as u16)
+    format!("{purpose}-{now}-{:04x}", inputs::random_seed() as u16)
 }
 
 impl Ground<'_> {
-    /// Makes one run.
-    pub fn run(&self, number: u32) -> Result<Ran, Stop> {
+    /// Makes one run of this, with these flags and more tags.
+    pub fn run(
+        &self,
+        number: u32,
+        (what, flags): (&str, &[String]),
+        tags: &[String],
+    ) -> Result<Ran, Stop> {
         let cannot = |what: &Path, error: std::io::Error| {
             Stop::could_not_run(format!("cannot write {}: {error}", what.display()))
         };
@@ -58,13 +62,9 @@ impl Ground<'_> {
         let out = self.folder.join(format!("run-{number}.txt"));
         let errors = self.folder.join(format!("run-{number}-errors.txt"));
         let mut command = Command::new(program);
-        command.arg("run").arg(&self.args.what);
-        if let Some(target) = &self.args.target {
-            command.args(["--target", target]);
-        }
-        command.args(&self.args.flags);
+        command.arg("run").arg(what).args(flags);
         command.env("LOADLINE_RUNS", self.runs);
-        command.env(TAGS, self.tags());
+        command.env(TAGS, self.tags(tags));
         command.stdin(Stdio::null());
         command.stdout(File::create(&out).map_err(|error| cannot(&out, error))?);
         // Whoever watches sees each run go on.
@@ -96,16 +96,15 @@ impl Ground<'_> {
         let _ = fs::remove_dir(self.folder);
     }
 
-    /// The tags that the environment asks for, and the gate's.
-    fn tags(&self) -> String {
+    /// The tags that the environment asks for, ours, and more.
+    fn tags(&self, more: &[String]) -> String {
         let known = std::env::var(TAGS).ok().filter(|tags| !tags.is_empty());
-        known.map_or_else(
-            || self.tag.to_owned(),
-            |known| format!("{known},{}", self.tag),
-        )
+        let ours = known.into_iter().chain([self.tag.to_owned()]);
+        let all: Vec<String> = ours.chain(more.iter().cloned()).collect();
+        all.join(",")
     }
 
-    /// The records of this gate's runs, oldest first.
+    /// The records of these runs, oldest first.
     fn made(&self) -> Vec<PathBuf> {
         let is_ours = |dir: &PathBuf| {
             let manifest = record::read_manifest(dir).ok();

@@ -1,8 +1,6 @@
 //! `loadline gate`: makes runs, compares them with a baseline, and ends with a code that a pipeline understands. What the runs mean is
 //! `analysis::gate`'s and `analysis::compare`'s.
 
-mod runs;
-
 use std::path::{Path, PathBuf};
 
 use analysis::{
@@ -12,8 +10,12 @@ use analysis::{
 use report::{console, derived, export, gate as told};
 use session::exit;
 
-use crate::{args, baselines, compare as comparing, groups, list, log, rerender, stop::Stop};
-use runs::{Ground, without_record};
+use crate::{
+    args, baselines, compare as comparing, groups, list, log,
+    making::{self, Ground, without_record},
+    rerender,
+    stop::Stop,
+};
 
 /// Runs `loadline gate`.
 pub fn command(args: &args::Gate) -> u8 {
@@ -48,15 +50,14 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
         groups::rows_are_there(baseline, &nobody, &asked)?;
         groups::hinder(baseline, &nobody, args.judged.anyway, &mut asked)?;
     }
-    let tag = runs::tag();
+    let tag = making::tag("gate");
     let folder = folder(args, &tag);
     let ground = Ground {
-        args,
         runs: &runs,
         tag: &tag,
         folder: &folder,
     };
-    let records = match make(&ground, baseline.as_ref())? {
+    let records = match make(&ground, args, baseline.as_ref())? {
         Made::All(records) => records,
         Made::Stopped { records, signal } => {
             log::say(format_args!(
@@ -110,11 +111,16 @@ enum Made {
     Stopped { records: Vec<PathBuf>, signal: u8 },
 }
 
-fn make(ground: &Ground<'_>, baseline: Option<&Side>) -> Result<Made, Stop> {
+fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Result<Made, Stop> {
     let mut records = Vec::new();
-    let all = ground.args.runs_each;
+    let all = args.runs_each;
+    let target = args.target.iter();
+    let mut flags: Vec<String> = target
+        .flat_map(|url| ["--target".to_owned(), url.clone()])
+        .collect();
+    flags.extend(args.flags.iter().cloned());
     for number in 1..=all {
-        let ran = ground.run(number)?;
+        let ran = ground.run(number, (&args.what, &flags), &[])?;
         if let Some(signal) = ran.signal {
             records.extend(ran.record);
             return Ok(Made::Stopped { records, signal });
@@ -132,7 +138,7 @@ fn make(ground: &Ground<'_>, baseline: Option<&Side>) -> Result<Made, Stop> {
             runs: vec![entrant],
         };
         let is_hindered = |baseline| !compare::hindrances(baseline, &this).is_empty();
-        if !ground.args.judged.anyway && baseline.is_some_and(is_hindered) {
+        if !args.judged.anyway && baseline.is_some_and(is_hindered) {
             // No more runs could change what comes of it.
             break;
         }

@@ -1,0 +1,290 @@
+//! `loadline ab`: the same test against two targets in turns, until one is shown to be worse or not to be, or no more pairs are left.
+//! When is looked, and how sure a look must be, is `analysis::compare`'s; what is run beside is [`beside`]'s.
+
+mod beside;
+
+use std::path::Path;
+
+use analysis::{
+    compare::{self, Asked, Comparison, Entrant, Looks, Side},
+    gate,
+};
+use engine::{StopHandle, clock};
+use plan::units::parse_duration;
+use report::{console, gate as told};
+use session::{exit, inputs, signals};
+
+use crate::{
+    args, compare as comparing, groups, log,
+    making::{self, Ground, without_record},
+    rerender,
+    stop::{Stop, flag_error},
+};
+use beside::{Beside, Started};
+
+/// Runs `loadline ab`.
+pub fn command(args: &args::Ab) -> u8 {
+    match carry_out(args) {
+        Ok(code) => code,
+        Err(Stop { lines, code }) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
+    let asked = comparing::asked(&args.judged)?;
+    let budget = args.budget.as_deref();
+    let budget = budget
+        .map(|text| parse_duration(text).map_err(|error| flag_error("--budget", text, &error)))
+        .transpose()?;
+    let seed = args.seed.unwrap_or_else(inputs::random_seed);
+    let sides = [
+        Target::of("a", &args.a, args.a_cmd.as_deref(), (args, seed))?,
+        Target::of("b", &args.b, args.b_cmd.as_deref(), (args, seed))?,
+    ];
+    log::makes_way(args.json.as_deref());
+    let stop = StopHandle::default();
+    // Held to the end: what was started is ended first, whenever a signal comes.
+    let _heard = signals::hear(&stop, String::new(), &log::voice())
+        .map_err(|error| Stop::could_not_run(format!("cannot listen for signals: {error}")))?;
+    let runs = rerender::runs(args.runs.as_deref());
+    let tag = making::tag("ab");
+    let folder = args.out.clone();
+    let folder = folder.unwrap_or_else(|| comparing::place("ab", &tag["ab-".len()..]));
+    let mut ab = Ab {
+        args,
+        asked,
+        budget,
+        seed,
+        sides,
+        stop,
+        ground: Ground {
+            runs: &runs,
+            tag: &tag,
+            folder: &folder,
+        },
+        made: ["a", "b"].map(|name| Side {
+            name: name.to_owned(),
+            runs: Vec::new(),
+        }),
+        number: 0,
+    };
+    let end = ab.make()?;
+    ab.conclude(end, &folder)
+}
+
+/// A side, as it is run.
+struct Target {
+    name: &'static str,
+    flags: Vec<String>,
+    beside: Option<Beside>,
+}
+
+impl Target {
+    fn of(
+        name: &'static str,
+        url: &str,
+        command: Option<&str>,
+        (args, seed): (&args::Ab, u64),
+    ) -> Result<Target, Stop> {
+        let mut flags = vec!["--target".to_owned(), url.to_owned()];
+        flags.extend(["--seed".to_owned(), seed.to_string()]);
+        for (flag, value) in [
+            ("--rate", args.rate.clone()),
+            ("--duration", args.duration.clone()),
+            ("--users", args.users.map(|users| users.to_string())),
+        ] {
+            flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        }
+        flags.extend(args.flags.iter().cloned());
+        let beside = command.map(|command| Beside::new(name, command, url));
+        Ok(Target {
+            name,
+            flags,
+            beside: beside.transpose()?,
+        })
+    }
+}
+
+/// Why no more runs are made.
+enum End {
+    /// This says all that was to be known.
+    Decided(Box<Comparison>),
+    /// No more pairs, or no more time.
+    Over,
+    /// A signal came.
+    Signal(u8),
+}
+
+/// What came of wanting a run.
+enum Made {
+    Run(Box<Entrant>),
+    Signal(u8),
+}
+
+struct Ab<'a> {
+    args: &'a args::Ab,
+    asked: Asked,
+    budget: Option<u64>,
+    seed: u64,
+    sides: [Target; 2],
+    stop: StopHandle,
+    ground: Ground<'a>,
+    made: [Side; 2],
+    /// How many runs were begun.
+    number: u32,
+}
+
+impl Ab<'_> {
+    fn make(&mut self) -> Result<End, Stop> {
+        let looks = Looks::of(self.args.pairs);
+        let begun = clock::monotonic_ns();
+        for pair in 0..self.args.pairs {
+            if let Some(budget) = self.budget
+                && pair > 0
+            {
+                let spent = clock::monotonic_ns().saturating_sub(begun);
+                if spent + spent / u64::from(pair) > budget {
+                    return Ok(End::Over);
+                }
+            }
+            let order = if compare::is_a_first(pair, self.seed) {
+                [0, 1]
+            } else {
+                [1, 0]
+            };
+            for side in order {
+                match self.run(side, pair)? {
+                    Made::Run(entrant) => self.made[side].runs.push(*entrant),
+                    Made::Signal(signal) => return Ok(End::Signal(signal)),
+                }
+            }
+            self.check()?;
+            let confidence = looks.confidence_after(pair + 1);
+            let Some(confidence) = confidence.filter(|_| pair + 1 < self.args.pairs) else {
+                continue;
+            };
+            let comparison = self.look(confidence);
+            if compare::is_decided(&comparison) {
+                return Ok(End::Decided(Box::new(comparison)));
+            }
+        }
+        Ok(End::Over)
+    }
+
+    /// Makes a run of a side; once more where its measurement cannot be trusted.
+    fn run(&mut self, side: usize, pair: u32) -> Result<Made, Stop> {
+        let place = format!("pair {} of {}", pair + 1, self.args.pairs);
+        for is_again in [false, true] {
+            let entrant = match self.once(side)? {
+                Made::Run(entrant) => entrant,
+                Made::Signal(signal) => return Ok(Made::Signal(signal)),
+            };
+            let made = gate::made(&entrant);
+            let name = self.sides[side].name;
+            log::say(format_args!("{place}, {name}  {}", told::made(&made)));
+            let is_invalid = made.measurement.as_deref() == Some("INVALID");
+            if !is_invalid || self.args.judged.anyway {
+                return Ok(Made::Run(entrant));
+            }
+            if is_again {
+                let why = made.reason.unwrap_or_default();
+                return Err(Stop {
+                    lines: vec![format!(
+                        "the measurement of {} is INVALID, as the one before it: {why}",
+                        made.run
+                    )],
+                    code: exit::INVALID,
+                });
+            }
+            log::say(format_args!("{place}, {name}  is made once more"));
+        }
+        Err(Stop::could_not_run("no run was made"))
+    }
+
+    fn once(&mut self, side: usize) -> Result<Made, Stop> {
+        self.number += 1;
+        let target = &self.sides[side];
+        let beside = target.beside.as_ref();
+        let log = self
+            .ground
+            .folder
+            .join(format!("run-{}-cmd.txt", self.number));
+        let started = beside
+            .map(|beside| beside.start(&log, &self.stop))
+            .transpose()?;
+        if let Some(Started::Signal(signal)) = started {
+            return Ok(Made::Signal(signal));
+        }
+        let mut tags = vec![format!("ab-{}", target.name)];
+        tags.extend(self.args.tag.iter().cloned());
+        let ran = self
+            .ground
+            .run(self.number, (&self.args.what, &target.flags), &tags)?;
+        drop(started);
+        if let Some(signal) = ran.signal.or(self.stop.signal()) {
+            return Ok(Made::Signal(signal));
+        }
+        let Some(record) = &ran.record else {
+            self.ground.clear(self.number);
+            return Err(without_record(&ran));
+        };
+        let entrant = groups::recorded(record)?;
+        let requests = &entrant.summary.requests;
+        if requests.ok + requests.failed == 0 {
+            return Err(Stop::could_not_run(format!(
+                "no request of {} was ever answered: is {} there?",
+                entrant.name, target.name
+            )));
+        }
+        Ok(Made::Run(Box::new(entrant)))
+    }
+
+    /// Refuses what no more pairs could make comparable.
+    fn check(&mut self) -> Result<(), Stop> {
+        let [a, b] = &self.made;
+        groups::rows_are_there(a, b, &self.asked)?;
+        groups::hinder(a, b, self.args.judged.anyway, &mut self.asked)
+    }
+
+    fn look(&self, confidence: f64) -> Comparison {
+        let asked = Asked {
+            confidence,
+            ..self.asked.clone()
+        };
+        compare::of(&self.made[0], &self.made[1], &asked)
+    }
+
+    fn conclude(&self, end: End, folder: &Path) -> Result<u8, Stop> {
+        let pairs = self.made.iter().map(|side| side.runs.len()).min();
+        let pairs = pairs.unwrap_or_default();
+        let tag = self.ground.tag;
+        let mut comparison = match end {
+            End::Signal(signal) => {
+                log::say(format_args!(
+                    "stopped by a signal: {pairs} of {} pairs were made, and are kept with the tag {tag}",
+                    self.args.pairs
+                ));
+                return Ok(exit::of_signal(signal));
+            }
+            End::Decided(comparison) => *comparison,
+            End::Over => {
+                let looks = Looks::of(self.args.pairs);
+                self.look(looks.confidence_at_end(u32::try_from(pairs).unwrap_or(u32::MAX)))
+            }
+        };
+        comparison.notes.push(format!(
+            "{pairs} pairs in turns, of {} at most; the runs have the tag {tag}. Intervals are surer than of one look, so that all looks together call the same different in 5 % at most",
+            self.args.pairs
+        ));
+        log::summary(&console::comparison_in(&comparison, log::columns()));
+        let is_written = comparing::write(&comparison, folder, self.args.json.as_deref());
+        Ok(if is_written {
+            comparison.exit_code
+        } else {
+            exit::COULD_NOT_RUN
+        })
+    }
+}

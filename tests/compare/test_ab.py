@@ -1,0 +1,129 @@
+"""The same test against two targets in turns: what is much slower is told, commands start and end what is tested, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import excuses
+import peers
+import pytest
+from conftest import until
+
+PLAN = """
+loadline: 1
+name: shop
+load: {rate: 400/s, duration: 100ms}
+steps:
+  - get: /order
+"""
+FLAGS = ("--metric", "service p50", "--margin", "80%", "--seed", "8")
+
+
+@pytest.fixture
+def ab(loadline):
+    loadline.write("plan.yml", PLAN)
+
+    def ab(a: str, b: str, *args: str, code: int):
+        path = loadline.folder / "ab.json"
+        for _ in range(5):
+            ran = loadline("ab", "plan.yml", "--a", a, "--b", b, *FLAGS, "--json", path, *args, timeout=120)
+            if ran.returncode != 4:
+                break
+        if ran.returncode == 4:
+            excuses.here.update(runs=1, excused=1, unwitnessed=int(not excuses.witness.was_late()))
+            pytest.skip("the machine was too busy to measure on, five times")
+        assert ran.returncode == code, ran.stdout + ran.stderr
+        return ran, json.loads(path.read_text()) if path.exists() else None
+
+    return ab
+
+
+def slowly(connection) -> None:
+    while connection.recv(65536):
+        time.sleep(0.4)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+
+def steadily(connection) -> None:
+    while connection.recv(65536):
+        time.sleep(0.1)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+
+def manifests(loadline) -> list[dict]:
+    found = sorted((loadline.folder / ".loadline/runs").glob("2*/manifest.json"))
+    return [json.loads(manifest.read_text()) for manifest in found]
+
+
+def test_what_is_much_slower_is_told_and_sides_take_turns(loadline, ab):
+    with peers.Peer(steadily) as fast, peers.Peer(slowly) as slow:
+        ran, told = ab(fast.url, slow.url, "--pairs", "4", "--tag", "mine", code=1)
+    assert told["verdict"] == "regressed"
+    assert [told[side]["name"] for side in ("baseline", "candidate")] == ["a", "b"]
+    assert [len(told[side]["runs"]) for side in ("baseline", "candidate")] == [4, 4]
+    assert "pair 4 of 4, b  " in ran.stderr
+    assert "Report: .loadline/comparisons/ab-" in ran.stdout
+    all_tags = [manifest["about"]["tags"] for manifest in manifests(loadline)]
+    assert all("mine" in tags for tags in all_tags)
+    if len(all_tags) == 8:
+        order = "".join("A" if "ab-a" in tags else "B" for tags in all_tags)
+        assert order.count("A") == 4
+        assert ran.stderr.index("pair 1 of 4, a") < ran.stderr.index("pair 1 of 4, b")
+        assert ran.stderr.index("pair 2 of 4, b") < ran.stderr.index("pair 2 of 4, a")
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_commands_start_and_end_what_is_tested(loadline, ab):
+    port = peers.free_port()
+    url = f"http://127.0.0.1:{port}"
+    # Two processes: the shell and what it starts.
+    command = f"echo $$ >> pids; {sys.executable} -m http.server {port} --bind 127.0.0.1 & echo $! >> pids; wait"
+    ran, told = ab(url, url, "--a-cmd", command, "--b-cmd", command, "--pairs", "4", "--budget", "1ms", code=5)
+    assert "only a hint" in told["sentence"]
+    assert [len(told[side]["runs"]) for side in ("baseline", "candidate")] == [1, 1]
+    pids = [int(line) for line in (loadline.folder / "pids").read_text().split()]
+    assert len(pids) >= 4
+    assert all(gone(pid) for pid in pids)
+
+
+def test_a_signal_leaves_nothing_running_and_keeps_what_is_finished(loadline):
+    loadline.write("plan.yml", PLAN)
+    port = peers.free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = f"echo $$ >> pids; exec {sys.executable} -m http.server {port} --bind 127.0.0.1"
+    running = loadline.start("ab", "plan.yml", "--a", url, "--b", url, "--a-cmd", command, "--b-cmd", command, "--anyway")
+    until(lambda: len(manifests(loadline)) >= 2, "a second run")
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130, told
+    assert "stopped by a signal" in told
+    assert all(gone(int(pid)) for pid in (loadline.folder / "pids").read_text().split())
+
+
+def test_bad_input_is_told_in_a_line(loadline):
+    loadline.write("plan.yml", PLAN)
+    nobody = f"http://127.0.0.1:{peers.free_port()}"
+    sides = ("--a", nobody, "--b", nobody)
+    for args, said, code in [
+        (("plan.yml", *sides, "--budget", "5"), "--budget", 2),
+        (("plan.yml", *sides, "--margin", "5"), "--margin", 2),
+        (("plan.yml", *sides, "--metric", "p50 of"), "--metric", 2),
+        (("nowhere.yml", *sides), "nowhere.yml", 2),
+        (("plan.yml", *sides, "--a-cmd", "exit 7", "--b-cmd", "exit 7"), "-cmd ended (exit status: 7) before", 3),
+        (("plan.yml", "--a", "ftp://x", "--b", nobody, "--a-cmd", "true"), "--a: `ftp://x` is no http:// or https:// URL", 2),
+    ]:
+        ran = loadline("ab", *args)
+        assert ran.returncode == code, (args, ran.stdout, ran.stderr)
+        assert said in ran.stderr, (args, ran.stderr)
+        assert len(ran.stderr.splitlines()) == 1, (args, ran.stderr)
