@@ -1,4 +1,4 @@
-"""Searches for the load line: of a service whose capacity is known, of one that fails at once, of one that dies; and what is refused."""
+"""Searches for the load line: of a known service, one that fails at once, one that dies; and what is refused."""
 
 from __future__ import annotations
 
@@ -100,9 +100,7 @@ steps:
 def test_users_are_searched_too(loadline):
     # Four places: with more than four users each waits.
     with Recorder(Pool(4, 0.1)) as peer:
-        ran, found = find(
-            loadline, peer.url, "--over", "users", "--slo", "p50 < 150ms", "--from", "1", "--max", "3", *SHORT
-        )
+        ran, found = find(loadline, peer.url, "--over", "users", "--slo", "p50 < 150ms", "--from", "1", "--max", "3", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [probe["level"] for probe in found["probes"]] == [1, 2, 3]
     assert found["sentence"].startswith("at least 3 users")
@@ -150,9 +148,7 @@ def test_what_was_probed_outlives_an_interrupt(loadline):
 def test_a_script_of_wrks_is_searched(loadline, start_lab):
     lab = start_lab("sum")
     script = loadline.write("post.lua", 'wrk.method = "GET"\nwrk.path = "/api/sum"\n')
-    ran, found = find(
-        loadline, script, "--target", lab.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "40/s", *SHORT
-    )
+    ran, found = find(loadline, script, "--target", lab.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "40/s", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [probe["level"] for probe in found["probes"]] == [20, 40]
 
