@@ -127,3 +127,16 @@ def test_bad_input_is_told_in_a_line(loadline):
         assert ran.returncode == code, (args, ran.stdout, ran.stderr)
         assert said in ran.stderr, (args, ran.stderr)
         assert len(ran.stderr.splitlines()) == 1, (args, ran.stderr)
+
+
+def test_nothing_is_left_even_of_one_that_is_killed(loadline):
+    loadline.write("plan.yml", PLAN)
+    port = peers.free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = f"echo $$ >> pids; {sys.executable} -m http.server {port} --bind 127.0.0.1 & echo $! >> pids; wait"
+    running = loadline.start("ab", "plan.yml", "--a", url, "--b", url, "--a-cmd", command, "--b-cmd", command, "--anyway")
+    until(lambda: manifests(loadline), "a run")
+    running.kill()
+    running.communicate(timeout=60)
+    pids = [int(pid) for pid in (loadline.folder / "pids").read_text().split()]
+    until(lambda: all(gone(pid) for pid in pids), "their end")

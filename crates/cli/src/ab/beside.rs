@@ -24,7 +24,7 @@ const START_LOOKS: u32 = 1200;
 /// So many looks until it is ended by force: five seconds.
 const END_LOOKS: u32 = 100;
 /// Ends the group when whoever holds its standard input is gone, also by kill -9.
-const GUARD: &str = "read -r _; kill -KILL -- -\"$1\"";
+const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
 
 /// How a side is started.
 pub struct Beside {
