@@ -1,4 +1,4 @@
-"""The same test against two targets in turns: what is much slower is told, commands start and end what is tested, and nothing is left."""
+"""The same test against two targets in turns: what is much slower is told, commands start and end targets, nothing is left."""
 
 from __future__ import annotations
 
