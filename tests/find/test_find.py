@@ -153,6 +153,31 @@ def test_a_script_of_wrks_is_searched(loadline, start_lab):
     assert [probe["level"] for probe in found["probes"]] == [20, 40]
 
 
+def test_the_targets_lab_and_the_mocks_behind_it_are_there_for_all_probes(loadline):
+    plan = """loadline: 1
+target: lab:checkin?threads=40&cpu=1ms&pauses=none
+load: { rate: 10/s, duration: 2s }
+mocks:
+  lorota:
+    routes: [{ post: /token, json: {}, latency: 5ms }]
+    faults: ['at 0s for 1h: errors 100%']
+steps:
+  - post: { url: /check_in/v2/sessions, json: { uuid: '{{ $uuid }}' } }
+"""
+    file = loadline.write("plan.yml", plan)
+    ran, found = find(loadline, file, "--slo", "errors < 50%", "--slo", "mean < 5s", "--from", "10/s", "--min", "5/s", *SHORT)
+    # What is behind it fails, so that it does: it was called.
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "`errors < 50%` is 100 %" in found["sentence"]
+    for probe in found["probes"]:
+        summary = json.loads((loadline.folder / "found" / probe["run"] / "summary.json").read_text())
+        assert summary["mocks"]
+    assert (
+        len({json.loads((loadline.folder / "found" / probe["run"] / "plan.json").read_text())["target"] for probe in found["probes"]})
+        == 1
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "line"),
     [

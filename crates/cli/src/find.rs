@@ -8,10 +8,12 @@ use plan::{
     criteria::{Metric, parse_criterion},
     units,
 };
-use session::{LabProcess, inputs, lab_process};
+use session::{LabProcess, inputs, lab_process, mock_process};
 
 use crate::{
-    args, doors, load, log, native, shell,
+    args, doors, load, log,
+    mocked::Mocked,
+    native, shell,
     stop::{Stop, flag_error},
     urls,
 };
@@ -42,10 +44,13 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         )));
     }
     let is_script = doors::scripts(&what).is_some();
+    // They are there before whatever calls them, and all probes share them.
+    let mocks = Mocked::of(&what, None, args.seed)?;
+    let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let own = if is_script {
         None
     } else {
-        Some(plan(args, &what)?)
+        Some(plan(args, &what, places)?)
     };
     let mut notes = Vec::new();
     let slos = slos(args, own.as_ref(), &mut notes)?;
@@ -68,7 +73,8 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         .iter()
         .chain(own.as_ref().map(|plan| &plan.target))
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
-    let lab = lab.map(LabProcess::start).transpose()?;
+    let lab = lab.map(|name| LabProcess::start(&mock_process::behind(name, places)));
+    let lab = lab.transpose()?;
     let wanted = Wanted {
         what,
         target: args.target.clone(),
@@ -80,6 +86,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         listeners: lab
             .as_ref()
             .map_or_else(Vec::new, |lab| lab.listeners().to_vec()),
+        mocks: mocks.as_ref().and_then(Mocked::environment),
         asked,
         folder: args.out.clone(),
         notes,
@@ -105,7 +112,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
 }
 
 /// The plan as its probes have it, but for their load: whatever is wrong with it is told before anything is sent.
-fn plan(args: &args::Find, what: &str) -> Result<Plan, Stop> {
+fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Plan, Stop> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
@@ -116,7 +123,7 @@ fn plan(args: &args::Find, what: &str) -> Result<Plan, Stop> {
     } else {
         run.target.as_deref()
     };
-    load::load(&run, &flags, target, &[])
+    load::load(&run, &flags, target, mocks)
 }
 
 /// The command line of a run of it.

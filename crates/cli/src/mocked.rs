@@ -110,6 +110,15 @@ impl Mocked {
         Ok(Some(Mocked::Own(started.map_err(NotMocked::NotStarted)?)))
     }
 
+    /// What processes are told of them by, where they were started here.
+    pub fn environment(&self) -> Option<String> {
+        match self {
+            Mocked::Own(mocks) => Some(mocks.environment()),
+            // Whoever lends them has told already.
+            Mocked::Lent(_) => None,
+        }
+    }
+
     /// Where each of them listens.
     pub fn addresses(&self) -> &Addresses {
         match self {

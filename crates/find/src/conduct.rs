@@ -109,7 +109,12 @@ impl Searching<'_> {
                 self.voice.say(
                     &"  most of it was never answered: waiting until the service answers again",
                 );
-                match ground.is_back(number)? {
+                let asking_ns = clock::monotonic_ns();
+                let is_back = ground.is_back(number)?;
+                if let Some(last) = self.probes.last_mut() {
+                    last.spent_s += seconds_since(asking_ns);
+                }
+                match is_back {
                     (_, Some(signal)) => return Ok(Some(signal)),
                     (true, None) => {}
                     (false, None) if number == 0 => {

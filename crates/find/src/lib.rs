@@ -45,6 +45,8 @@ pub struct Wanted {
     pub flags: Vec<String>,
     /// Where an embedded target listens that all probes share.
     pub listeners: Vec<String>,
+    /// What tells a process of the mocks that all probes share, where there are some.
+    pub mocks: Option<String>,
     /// The search's folder; none: a new one in [`FOLDER`].
     pub folder: Option<PathBuf>,
     /// What the user has to know beside the answer.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use analysis::find::{
-    Over, Row,
+    Over, Row, allowed,
     search::{Probe, Probed, Spoilt, Why},
     tallies,
 };
@@ -15,7 +15,7 @@ use analysis::summary::Summary;
 use engine::clock;
 use plan::{Criterion, criteria::parse_criterion};
 use record::Run;
-use session::{child, exit, keep, lab_process};
+use session::{child, exit, keep, lab_process, mock_process};
 
 use crate::{Wanted, slo};
 
@@ -110,6 +110,19 @@ impl<'a> Ground<'a> {
         let page = keep::page(&run);
         let summary = &page.summary;
         let tallies = tallies(&run, summary, &self.asked);
+        let unknown =
+            self.asked.iter().zip(&tallies).find(|(criterion, tally)| {
+                allowed(criterion).is_none() && tally.seconds.is_empty()
+            });
+        if let Some((criterion, _)) = unknown.filter(|_| !is_mute(summary)) {
+            return Err(Failed {
+                line: format!(
+                    "`{}` could not be measured in a probe, so that nothing can be searched by it",
+                    criterion.text
+                ),
+                code: exit::COULD_NOT_RUN,
+            });
+        }
         let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
         let mut row = Row::of(summary, &texts, probe.level, probe.why);
         row.beyond = tallies.iter().map(analysis::find::Tally::share).collect();
@@ -207,6 +220,9 @@ impl<'a> Ground<'a> {
         command.env("LOADLINE_RUNS", &runs);
         if !self.wanted.listeners.is_empty() {
             command.env(lab_process::ENVIRONMENT, self.wanted.listeners.join(" "));
+        }
+        if let Some(mocks) = &self.wanted.mocks {
+            command.env(mock_process::ENVIRONMENT, mocks);
         }
         command.stdin(Stdio::null());
         command.stdout(File::create(&out).map_err(|error| write(&out, error))?);

@@ -44,10 +44,14 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Tall
         },
         None => Tally {
             allowed: 0.5,
-            seconds: match judged(criterion).map(|judged| judged.judgement) {
-                Some(Judgement::Pass) => vec![(1.0, 0.0)],
-                Some(Judgement::Fail) => vec![(1.0, 1.0)],
-                Some(Judgement::Inconclusive) | None => Vec::new(),
+            seconds: match judged(criterion).map(|judged| (judged.judgement, judged.margin)) {
+                Some((Judgement::Pass, _)) => vec![(1.0, 0.0)],
+                Some((Judgement::Fail, _)) => vec![(1.0, 1.0)],
+                // What is not sure is what it looks like.
+                Some((Judgement::Inconclusive, Some(margin))) => {
+                    vec![(1.0, f64::from(u8::from(margin < 0.0)))]
+                }
+                Some((Judgement::Inconclusive, None)) | None => Vec::new(),
             },
         },
     };
