@@ -124,7 +124,8 @@ def test_every_rendering_has_a_row(loadline, ran):
     assert sum(int(row["failed"]) for row in of_group) == 6
     assert {row["sent"] for row in of_group} == {""}
     assert {row["service_p50_ms"] for row in of_group} == {""}
-    assert all(row["iteration_max_ms"] for row in of_group)
+    # A second in which one began and none ended has a row and no time.
+    assert all(row["iteration_max_ms"] for row in of_group if int(row["done"]))
 
 
 def test_criteria_judge_transactions(loadline, ran):

@@ -70,10 +70,17 @@ def test_a_pool_is_found_where_it_is_full(loadline):
 
 def test_a_service_that_always_fails_is_told_so(loadline):
     with Recorder(lambda _request: (500, {}, b"no")) as peer:
-        ran, found = find(loadline, peer.url, "--slo", "errors < 10%", "--from", "20/s", "--min", "5/s", *SHORT)
+        url = peer.url.replace("://", "://me:in-the-url@")
+        ran, found = find(loadline, url, "--slo", "errors < 10%", "--from", "20/s", "--min", "5/s", *SHORT)
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "fails even at 5.00/s: `errors < 10%` is 100 %" in " ".join(ran.stdout.split())
-    assert [probe["level"] for probe in found["probes"]] == [20, 5]
+    for file in (loadline.folder / "found").glob("*.*"):
+        assert "in-the-url" not in file.read_text(), file
+    again = loadline("find", url, "--slo", "errors < 10%", "--out", "found")
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert "there is a search in that folder already" in again.stderr
+    # What fails first is asked once more.
+    assert [probe["level"] for probe in found["probes"]] == [20, 20, 5]
 
 
 def test_what_holds_at_the_highest_level_is_an_answer(loadline):
@@ -104,6 +111,28 @@ def test_users_are_searched_too(loadline):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [probe["level"] for probe in found["probes"]] == [1, 2, 3]
     assert found["sentence"].startswith("at least 3 users")
+
+
+def test_a_sweep_says_how_a_service_scales(loadline):
+    # Eight places, 100 ms each: ten a second for each user, up to eight of them.
+    with Recorder(Pool(8, 0.1)) as peer:
+        sweep = ["--over", "users", "--sweep", "--max", "12", "--probe", "3s", "--settle", "1s", "--budget", "90s"]
+        ran, found = find(loadline, peer.url, *sweep, "--seed", "3")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert found["ending"] == "swept"
+    counted = {probe["level"]: probe["goodput"] for probe in found["probes"] if not probe["spoilt"]}
+    assert list(counted) == [1, 2, 3, 4, 6, 8, 12]
+    assert 4 < counted[1] <= 10.5, counted
+    assert 4 * counted[1] < counted[8] <= 84, counted
+    assert counted[12] <= 84
+    scaling = found["scaling"]
+    assert 3 < scaling["one"] < 14
+    assert scaling["serial"][0] >= 0
+    assert scaling["crosstalk"][0] >= 0
+    words = " ".join(ran.stdout.split())
+    assert f"scaling {found['sentence']}" in words
+    assert (loadline.folder / "found/charts/scaling.svg").exists()
+    assert "The law of scalability" in (loadline.folder / "found/report.md").read_text()
 
 
 def test_a_service_that_dies_is_left_alone(loadline):
@@ -188,6 +217,7 @@ steps:
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for an answer"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is no number of users"),
+        (["http://127.0.0.1:9", "--sweep"], "--sweep measures numbers of users: add --over users"),
         (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide themselves when they ask"),
         (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),
     ],

@@ -275,6 +275,9 @@ pub struct Find {
     /// What is searched: arrivals per second, or users in a closed loop
     #[arg(long, value_name = "rate|users", value_parser = ["rate", "users"], default_value = "rate")]
     pub over: String,
+    /// Measure how throughput grows with the number of users instead: 1, 2, 3, 4, 6, 8, 12, … up to --max
+    #[arg(long)]
+    pub sweep: bool,
     /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the search
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
@@ -287,7 +290,7 @@ pub struct Find {
     /// The highest level that may be tried
     #[arg(long, visible_alias = "max-rate", value_name = "LEVEL")]
     pub max: Option<String>,
-    /// How long the search may take
+    /// How long the search may take; what is under way behind the last probe is waited for all the same
     #[arg(long, value_name = "TIME", default_value = "5m")]
     pub budget: String,
     /// Enough is known when the answer is so near: half of its interval, as a share of it

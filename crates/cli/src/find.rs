@@ -13,7 +13,7 @@ use session::{LabProcess, inputs, lab_process, mock_process};
 use crate::{
     args, doors, load, log,
     mocked::Mocked,
-    native, shell,
+    native, shell, shown,
     stop::{Stop, flag_error},
     urls,
 };
@@ -67,6 +67,11 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
             "--over users: a script of wrk's has connections and no users",
         ));
     }
+    if args.sweep && over != Over::Users {
+        return Err(Stop::bad_input(
+            "--sweep measures numbers of users: add --over users",
+        ));
+    }
     let asked = asked(args, over, own.as_ref())?;
     let named = args.target.clone().or_else(|| Some(what.clone()));
     let lab = named
@@ -75,12 +80,28 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
     let lab = lab.map(|name| LabProcess::start(&mock_process::behind(name, places)));
     let lab = lab.transpose()?;
+    if args
+        .out
+        .as_ref()
+        .is_some_and(|out| out.join(find::FILE).exists())
+    {
+        return Err(Stop::bad_input(
+            "--out: there is a search in that folder already, name another",
+        ));
+    }
     let wanted = Wanted {
+        shown: (
+            shown::without_secrets(&what, &args.secret),
+            args.target
+                .as_ref()
+                .map(|url| shown::without_secrets(url, &args.secret)),
+        ),
         what,
         target: args.target.clone(),
         slos,
         over,
         arrivals: args.arrivals.clone(),
+        is_sweep: args.sweep,
         is_script,
         flags: flags(args, asked.seed),
         listeners: lab
@@ -163,7 +184,7 @@ fn slos(
         }
         slos.push(criterion);
     }
-    if slos.is_empty() {
+    if slos.is_empty() && !args.sweep {
         return Err(Stop::bad_input(
             "what must hold is not said: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` to the plan",
         ));

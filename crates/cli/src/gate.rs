@@ -7,13 +7,14 @@ use analysis::{
     compare::{self, Asked, Comparison, Entrant, Side},
     gate::{self, Gate, Verdict},
 };
+use engine::StopHandle;
 use report::{console, derived, export, gate as told};
-use session::exit;
+use session::{exit, signals};
 
 use crate::{
     args, baselines, compare as comparing, groups, list, log,
     making::{self, Ground, without_record},
-    rerender,
+    rerender, shown,
     stop::Stop,
 };
 
@@ -74,7 +75,7 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
         runs: entrants.collect::<Result<Vec<Entrant>, Stop>>()?,
     };
     let mut gate = decide(baseline.as_ref(), candidate, asked)?;
-    gate.what.clone_from(&args.what);
+    gate.what = shown::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records)?;
     tell(&gate, args, &folder)?;
@@ -119,10 +120,17 @@ fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Resu
         .flat_map(|url| ["--target".to_owned(), url.clone()])
         .collect();
     flags.extend(args.flags.iter().cloned());
+    // A signal that comes between two runs is theirs too.
+    let stop = StopHandle::default();
+    let _heard = signals::hear(&stop, String::new(), &log::voice())
+        .map_err(|error| Stop::could_not_run(format!("signals cannot be caught: {error}")))?;
     for number in 1..=all {
+        if let Some(signal) = stop.signal() {
+            return Ok(Made::Stopped { records, signal });
+        }
         let ran = ground.run(number, (&args.what, &flags), &[])?;
         if let Some(signal) = ran.signal {
-            records.extend(ran.record);
+            // What was interrupted is kept, and is no run that was made.
             return Ok(Made::Stopped { records, signal });
         }
         let Some(record) = &ran.record else {

@@ -36,6 +36,7 @@ mod programs;
 mod rerender;
 mod selftest;
 mod shell;
+mod shown;
 mod steps;
 mod stop;
 mod terminal;

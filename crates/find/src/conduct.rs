@@ -10,13 +10,13 @@ use analysis::find::{
     Ending, Found, Row,
     search::{self, Probe, Probed, Step, Why},
 };
-use engine::clock;
+use engine::{StopHandle, clock};
 use report::{console, derived};
-use session::{SharedVoice, exit};
+use session::{SharedVoice, exit, signals};
 
 use crate::{
     FOLDER, Wanted,
-    probes::{Failed, Ground, seconds_since},
+    probes::{Became, Failed, Ground, seconds_since},
 };
 
 /// Searches, writes the report, and answers the exit code.
@@ -31,7 +31,16 @@ pub fn conduct(
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(wanted, wall_ns);
+    // A signal that comes between two probes is theirs too.
+    let stop = StopHandle::default();
+    let _heard = signals::hear(&stop, String::new(), voice).map_err(|error| {
+        (
+            format!("signals cannot be caught: {error}"),
+            exit::COULD_NOT_RUN,
+        )
+    })?;
     let mut searching = Searching {
+        stop,
         wanted,
         voice,
         probes: Vec::new(),
@@ -39,25 +48,28 @@ pub fn conduct(
         began_ns,
     };
     let ground = Ground::of(wanted, &folder);
-    let ended = searching.search(&ground);
+    let ended = if wanted.is_sweep {
+        searching.sweep(&ground)
+    } else {
+        searching.search(&ground)
+    };
     let code = match ended {
         Ok(Some(signal)) => {
-            searching.found.ended_by(Ending::Interrupted);
+            searching
+                .found
+                .interrupted(search::known(&searching.probes).as_ref());
             exit::of_signal(signal)
         }
         Ok(None) => searching.found.exit_code,
         Err(Failed { line, code }) if searching.probes.is_empty() => return Err((line, code)),
         Err(Failed { line, .. }) => {
             voice.error(&line);
-            searching
-                .found
-                .notes
-                .push(format!("a probe could not be carried out: {line}"));
-            searching.found.ended_by(Ending::Interrupted);
+            searching.found.notes.push(line);
+            searching.found.ended_by(Ending::CouldNotRun);
             exit::COULD_NOT_RUN
         }
     };
-    searching.keep(&folder);
+    searching.found.exit_code = code;
     voice.out(&console::found_in(&searching.found, columns));
     let written = derived::write_found(&folder, &searching.found);
     match written {
@@ -72,18 +84,23 @@ pub fn conduct(
     }
 }
 
-struct Searching<'a> {
-    wanted: &'a Wanted,
-    voice: &'a SharedVoice,
-    probes: Vec<Probed>,
-    found: Found,
-    began_ns: u64,
+/// A search, or a sweep, that goes on.
+pub struct Searching<'a> {
+    pub wanted: &'a Wanted,
+    pub voice: &'a SharedVoice,
+    pub probes: Vec<Probed>,
+    pub found: Found,
+    pub began_ns: u64,
+    pub stop: StopHandle,
 }
 
 impl Searching<'_> {
     /// Probes until there is nothing more to be tried; the signal, where one ended it.
     fn search(&mut self, ground: &Ground<'_>) -> Result<Option<u8>, Failed> {
         loop {
+            if let Some(signal) = self.stop.signal() {
+                return Ok(Some(signal));
+            }
             let probe = match search::next(&self.wanted.asked, &self.probes) {
                 Step::Probe(probe) => probe,
                 Step::End(end) => {
@@ -94,16 +111,17 @@ impl Searching<'_> {
             };
             self.voice.say(&self.asks(&probe));
             let number = self.probes.len();
-            let ran = ground.probe(number, &probe)?;
+            let became = ground.probe(number, &probe)?;
             self.found.took_s = self.took_s();
-            if let Some(signal) = ran.signal {
-                // What was interrupted decides nothing.
-                return Ok(Some(signal));
-            }
+            let ran = match became {
+                Became::Over(ran) => *ran,
+                Became::Signal(signal) => return Ok(Some(signal)),
+            };
             self.voice.say(&self.saw(&ran.row));
             let is_mute = ran.is_mute;
             self.probes.push(ran.probed);
             self.found.probes.push(ran.row);
+            self.found.interrupted(search::known(&self.probes).as_ref());
             self.keep(ground.folder);
             if is_mute {
                 self.voice.say(
@@ -134,7 +152,8 @@ impl Searching<'_> {
         }
     }
 
-    fn took_s(&self) -> f64 {
+    /// Seconds since it began.
+    pub fn took_s(&self) -> f64 {
         seconds_since(self.began_ns)
     }
 
@@ -168,7 +187,7 @@ impl Searching<'_> {
     }
 
     /// What came of it.
-    fn saw(&self, row: &Row) -> String {
+    pub fn saw(&self, row: &Row) -> String {
         if let Some(why) = &row.spoilt {
             return format!("  does not count: {why}");
         }
@@ -182,7 +201,7 @@ impl Searching<'_> {
     }
 
     /// Writes down what is known so far. What cannot be written now is written at the end, or told of then.
-    fn keep(&self, folder: &Path) {
+    pub fn keep(&self, folder: &Path) {
         let _ = derived::write_found_json(&folder.join(crate::FILE), &self.found);
     }
 }
@@ -190,8 +209,8 @@ impl Searching<'_> {
 fn begin(wanted: &Wanted, wall_ns: u64) -> Found {
     Found {
         schema: 1,
-        what: wanted.what.clone(),
-        target: wanted.target.clone(),
+        what: wanted.shown.0.clone(),
+        target: wanted.shown.1.clone(),
         started_utc: record::utc(wall_ns, "%Y-%m-%dT%H:%M:%SZ"),
         over: wanted.over,
         slos: wanted.slos.iter().map(|slo| slo.text.clone()).collect(),
@@ -203,6 +222,7 @@ fn begin(wanted: &Wanted, wall_ns: u64) -> Found {
         took_s: 0.0,
         sentence: String::new(),
         above: None,
+        scaling: None,
         notes: wanted.notes.clone(),
         probes: Vec::new(),
         sure: Vec::new(),

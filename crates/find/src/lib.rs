@@ -9,6 +9,7 @@
 mod conduct;
 mod probes;
 mod slo;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -31,6 +32,8 @@ pub struct Wanted {
     pub what: String,
     /// The target, where it is named apart from that.
     pub target: Option<String>,
+    /// Both as they may be shown.
+    pub shown: (String, Option<String>),
     /// What must hold, with texts as they were written.
     pub slos: Vec<Criterion>,
     /// What is searched over.
@@ -39,6 +42,8 @@ pub struct Wanted {
     pub asked: search::Asked,
     /// How arrivals are spread.
     pub arrivals: String,
+    /// It is no search: numbers of users are measured one after the other, to see how the service scales.
+    pub is_sweep: bool,
     /// Its load is one phase, in which what settles cannot be told from what counts: a script that makes its requests itself.
     pub is_script: bool,
     /// Flags of every run, as they are.

@@ -7,9 +7,9 @@ use std::{
 };
 
 use analysis::find::{
-    Over, Row, allowed,
+    Over, Row, Tally, allowed,
     search::{Probe, Probed, Spoilt, Why},
-    tallies,
+    tallies, throughput,
 };
 use analysis::summary::Summary;
 use engine::clock;
@@ -17,7 +17,7 @@ use plan::{Criterion, criteria::parse_criterion};
 use record::Run;
 use session::{child, exit, keep, lab_process, mock_process};
 
-use crate::{Wanted, slo};
+use crate::{PHASE, Wanted, slo};
 
 /// Before a service is given up behind a probe it is asked so often, a few seconds each.
 const CHANCES: usize = 8;
@@ -34,10 +34,16 @@ pub struct Ground<'a> {
 pub struct Ran {
     pub probed: Probed,
     pub row: Row,
-    /// The signal that was passed on to it.
-    pub signal: Option<u8>,
     /// Most of what was sent never came back: whether the service still answers is to be asked.
     pub is_mute: bool,
+}
+
+/// What became of a probe.
+pub enum Became {
+    /// It is over.
+    Over(Box<Ran>),
+    /// A signal ended it: what was interrupted decides nothing.
+    Signal(u8),
 }
 
 /// Why a probe could not be carried out.
@@ -67,9 +73,53 @@ impl<'a> Ground<'a> {
     ///
     /// # Errors
     /// When there is no record of it.
-    pub fn probe(&self, number: usize, probe: &Probe) -> Result<Ran, Failed> {
+    pub fn probe(&self, number: usize, probe: &Probe) -> Result<Became, Failed> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
+        let (ended, said) = self.run(&name, &self.flags(probe))?;
+        if let Some(signal) = ended.signal {
+            return Ok(Became::Signal(signal));
+        }
+        let dir = record::find(&self.folder.join(&name), "last");
+        let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
+        let run = run.filter(|_| ended.code != exit::BAD_INPUT);
+        let run = run.ok_or_else(|| without_record(ended.code, &said))?;
+        let page = keep::page(&run);
+        let summary = &page.summary;
+        let tallies = tallies(&run, summary, &self.asked);
+        self.are_measured(probe, &tallies, summary)?;
+        let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
+        let mut row = Row::of(summary, &texts, probe.level, probe.why);
+        if let Some(goodput) = throughput(&run, PHASE) {
+            row.goodput = goodput;
+        }
+        row.beyond = tallies.iter().map(Tally::share).collect();
+        let counted = tallies.iter().map(|tally| tally.seconds.len() as f64);
+        row.counted_s = counted.fold(0.0, f64::max).min(probe.seconds);
+        let dir = run.dir.as_deref().and_then(Path::file_name);
+        row.run = dir.map_or_else(String::new, |dir| {
+            format!("{name}/{}", dir.to_string_lossy())
+        });
+        let mut probed = Probed {
+            level: probe.level,
+            why: probe.why,
+            spent_s: seconds_since(began_ns),
+            tallies,
+            spoilt: None,
+        };
+        let spoilt = spoilt(summary, &probed);
+        probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
+        row.spoilt = spoilt.map(|(_, why)| why);
+        row.holds = probed.holds();
+        Ok(Became::Over(Box::new(Ran {
+            probed,
+            row,
+            is_mute: is_mute(summary),
+        })))
+    }
+
+    /// What a probe is told beside what is run.
+    fn flags(&self, probe: &Probe) -> Vec<String> {
         let settle_s = if self.wanted.is_script {
             0.0
         } else {
@@ -82,79 +132,37 @@ impl<'a> Ground<'a> {
         };
         let mut flags = self.load(probe.level, probe.seconds);
         flags.extend(["--probe".to_owned(), seconds(settle_s)]);
-        flags.extend(["--probe-until".to_owned(), until.to_owned()]);
+        if !self.wanted.is_sweep {
+            flags.extend(["--probe-until".to_owned(), until.to_owned()]);
+        }
         for criterion in &self.asked {
             flags.extend(["--check".to_owned(), criterion.text.clone()]);
         }
-        let (ended, said) = self.run(&name, &flags)?;
-        let dir = record::find(&self.folder.join(&name), "last");
-        let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
-        let Some(run) = run.filter(|_| ended.code != exit::BAD_INPUT) else {
-            let last = said.iter().rev().find(|line| !line.trim().is_empty());
-            return Err(Failed {
-                line: last.map_or_else(
-                    || format!("a probe left no record, exit code {}", ended.code),
-                    |line| {
-                        line.trim_start_matches("loadline: ")
-                            .trim_start_matches("error: ")
-                            .to_owned()
-                    },
-                ),
-                code: if ended.code == exit::BAD_INPUT {
-                    exit::BAD_INPUT
-                } else {
-                    exit::COULD_NOT_RUN
-                },
-            });
+        flags
+    }
+
+    /// Refuses to go by what was never measured: it would always hold. Of what comes seldom a quick look may have seen nothing.
+    fn are_measured(
+        &self,
+        probe: &Probe,
+        tallies: &[Tally],
+        summary: &Summary,
+    ) -> Result<(), Failed> {
+        let is_missing = |(criterion, tally): &(&Criterion, &Tally)| {
+            let has_time = probe.why == Why::Near || allowed(criterion).is_none();
+            has_time && tally.seconds.is_empty()
         };
-        let page = keep::page(&run);
-        let summary = &page.summary;
-        let tallies = tallies(&run, summary, &self.asked);
-        let unknown =
-            self.asked.iter().zip(&tallies).find(|(criterion, tally)| {
-                allowed(criterion).is_none() && tally.seconds.is_empty()
-            });
-        if let Some((criterion, _)) = unknown.filter(|_| !is_mute(summary)) {
-            return Err(Failed {
+        let unknown = self.asked.iter().zip(tallies).find(is_missing);
+        match unknown.filter(|_| !is_mute(summary)) {
+            None => Ok(()),
+            Some((criterion, _)) => Err(Failed {
                 line: format!(
                     "`{}` could not be measured in a probe, so that nothing can be searched by it",
                     criterion.text
                 ),
                 code: exit::COULD_NOT_RUN,
-            });
+            }),
         }
-        let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
-        let mut row = Row::of(summary, &texts, probe.level, probe.why);
-        row.beyond = tallies.iter().map(analysis::find::Tally::share).collect();
-        row.counted_s = tallies
-            .iter()
-            .map(|tally| tally.seconds.len() as f64)
-            .fold(0.0, f64::max)
-            .min(probe.seconds);
-        row.run = run
-            .dir
-            .as_deref()
-            .and_then(Path::file_name)
-            .map_or_else(String::new, |dir| {
-                format!("{name}/{}", dir.to_string_lossy())
-            });
-        let mut probed = Probed {
-            level: probe.level,
-            why: probe.why,
-            spent_s: seconds_since(began_ns),
-            tallies,
-            spoilt: None,
-        };
-        let spoilt = spoilt(summary, &probed);
-        probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
-        row.spoilt = spoilt.map(|(_, why)| why);
-        row.holds = probed.holds();
-        Ok(Ran {
-            probed,
-            row,
-            signal: ended.signal,
-            is_mute: is_mute(summary),
-        })
     }
 
     /// Whether the service answers again, asked with little load for a while; the signal, where one came meanwhile.
@@ -232,6 +240,24 @@ impl<'a> Ground<'a> {
         let said = fs::read_to_string(&errors).unwrap_or_default();
         Ok((ended, said.lines().map(ToOwned::to_owned).collect()))
     }
+}
+
+/// What a run that left no record said last.
+fn without_record(code: u8, said: &[String]) -> Failed {
+    let last = said.iter().rev().find(|line| !line.trim().is_empty());
+    let line = last.map_or_else(
+        || format!("a probe left no record, exit code {code}"),
+        |line| {
+            let line = line.trim_start_matches("loadline: ");
+            line.trim_start_matches("error: ").to_owned()
+        },
+    );
+    let code = if code == exit::BAD_INPUT {
+        exit::BAD_INPUT
+    } else {
+        exit::COULD_NOT_RUN
+    };
+    Failed { line, code }
 }
 
 /// Whether most of what was sent never came back.

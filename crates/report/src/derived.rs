@@ -125,7 +125,11 @@ pub fn found_json(found: &Found) -> Result<String, NotWritten> {
 /// # Errors
 /// When it cannot be written.
 pub fn write_found_json(path: &Path, found: &Found) -> Result<(), NotWritten> {
-    file(path, found_json(found)?.as_bytes())
+    // A pipe is no file that could be replaced.
+    if path.exists() && !path.is_file() {
+        return file(path, found_json(found)?.as_bytes());
+    }
+    replace(path, found_json(found)?.as_bytes())
 }
 
 fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {

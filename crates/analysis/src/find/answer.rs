@@ -5,7 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::Crossing;
 
-use super::search::{End, Why};
+use super::{
+    search::{End, Why},
+    sweep::{self, Scaling},
+};
 use crate::summary::Summary;
 
 /// Points of the curve of how sure a level is.
@@ -41,6 +44,10 @@ pub enum Ending {
     Died,
     /// It was interrupted.
     Interrupted,
+    /// A probe could not be carried out, or nothing ever answered.
+    CouldNotRun,
+    /// It was no search but a sweep, which came to its end.
+    Swept,
 }
 
 /// What came of a search: `find.json`.
@@ -74,6 +81,9 @@ pub struct Found {
     pub sentence: String,
     /// What happens above the load line; none where nothing failed.
     pub above: Option<String>,
+    /// How the service scales; only of a sweep over users.
+    #[serde(default)]
+    pub scaling: Option<Scaling>,
     /// What else must be known.
     pub notes: Vec<String>,
     /// Each probe, in the order in which they were tried.
@@ -175,16 +185,41 @@ impl Found {
             End::GeneratorDisturbed => Ending::GeneratorDisturbed,
             End::OutOfBudget => Ending::OutOfBudget,
         };
+        (self.estimate, self.interval) = (None, None);
+        self.sure.clear();
         if let End::Found(crossing) = end {
             self.answered(crossing);
         }
         self.told();
     }
 
+    /// Takes over that it was interrupted, with what is known; behind each probe, as if it were interrupted now.
+    pub fn interrupted(&mut self, known: Option<&Crossing>) {
+        if let Some(crossing) = known {
+            self.answered(crossing);
+        }
+        self.ended_by(Ending::Interrupted);
+    }
+
     /// Takes over an end that is not the search's own.
     pub fn ended_by(&mut self, ending: Ending) {
         self.ending = ending;
         self.told();
+    }
+
+    /// Takes over what a sweep has measured: users, and what they got.
+    pub fn swept(&mut self, levels: &[(f64, f64)], seed: u64) {
+        self.scaling = sweep::scaling(levels, seed);
+        self.ending = Ending::Swept;
+        self.sentence = match &self.scaling {
+            Some(scaling) => scaling.told(levels),
+            None => format!(
+                "{} levels were measured, and fewer than {} say nothing of how it scales",
+                levels.len(),
+                statistics::LEAST_LEVELS
+            ),
+        };
+        self.exit_code = if self.scaling.is_some() { 0 } else { 5 };
     }
 
     fn answered(&mut self, crossing: &Crossing) {
@@ -221,8 +256,9 @@ impl Found {
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
             Ending::FailsAtLowest => 1,
+            Ending::CouldNotRun => 3,
             Ending::GeneratorLimited | Ending::GeneratorDisturbed => 4,
-            Ending::OutOfBudget | Ending::Died | Ending::Interrupted => 5,
+            Ending::OutOfBudget | Ending::Died | Ending::Interrupted | Ending::Swept => 5,
         };
         self.sentence = self.in_words();
     }
@@ -288,12 +324,28 @@ impl Found {
                     at.unwrap_or_default()
                 )
             }
-            Ending::Interrupted => match (last, self.first_fail) {
-                (Some(last), Some(fail)) => format!(
-                    "interrupted: somewhere between {last} and {}",
-                    self.over.level(fail)
+            Ending::Swept => String::new(),
+            Ending::CouldNotRun => {
+                let held =
+                    last.map_or_else(String::new, |last| format!("; everything held at {last}"));
+                format!("no answer: a probe could not be carried out{held}")
+            }
+            Ending::Interrupted => match (self.estimate, self.last_pass, self.first_fail) {
+                (Some(estimate), ..) => format!(
+                    "interrupted: so far {} {}",
+                    self.over.level(estimate),
+                    self.precision()
                 ),
-                _ => "interrupted before anything was known".to_owned(),
+                (None, Some(pass), Some(fail)) => format!(
+                    "interrupted: somewhere between {} and {}",
+                    self.over.level(pass.min(fail)),
+                    self.over.level(pass.max(fail))
+                ),
+                (None, Some(pass), None) => {
+                    format!("interrupted: at least {}", self.over.level(pass))
+                }
+                (None, None, Some(fail)) => format!("interrupted: below {}", self.over.level(fail)),
+                (None, None, None) => "interrupted before anything was known".to_owned(),
             },
         }
     }

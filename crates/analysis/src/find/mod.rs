@@ -1,10 +1,11 @@
 //! The load line of a service, the highest load at which everything that is asked for holds: how it is searched ([`search`]), and what a
-//! probe's record says (`probe`), and what came of it (`answer`).
+//! probe's record says (`probe`), what came of it (`answer`), and what a sweep over users says ([`sweep`]).
 
 mod answer;
 mod probe;
 pub mod search;
+pub mod sweep;
 
 pub use answer::{Ending, Found, Over, Row};
-pub use probe::{allowed, tallies};
+pub use probe::{allowed, tallies, throughput};
 pub use search::Tally;

@@ -58,6 +58,24 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Tall
     criteria.iter().map(tally).collect()
 }
 
+/// What was answered well per second while a phase of this name went on; none where no whole second of it is known.
+#[must_use]
+pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
+    let index = run.manifest.phases_named(phase).next()?;
+    let phase = run.manifest.phases.get(index as usize)?;
+    let ended_ns = run.manifest.end.as_ref().map_or(phase.end_ns, |end| end.ns);
+    let until_ns = phase.end_ns.min(ended_ns);
+    let (mut ok, mut ns) = (0, 0);
+    for (_, point) in run.totals.history.all.points() {
+        let (from, to) = point.span;
+        if phase.start_ns <= from && to <= until_ns {
+            ok += point.part.slot.counters.ok;
+            ns += to - from;
+        }
+    }
+    (ns > 0).then(|| ok as f64 * 1e9 / ns as f64)
+}
+
 /// Samples and exceedances, second by second.
 fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
     let Ok(subject) = Subject::of(run, criterion) else {

@@ -208,7 +208,8 @@ impl Probed {
             let chance = if self.why == Why::Near {
                 0.0
             } else {
-                1.0 + 2.0 * may.sqrt()
+                // Of a few samples, or of the one look of a condition that is no question of shares, at most what leaves a failure possible.
+                (1.0 + 2.0 * may.sqrt()).min((n - may) / 2.0)
             };
             over > may + chance
         };
@@ -225,7 +226,10 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
         .collect();
     let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
     if limited(asked, probes) {
-        return Step::End(End::GeneratorLimited);
+        return Step::End(match ended(asked, &whole) {
+            End::OutOfBudget => End::GeneratorLimited,
+            end => end,
+        });
     }
     let last = probes.iter().rev().take(DISTURBED);
     let disturbed = last.filter(|probe| probe.spoilt == Some(Spoilt::Disturbed));
@@ -255,6 +259,8 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
             Step::End(End::HoldsToMost)
         }
         (Some(held), None) => probe(held * UP, Why::Up, quick(held * UP)),
+        // A service that was cold, or a moment that was bad, is asked once more before anything is made of it.
+        (None, Some(failed)) if whole.len() == 1 => probe(failed, Why::Down, quick(failed)),
         (None, Some(failed)) if failed <= asked.least => Step::End(End::NotEvenLowest),
         (None, Some(failed)) => probe(failed / DOWN, Why::Down, quick(failed / DOWN)),
         (Some(held), Some(failed)) if failed / held > NEAR && asked.is_between(held, failed) => {
@@ -296,15 +302,45 @@ impl Asked {
     }
 }
 
-/// The highest level that held below all that did not, and the lowest that did not; of nothing but overlaps, what they overlap by.
+/// The highest level that held, and the lowest that did not. A quick look that others contradict was chance: a failure where the same level held
+/// later, or two that are higher; and what held where two that are lower did not.
 fn bracket(whole: &[&Probed]) -> (Option<f64>, Option<f64>) {
+    const CONTRADICTED: usize = 2;
+    let is_chance = |number: usize| {
+        let look = whole[number];
+        let others = |is_other: &dyn Fn(f64) -> bool| {
+            let of = whole.iter().filter(|other| other.holds() != look.holds());
+            of.filter(|other| is_other(other.level)).count()
+        };
+        let mut later = whole[number + 1..].iter();
+        look.why != Why::Near
+            && if look.holds() {
+                others(&|level| level < look.level) >= CONTRADICTED
+            } else {
+                later.any(|other| other.level == look.level && other.holds())
+                    || others(&|level| level > look.level) >= CONTRADICTED
+            }
+    };
     let levels = |holds: bool| {
-        let of = whole.iter().filter(move |probe| probe.holds() == holds);
-        of.map(|probe| probe.level)
+        let of = (0..whole.len()).filter(move |number| whole[*number].holds() == holds);
+        of.filter(|number| !is_chance(*number))
+            .map(|number| whole[number].level)
     };
     let failed = levels(false).min_by(f64::total_cmp);
     let held = levels(true).max_by(f64::total_cmp);
     (held, failed)
+}
+
+/// Whether something failed and something held near the answer: else it would be an answer about levels that nobody has looked at.
+fn is_between_looks(whole: &[&Probed], found: &Crossing) -> bool {
+    /// In logarithms.
+    const NEAR_IT: f64 = 0.3;
+    let estimate = found.estimate();
+    let near = |holds: bool| {
+        let mut of = whole.iter().filter(|probe| probe.holds() == holds);
+        of.any(|probe| (probe.level.ln() - estimate).abs() < NEAR_IT)
+    };
+    near(true) && near(false)
 }
 
 /// Whether the last two probes were more than the generator could send, at the same level or nearly.
@@ -336,7 +372,7 @@ fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
     } else {
         0.0
     });
-    if half <= wanted && above.min(below) >= OF_EACH_SIDE {
+    if half <= wanted && above.min(below) >= OF_EACH_SIDE && is_between_looks(whole, &found) {
         return None;
     }
     // In pairs, one from above and one from below; the seed says which comes first. What there is too little of comes first of all.
@@ -367,7 +403,8 @@ fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
 fn ended(asked: &Asked, whole: &[&Probed]) -> End {
     match bracket(whole) {
         (Some(held), Some(failed)) if failed / held <= NEAR || !asked.is_between(held, failed) => {
-            crossed(whole).map_or(End::OutOfBudget, End::Found)
+            let found = crossed(whole).filter(|found| is_between_looks(whole, found));
+            found.map_or(End::OutOfBudget, End::Found)
         }
         _ => End::OutOfBudget,
     }

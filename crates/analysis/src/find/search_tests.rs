@@ -263,10 +263,70 @@ fn probed(level: f64, over: f64, spoilt: Option<Spoilt>) -> Probed {
 #[test]
 fn what_fails_at_the_lowest_level_ends_the_search() {
     let asked = asked(300.0, 15.0, 1);
-    let down = next(&asked, &[probed(10.0, 0.5, None)]);
+    let twice = [10.0, 10.0].map(|level| probed(level, 0.5, None));
+    let down = next(&asked, &twice);
     assert!(matches!(&down, Step::Probe(probe) if probe.level == 2.5 && probe.why == Why::Down));
     let probes = [10.0, 2.5, 1.0].map(|level| probed(level, 0.5, None));
     assert_eq!(next(&asked, &probes), Step::End(End::NotEvenLowest));
+}
+
+fn one_look(over: f64) -> Tally {
+    Tally {
+        allowed: 0.5,
+        seconds: vec![(1.0, over)],
+    }
+}
+
+#[test]
+fn a_condition_that_is_no_question_of_shares_fails_by_its_one_look() {
+    let mut failed = probed(10.0, 0.0, None);
+    failed.tallies = vec![one_look(1.0)];
+    assert!(!failed.holds());
+    failed.tallies = vec![one_look(0.0)];
+    assert!(failed.holds());
+    failed.tallies = vec![Tally {
+        allowed: 0.5,
+        seconds: vec![(5.0, 5.0)],
+    }];
+    assert!(!failed.holds());
+    // One of twenty beyond p99 is chance, as long as nobody looks nearer.
+    failed.tallies = vec![Tally {
+        allowed: 0.01,
+        seconds: vec![(20.0, 1.0)],
+    }];
+    assert!(failed.holds());
+}
+
+#[test]
+fn a_wrong_first_look_is_asked_again_and_forgotten() {
+    let asked = asked(300.0, 15.0, 1);
+    let mut probes = vec![probed(10.0, 0.5, None)];
+    let again = next(&asked, &probes);
+    assert!(matches!(again, Step::Probe(probe) if probe.level == 10.0));
+    probes.push(probed(10.0, 0.0, None));
+    let up = next(&asked, &probes);
+    assert!(matches!(up, Step::Probe(probe) if probe.level == 20.0 && probe.why == Why::Up));
+    // A failure that two higher levels contradict is none.
+    let probes = [(10.0, 0.0), (20.0, 0.5), (22.0, 0.0), (24.0, 0.0)];
+    let probes = probes.map(|(level, over)| probed(level, over, None));
+    let up = next(&asked, &probes);
+    assert!(
+        matches!(&up, Step::Probe(probe) if probe.level == 48.0),
+        "{up:?}"
+    );
+}
+
+#[test]
+fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
+    let asked = asked(300.0, 15.0, 1);
+    let looks = [(10.0, 0.0), (20.0, 0.9), (14.0, 0.0), (16.0, 0.9)];
+    let mut probes: Vec<Probed> = looks
+        .iter()
+        .map(|(level, over)| probed(*level, *over, None))
+        .collect();
+    probes.extend([15.0, 15.0].map(|level| probed(level, 0.9, Some(Spoilt::Limited))));
+    let end = next(&asked, &probes);
+    assert!(matches!(&end, Step::End(End::Found(_))), "{end:?}");
 }
 
 #[test]

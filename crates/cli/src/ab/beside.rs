@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use engine::StopHandle;
+use engine::{StopHandle, clock};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use session::asking::{Base, Request};
 
@@ -19,8 +19,8 @@ use crate::stop::Stop;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(50);
-/// So many looks until it answers: a minute.
-const START_LOOKS: u32 = 1200;
+/// It is to answer within a minute.
+const START_NS: u64 = 60 * plan::units::SECOND;
 /// So many looks until it is ended by force: five seconds.
 const END_LOOKS: u32 = 100;
 /// Ends the group when whoever holds its standard input is gone, also by kill -9.
@@ -68,7 +68,8 @@ impl Beside {
             Stop::could_not_run(format!("--{side}-cmd `{}`: {error}", self.command))
         };
         let mut group = Group::start(&self.command, log).map_err(cannot)?;
-        for _ in 0..START_LOOKS {
+        let began_ns = clock::monotonic_ns();
+        while clock::monotonic_ns().saturating_sub(began_ns) < START_NS {
             if let Some(signal) = stop.signal() {
                 return Ok(Started::Signal(signal));
             }

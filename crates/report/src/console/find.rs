@@ -1,6 +1,6 @@
 //! The end of a search on the console: the load line, and what happens above it. Figures are `analysis`'.
 
-use analysis::find::Found;
+use analysis::find::{Ending, Found};
 
 use super::text::{Columns, wrap};
 
@@ -13,7 +13,11 @@ pub fn found_in(found: &Found, columns: Columns) -> String {
     let line =
         |name: &str, text: &str| wrap(&format!("{name:<INDENT$}{text}"), INDENT, columns) + "\n";
     let mut out = String::from("\n");
-    out += &line("the load line", &found.sentence);
+    let name = match found.ending {
+        Ending::Swept => "scaling",
+        _ => "the load line",
+    };
+    out += &line(name, &found.sentence);
     if let Some(above) = &found.above {
         out += &line("above it", above);
     }

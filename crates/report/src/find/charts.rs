@@ -1,6 +1,6 @@
 //! The charts of a search, all against the load that was offered: how sure a level is, what came of it, how long it took.
 
-use analysis::find::{Found, Over, Row};
+use analysis::find::{Found, Over, Row, sweep::Scaling};
 
 use crate::svg::{Axis, Chart, Curve, DASHED, File, Scale, Shade, Unit, plot_height, plot_width};
 
@@ -26,6 +26,12 @@ pub(super) fn of(found: &Found) -> Vec<File> {
     if !found.sure.is_empty() {
         files.push(sure(found, &rows));
     }
+    files.extend(
+        found
+            .scaling
+            .as_ref()
+            .map(|scaling| law(found, scaling, &rows)),
+    );
     files.push(latency(found, &rows));
     files.push(goodput(found, &rows));
     files
@@ -118,6 +124,39 @@ fn sure(found: &Found, rows: &[&Row]) -> File {
             found,
             "How sure it is that everything holds",
             (x, y, "per cent"),
+            curves,
+        ),
+    }
+}
+
+/// What users got, and what the law gives them.
+fn law(found: &Found, scaling: &Scaling, rows: &[&Row]) -> File {
+    let most = scaling
+        .curve
+        .iter()
+        .map(|(users, _)| *users)
+        .fold(1.0, f64::max);
+    let measured = rows.iter().map(|row| row.goodput);
+    let values = measured.chain(scaling.curve.iter().map(|(_, per_second)| *per_second));
+    let y = Axis::over(values, Scale::Linear, Unit::Number, plot_height());
+    let x = Axis::exactly(0.0, most, Unit::Number, plot_width());
+    let curve = scaling
+        .curve
+        .iter()
+        .map(|(users, got)| (*users, Some(*got)));
+    let curves = vec![
+        dots("measured", GREEN, rows.iter(), |row| Some(row.goodput)),
+        line("the law", BLUE, DASHED, curve.collect()),
+    ];
+    File {
+        name: "scaling.svg".into(),
+        description:
+            "What was answered well per second, by the number of users, and the law that fits it"
+                .into(),
+        text: chart(
+            found,
+            "Throughput by users",
+            (x, y, "requests per second"),
             curves,
         ),
     }

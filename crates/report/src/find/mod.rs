@@ -3,7 +3,7 @@
 mod charts;
 
 use analysis::{
-    find::{Ending, Found, Over, Row},
+    find::{Ending, Found, Over, Row, sweep::Scaling},
     verdict::Judgement,
 };
 use record::units;
@@ -19,20 +19,13 @@ use crate::{
 pub fn of(found: &Found) -> Sheet {
     let charts = charts::of(found);
     let blocks = blocks(found, &charts);
-    Sheet::of(
-        &format!("The load line of {}", found.what),
-        &blocks,
-        charts.clone(),
-    )
+    Sheet::of(&title(found), &blocks, charts.clone())
 }
 
 fn blocks<'a>(found: &Found, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     let mut blocks = vec![
-        Block::Title(format!("The load line of {}", found.what)),
-        Block::Verdict(
-            judgement(found),
-            format!("The load line: {}.", found.sentence),
-        ),
+        Block::Title(title(found)),
+        Block::Verdict(judgement(found), sentence(found)),
     ];
     blocks.extend(
         found
@@ -47,9 +40,18 @@ fn blocks<'a>(found: &Found, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     let target = found.target.as_ref();
     let target = target.map_or_else(String::new, |target| format!(" at {target}"));
     blocks.push(Block::Text(format!(
-        "Searched{target} over {of}, begun {}. What must hold: {}.",
+        "{}{target} over {of}, begun {}.{}",
+        if found.ending == Ending::Swept {
+            "Measured"
+        } else {
+            "Searched"
+        },
         found.started_utc,
-        found.slos.join(", ")
+        if found.slos.is_empty() {
+            String::new()
+        } else {
+            format!(" What must hold: {}.", found.slos.join(", "))
+        }
     )));
     if !found.notes.is_empty() {
         blocks.push(Block::List(found.notes.clone()));
@@ -66,21 +68,62 @@ fn blocks<'a>(found: &Found, charts: &'a [svg::File]) -> Vec<Block<'a>> {
             ));
         }
     }
+    if let Some(scaling) = &found.scaling {
+        blocks.push(Block::Heading("The law of scalability"));
+        blocks.push(Block::Table(law(scaling)));
+        blocks.push(Block::Text(
+            "Of N users throughput is g N / (1 + s (N − 1) + k N (N − 1)) (Gunther): g is what one user gets, s the share of the work that waits for its \
+             turn, k what each user costs each other. Where the interval of k begins at nothing there is no evidence that more users ever get less. \
+             Nothing is said of more than twice as many users as were measured."
+                .into(),
+        ));
+    }
     blocks.push(Block::Heading("Probes"));
     blocks.push(Block::Table(probes(found)));
     blocks
 }
 
+fn title(found: &Found) -> String {
+    match found.ending {
+        Ending::Swept => format!("How {} scales", found.what),
+        _ => format!("The load line of {}", found.what),
+    }
+}
+
+fn sentence(found: &Found) -> String {
+    let mut letters = found.sentence.chars();
+    match (found.ending, letters.next()) {
+        (Ending::Swept, Some(first)) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        _ => format!("The load line: {}.", found.sentence),
+    }
+}
+
 fn judgement(found: &Found) -> Option<Judgement> {
     match found.ending {
+        Ending::Swept => None,
         Ending::Found | Ending::HoldsToMost => Some(Judgement::Pass),
         Ending::FailsAtLowest => Some(Judgement::Fail),
         Ending::GeneratorLimited
         | Ending::GeneratorDisturbed
         | Ending::OutOfBudget
         | Ending::Died
+        | Ending::CouldNotRun
         | Ending::Interrupted => Some(Judgement::Inconclusive),
     }
+}
+
+fn law(scaling: &Scaling) -> Table {
+    let mut table = Table::new(&["", "Value", "95 % from", "to"]);
+    let number = |value: f64| format!("{value:.5}");
+    for (name, (value, low, high)) in [("s", scaling.serial), ("k", scaling.crosstalk)] {
+        table.row(
+            [name.to_owned(), number(value), number(low), number(high)],
+            None,
+        );
+    }
+    let one = format!("{}/s", units::rate(scaling.one));
+    table.row(["g".to_owned(), one, String::new(), String::new()], None);
+    table
 }
 
 fn probes(found: &Found) -> Table {

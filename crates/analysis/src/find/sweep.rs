@@ -1,0 +1,177 @@
+//! A sweep over numbers of users: which level is measured next, and what the levels say of how the service scales. How the law is fitted is
+//! `statistics`'.
+
+use record::units;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statistics::{LEAST_LEVELS, Law, pool, scalability};
+
+use super::Over;
+
+/// Throughput that grew by less than this share has not grown.
+const GROWS: f64 = 0.03;
+/// So many levels behind one another without growth are enough.
+const FLAT: usize = 3;
+/// Points of a drawn curve.
+const POINTS: usize = 80;
+/// It is drawn up to so many times the most users that were measured.
+const FARTHEST: f64 = 2.0;
+
+/// How a service scales, as far as a closed sweep tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scaling {
+    /// What one user gets, per second.
+    pub one: f64,
+    /// The share of the work that waits for its turn, with its 95 % interval.
+    pub serial: (f64, f64, f64),
+    /// What each user costs each other, likewise.
+    pub crosstalk: (f64, f64, f64),
+    /// Users at the peak of throughput, with their 95 % interval; none where there is no evidence that it falls.
+    pub peak_users: Option<(f64, f64, f64)>,
+    /// Throughput there, per second.
+    pub peak: Option<f64>,
+    /// Parallel servers that it behaves like, and how long each takes in seconds; none where it does not.
+    pub pool: Option<(f64, f64)>,
+    /// Users, and the throughput that the law gives them.
+    pub curve: Vec<(f64, f64)>,
+}
+
+/// The levels of a sweep: 1, 2, 3, 4, 6, 8, 12, 16, 24, …
+#[must_use]
+pub fn level(number: usize) -> f64 {
+    match number {
+        0..=3 => number as f64 + 1.0,
+        _ => {
+            let doublings = (number - 2) / 2;
+            let base = 2f64.powi(doublings as i32 + 1);
+            if number.is_multiple_of(2) {
+                base * 1.5
+            } else {
+                base * 2.0
+            }
+        }
+    }
+}
+
+/// Whether more users would say nothing new: throughput has not grown for a while, and there are levels enough.
+#[must_use]
+pub fn is_enough(levels: &[(f64, f64)]) -> bool {
+    let before = levels.len().saturating_sub(FLAT);
+    let best = levels[..before].iter().map(|(_, x)| *x).fold(0.0, f64::max);
+    levels.len() > LEAST_LEVELS
+        && levels[before..]
+            .iter()
+            .all(|(_, x)| *x < best * (1.0 + GROWS))
+}
+
+/// What the levels say; none of too few.
+#[must_use]
+pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
+    let found = scalability(levels, seed)?;
+    let pool = pool(levels);
+    // A corner is no curve: the law would bend it into a peak that nobody measured.
+    let peak = found.peak.filter(|_| pool.is_none());
+    let most = levels.iter().map(|(n, _)| *n).fold(1.0, f64::max);
+    let Law {
+        one,
+        serial,
+        crosstalk,
+    } = found.law;
+    let place = |i: usize| 1.0 + (FARTHEST * most - 1.0) * i as f64 / POINTS as f64;
+    Some(Scaling {
+        one,
+        serial: (serial, found.serial.0, found.serial.1),
+        crosstalk: (crosstalk, found.crosstalk.0, found.crosstalk.1),
+        peak_users: peak.map(|peak| (peak.users, peak.interval.0, peak.interval.1)),
+        peak: peak.map(|peak| peak.throughput),
+        pool,
+        curve: (0..=POINTS)
+            .map(|i| (place(i), found.law.at(place(i))))
+            .collect(),
+    })
+}
+
+impl Scaling {
+    /// What it comes to, in a sentence.
+    #[must_use]
+    pub fn told(&self, levels: &[(f64, f64)]) -> String {
+        let (most, best) = levels
+            .iter()
+            .fold((0.0f64, 0.0f64), |(most, best), (n, x)| {
+                (most.max(*n), best.max(*x))
+            });
+        let rate = |per_second: f64| format!("{}/s", units::rate(per_second));
+        let hint = self.pool.map_or_else(String::new, |(servers, each_s)| {
+            format!(
+                "; it behaves like about {} parallel servers of {} each",
+                servers.round(),
+                units::time((each_s * 1e9) as u64)
+            )
+        });
+        match self.peak_users.zip(self.peak) {
+            Some(((users, low, high), peak)) => {
+                let high = if high.is_finite() {
+                    format!("{high:.0}")
+                } else {
+                    "any number".to_owned()
+                };
+                format!(
+                    "throughput peaks at {} (95 %: {low:.0} to {high}) with {}, and falls behind that",
+                    Over::Users.level(users),
+                    rate(peak)
+                )
+            }
+            None => format!(
+                "no evidence of retrograde scaling: up to {} throughput does not fall, {} at most{hint}",
+                Over::Users.level(most),
+                rate(best)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_grow_by_halves_and_thirds() {
+        let levels: Vec<f64> = (0..11).map(level).collect();
+        assert_eq!(
+            levels,
+            [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0]
+        );
+    }
+
+    #[test]
+    fn it_ends_where_throughput_has_not_grown_for_a_while() {
+        let flat = |most: f64| -> Vec<(f64, f64)> {
+            (0..9)
+                .map(level)
+                .map(|n| (n, (n * 20.0).min(most)))
+                .collect()
+        };
+        assert!(!is_enough(&flat(1e9)));
+        assert!(is_enough(&flat(80.0)));
+        assert!(!is_enough(&flat(80.0)[..6]));
+    }
+
+    #[test]
+    fn a_pool_is_told_as_one() {
+        let levels: Vec<(f64, f64)> = (0..9)
+            .map(level)
+            .map(|n| (n, (n * 20.0).min(160.0)))
+            .collect();
+        let found = scaling(&levels, 1).unwrap();
+        let told = found.told(&levels);
+        assert!(
+            told.contains("about 8 parallel servers of 50.0 ms each"),
+            "{told}"
+        );
+        assert!(
+            told.starts_with("no evidence of retrograde scaling: up to 24 users"),
+            "{told}"
+        );
+        assert_eq!(scaling(&levels[..5], 1), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! A sweep: numbers of users measured one after the other, until more of them say nothing new. What they say is `analysis::find::sweep`'s.
+
+use analysis::find::{
+    Ending,
+    search::{Probe, Spoilt, Why},
+    sweep::{is_enough, level},
+};
+
+use crate::{
+    conduct::Searching,
+    probes::{Became, Failed, Ground},
+};
+
+/// A level that something else on the machine spoilt is measured once more.
+const TRIES: usize = 2;
+
+impl Searching<'_> {
+    /// Measures level by level; the signal, where one ended it.
+    pub fn sweep(&mut self, ground: &Ground<'_>) -> Result<Option<u8>, Failed> {
+        let asked = &self.wanted.asked;
+        let most = asked.most.unwrap_or(f64::INFINITY);
+        let mut levels: Vec<(f64, f64)> = Vec::new();
+        let mut number = 0;
+        'levels: while level(number) <= most && !is_enough(&levels) {
+            let users = level(number);
+            number += 1;
+            for _ in 0..TRIES {
+                if let Some(signal) = self.stop.signal() {
+                    return Ok(Some(signal));
+                }
+                let is_over = self.took_s() + asked.settle_s + asked.probe_s > asked.budget_s;
+                if is_over && !self.probes.is_empty() {
+                    break 'levels;
+                }
+                self.voice
+                    .say(&format!("{}:", self.wanted.over.level(users)));
+                let probe = Probe {
+                    level: users,
+                    why: Why::Up,
+                    seconds: asked.probe_s,
+                };
+                let became = ground.probe(self.probes.len(), &probe)?;
+                self.found.took_s = self.took_s();
+                let ran = match became {
+                    Became::Over(ran) => *ran,
+                    Became::Signal(signal) => return Ok(Some(signal)),
+                };
+                let got = ran.row.goodput;
+                self.voice.say(&match &ran.row.spoilt {
+                    Some(why) => format!("  does not count: {why}"),
+                    None => format!("  {}/s answered well", record::units::rate(got)),
+                });
+                let spoilt = ran.probed.spoilt;
+                self.probes.push(ran.probed);
+                self.found.probes.push(ran.row);
+                self.keep(ground.folder);
+                match spoilt {
+                    None => {
+                        levels.push((users, got));
+                        break;
+                    }
+                    Some(Spoilt::Limited) => {
+                        let note = format!(
+                            "this machine cannot drive {}: the sweep ends below that",
+                            self.wanted.over.level(users)
+                        );
+                        self.found.notes.push(note);
+                        break 'levels;
+                    }
+                    Some(Spoilt::Disturbed) => {}
+                }
+            }
+            if levels.last().is_some_and(|(_, got)| *got == 0.0) {
+                self.found.took_s = self.took_s();
+                self.found.ended_by(Ending::Died);
+                return Ok(None);
+            }
+        }
+        self.found.took_s = self.took_s();
+        self.found.swept(&levels, asked.seed);
+        Ok(None)
+    }
+}
