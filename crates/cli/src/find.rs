@@ -1,6 +1,8 @@
 //! `loadline find`: the command line of searches for the load line. How one goes is `find`'s.
 
-use analysis::find::{Over, search::Asked};
+use std::path::Path;
+
+use analysis::find::{Found, Over, search::Asked};
 use clap::Parser;
 use find::Wanted;
 use plan::{
@@ -38,11 +40,7 @@ pub fn command(args: &args::Find) -> u8 {
 
 fn carry_out(args: &args::Find) -> Result<u8, Stop> {
     let what = urls::with_scheme(&args.what);
-    if doors::programs(&what).is_some() {
-        return Err(Stop::bad_input(format!(
-            "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
-        )));
-    }
+    refuse(args, &what)?;
     let is_script = doors::scripts(&what).is_some();
     // They are there before whatever calls them, and all probes share them.
     let mocks = Mocked::of(&what, None, args.seed)?;
@@ -62,16 +60,6 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
     } else {
         Over::Rate
     };
-    if over == Over::Users && is_script {
-        return Err(Stop::bad_input(
-            "--over users: a script of wrk's has connections and no users",
-        ));
-    }
-    if args.sweep && over != Over::Users {
-        return Err(Stop::bad_input(
-            "--sweep measures numbers of users: add --over users",
-        ));
-    }
     let asked = asked(args, over, own.as_ref())?;
     let named = args.target.clone().or_else(|| Some(what.clone()));
     let lab = named
@@ -80,15 +68,6 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
     let lab = lab.map(|name| LabProcess::start(&mock_process::behind(name, places)));
     let lab = lab.transpose()?;
-    if args
-        .out
-        .as_ref()
-        .is_some_and(|out| out.join(find::FILE).exists())
-    {
-        return Err(Stop::bad_input(
-            "--out: there is a search in that folder already, name another",
-        ));
-    }
     let wanted = Wanted {
         shown: (
             shown::without_secrets(&what, &args.secret),
@@ -118,18 +97,50 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         lines: vec![line],
         code,
     })?;
+    keep(args, &found, &folder)?;
+    Ok(code)
+}
+
+/// Writes the answer where the command line wants it, and opens the report.
+fn keep(args: &args::Find, found: &Found, folder: &Path) -> Result<(), Stop> {
     if let Some(json) = args.json.as_deref() {
         let written = if log::is_stdout(json) {
-            report::derived::found_json(&found).map(|text| log::document(&text))
+            report::derived::found_json(found).map(|text| log::document(&text))
         } else {
-            report::derived::write_found_json(json, &found)
+            report::derived::write_found_json(json, found)
         };
         written.map_err(Stop::could_not_run)?;
     }
     if args.open {
         shell::open(&folder.join(report::derived::PAGE));
     }
-    Ok(code)
+    Ok(())
+}
+
+/// What cannot be searched, before anything is read.
+fn refuse(args: &args::Find, what: &str) -> Result<(), Stop> {
+    if doors::programs(what).is_some() {
+        return Err(Stop::bad_input(format!(
+            "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
+        )));
+    }
+    if args.over == "users" && doors::scripts(what).is_some() {
+        return Err(Stop::bad_input(
+            "--over users: a script of wrk's has connections and no users",
+        ));
+    }
+    if args.sweep && args.over != "users" {
+        return Err(Stop::bad_input(
+            "--sweep measures numbers of users: add --over users",
+        ));
+    }
+    let out = args.out.as_ref();
+    if out.is_some_and(|out| out.join(find::FILE).exists()) {
+        return Err(Stop::bad_input(
+            "--out: there is a search in that folder already, name another",
+        ));
+    }
+    Ok(())
 }
 
 /// The plan as its probes have it, but for their load: whatever is wrong with it is told before anything is sent.

@@ -330,23 +330,28 @@ impl Found {
                     last.map_or_else(String::new, |last| format!("; everything held at {last}"));
                 format!("no answer: a probe could not be carried out{held}")
             }
-            Ending::Interrupted => match (self.estimate, self.last_pass, self.first_fail) {
-                (Some(estimate), ..) => format!(
-                    "interrupted: so far {} {}",
-                    self.over.level(estimate),
-                    self.precision()
-                ),
-                (None, Some(pass), Some(fail)) => format!(
-                    "interrupted: somewhere between {} and {}",
-                    self.over.level(pass.min(fail)),
-                    self.over.level(pass.max(fail))
-                ),
-                (None, Some(pass), None) => {
-                    format!("interrupted: at least {}", self.over.level(pass))
-                }
-                (None, None, Some(fail)) => format!("interrupted: below {}", self.over.level(fail)),
-                (None, None, None) => "interrupted before anything was known".to_owned(),
-            },
+            Ending::Interrupted => self.as_far_as_it_came(),
+        }
+    }
+
+    /// What is known of a search that was interrupted.
+    fn as_far_as_it_came(&self) -> String {
+        match (self.estimate, self.last_pass, self.first_fail) {
+            (Some(estimate), ..) => format!(
+                "interrupted: so far {} {}",
+                self.over.level(estimate),
+                self.precision()
+            ),
+            (None, Some(pass), Some(fail)) => format!(
+                "interrupted: somewhere between {} and {}",
+                self.over.level(pass.min(fail)),
+                self.over.level(pass.max(fail))
+            ),
+            (None, Some(pass), None) => {
+                format!("interrupted: at least {}", self.over.level(pass))
+            }
+            (None, None, Some(fail)) => format!("interrupted: below {}", self.over.level(fail)),
+            (None, None, None) => "interrupted before anything was known".to_owned(),
         }
     }
 
