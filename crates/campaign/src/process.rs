@@ -1,9 +1,9 @@
 //! A run of a campaign as a process: which command line, where its record and what it says go. How it goes is its own affair.
 
 use std::{
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use formats::native::campaign;
@@ -108,28 +108,22 @@ impl Ground<'_> {
         let runs = fs::canonicalize(&runs).map_err(|error| cannot(&runs, error))?;
         let out = runs.join("output.txt");
         let errors = runs.join("errors.txt");
-        let program = std::env::current_exe()
-            .map_err(|error| format!("cannot find the program's own file: {error}"))?;
-        let mut command = Command::new(program);
-        say(&mut command);
-        command.env("LOADLINE_RUNS", &runs);
         let lab = self.targets.lab();
         let mut listeners = lab.map_or_else(Vec::new, |lab| lab.listeners().to_vec());
         listeners.extend(self.broker.as_ref().and_then(Broker::place));
-        if !listeners.is_empty() {
-            command.env(lab_process::ENVIRONMENT, listeners.join(" "));
-        }
-        if let Some(mocks) = &self.mocks {
-            command.env(mock_process::ENVIRONMENT, mocks.environment());
-        }
-        command.stdin(Stdio::null());
-        command.stdout(File::create(&out).map_err(|error| cannot(&out, error))?);
-        if !self.wanted.shows_runs {
-            command.stderr(File::create(&errors).map_err(|error| cannot(&errors, error))?);
-        }
-        let ended =
-            child::run(&mut command).map_err(|error| format!("cannot start the run: {error}"))?;
-        let said = fs::read_to_string(&errors).unwrap_or_default();
+        // Whoever watches sees each run go on.
+        let errors = (!self.wanted.shows_runs).then_some(&errors);
+        let child::Printed { ended, said } =
+            child::own(&out, errors.map(PathBuf::as_path), |command| {
+                say(command);
+                command.env("LOADLINE_RUNS", &runs);
+                if !listeners.is_empty() {
+                    command.env(lab_process::ENVIRONMENT, listeners.join(" "));
+                }
+                if let Some(mocks) = &self.mocks {
+                    command.env(mock_process::ENVIRONMENT, mocks.environment());
+                }
+            })?;
         Ok(Ran {
             code: ended.code,
             signal: ended.signal,

@@ -85,10 +85,10 @@ pub fn write(comparison: &Comparison, dir: &Path, json: Option<&Path>) -> bool {
     let written = derived::write_comparison(dir, comparison);
     let written = written.and_then(|()| match json {
         Some(json) if log::is_stdout(json) => {
-            log::document(&derived::comparison_json(comparison)?);
+            log::document(&derived::as_json(comparison)?);
             Ok(())
         }
-        Some(json) => derived::write_comparison_json(json, comparison),
+        Some(json) => derived::write_as_json(json, comparison),
         None => Ok(()),
     });
     match written {

@@ -10,10 +10,11 @@ use plan::{
     criteria::{Metric, parse_criterion},
     units,
 };
+use report::derived;
 use session::{LabProcess, inputs, lab_process, mock_process};
 
 use crate::{
-    args, doors, load, log,
+    args, doors, list, load, log,
     mocked::Mocked,
     native, shell, shown,
     stop::{Stop, flag_error},
@@ -104,15 +105,10 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
 /// Writes the answer where the command line wants it, and opens the report.
 fn keep(args: &args::Find, found: &Found, folder: &Path) -> Result<(), Stop> {
     if let Some(json) = args.json.as_deref() {
-        let written = if log::is_stdout(json) {
-            report::derived::found_json(found).map(|text| log::document(&text))
-        } else {
-            report::derived::write_found_json(json, found)
-        };
-        written.map_err(Stop::could_not_run)?;
+        list::write_json(json, found)?;
     }
     if args.open {
-        shell::open(&folder.join(report::derived::PAGE));
+        shell::open(&folder.join(derived::PAGE));
     }
     Ok(())
 }
@@ -135,7 +131,7 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), Stop> {
         ));
     }
     let out = args.out.as_ref();
-    if out.is_some_and(|out| out.join(find::FILE).exists()) {
+    if out.is_some_and(|out| out.join(derived::FOUND).exists()) {
         return Err(Stop::bad_input(
             "--out: there is a search in that folder already, name another",
         ));

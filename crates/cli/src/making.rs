@@ -2,10 +2,9 @@
 //! records' to say.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::IsTerminal,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use session::{child, exit, inputs};
@@ -54,27 +53,18 @@ impl Ground<'_> {
         let cannot = |what: &Path, error: std::io::Error| {
             Stop::could_not_run(format!("cannot write {}: {error}", what.display()))
         };
-        let program = std::env::current_exe();
-        let program = program.map_err(|error| {
-            Stop::could_not_run(format!("cannot find the program's own file: {error}"))
-        })?;
         fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, error))?;
         let out = self.folder.join(format!("run-{number}.txt"));
         let errors = self.folder.join(format!("run-{number}-errors.txt"));
-        let mut command = Command::new(program);
-        command.arg("run").arg(what).args(flags);
-        command.env("LOADLINE_RUNS", self.runs);
-        command.env(TAGS, self.tags(tags));
-        command.stdin(Stdio::null());
-        command.stdout(File::create(&out).map_err(|error| cannot(&out, error))?);
-        // Whoever watches sees each run go on.
-        if !std::io::stderr().is_terminal() {
-            command.stderr(File::create(&errors).map_err(|error| cannot(&errors, error))?);
-        }
         let known = self.made();
-        let ended = child::run(&mut command)
-            .map_err(|error| Stop::could_not_run(format!("cannot start the run: {error}")))?;
-        let said = fs::read_to_string(&errors).unwrap_or_default();
+        // Whoever watches sees each run go on.
+        let errors = (!std::io::stderr().is_terminal()).then_some(&errors);
+        let printed = child::own(&out, errors.map(PathBuf::as_path), |command| {
+            command.arg("run").arg(what).args(flags);
+            command.env("LOADLINE_RUNS", self.runs);
+            command.env(TAGS, self.tags(tags));
+        });
+        let child::Printed { ended, said } = printed.map_err(Stop::could_not_run)?;
         let mut new = self.made().into_iter().filter(|run| !known.contains(run));
         Ok(Ran {
             code: ended.code,

@@ -55,17 +55,17 @@ pub fn conduct(
     };
     let code = match ended {
         Ok(Some(signal)) => {
-            searching
-                .found
-                .interrupted(search::known(&searching.probes).as_ref());
+            // A sweep has said what it knows.
+            if !wanted.is_sweep {
+                searching.found.interrupted(&searching.probes);
+            }
             exit::of_signal(signal)
         }
         Ok(None) => searching.found.exit_code,
         Err(Failed { line, code }) if searching.probes.is_empty() => return Err((line, code)),
         Err(Failed { line, .. }) => {
             voice.error(&line);
-            searching.found.notes.push(line);
-            searching.found.ended_by(Ending::CouldNotRun);
+            searching.found.could_not_go_on(&line, &searching.probes);
             exit::COULD_NOT_RUN
         }
     };
@@ -105,7 +105,7 @@ impl Searching<'_> {
                 Step::Probe(probe) => probe,
                 Step::End(end) => {
                     self.found.took_s = self.took_s();
-                    self.found.end(&end);
+                    self.found.end(&end, &self.probes);
                     return Ok(None);
                 }
             };
@@ -121,7 +121,7 @@ impl Searching<'_> {
             let is_mute = ran.is_mute;
             self.probes.push(ran.probed);
             self.found.probes.push(ran.row);
-            self.found.interrupted(search::known(&self.probes).as_ref());
+            self.found.interrupted(&self.probes);
             self.keep(ground.folder);
             if is_mute {
                 self.voice.say(
@@ -144,7 +144,7 @@ impl Searching<'_> {
                     }
                     (false, None) => {
                         self.found.took_s = self.took_s();
-                        self.found.ended_by(Ending::Died);
+                        self.found.died(&self.probes);
                         return Ok(None);
                     }
                 }
@@ -202,7 +202,7 @@ impl Searching<'_> {
 
     /// Writes down what is known so far. What cannot be written now is written at the end, or told of then.
     pub fn keep(&self, folder: &Path) {
-        let _ = derived::write_found_json(&folder.join(crate::FILE), &self.found);
+        let _ = derived::write_found_so_far(folder, &self.found);
     }
 }
 

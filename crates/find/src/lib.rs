@@ -22,8 +22,6 @@ pub use conduct::conduct;
 pub const PHASE: &str = "probe";
 /// Where searches are kept when nobody says otherwise.
 pub const FOLDER: &str = ".loadline/finds";
-/// The answer, in the search's folder.
-pub const FILE: &str = "find.json";
 
 /// What a search is asked for.
 #[derive(Debug, Clone)]

@@ -1,9 +1,8 @@
 //! A probe as a process: its command line, where its record goes, and what that says. Which level it tries is given.
 
 use std::{
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use analysis::find::{
@@ -76,7 +75,7 @@ impl<'a> Ground<'a> {
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<Became, Failed> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
-        let (ended, said) = self.run(&name, &self.flags(probe))?;
+        let child::Printed { ended, said } = self.run(&name, &self.flags(probe))?;
         if let Some(signal) = ended.signal {
             return Ok(Became::Signal(signal));
         }
@@ -176,7 +175,7 @@ impl<'a> Ground<'a> {
                 Over::Rate => self.wanted.asked.least.max(2.0),
                 Over::Users => 1.0,
             };
-            let (ended, _) = self.run(&name, &self.load(least, 3.0))?;
+            let ended = self.run(&name, &self.load(least, 3.0))?.ended;
             if ended.signal.is_some() {
                 return Ok((false, ended.signal));
             }
@@ -204,47 +203,38 @@ impl<'a> Ground<'a> {
         flags
     }
 
-    fn run(&self, name: &str, flags: &[String]) -> Result<(child::Ended, Vec<String>), Failed> {
+    fn run(&self, name: &str, flags: &[String]) -> Result<child::Printed, Failed> {
         let cannot = |line: String| Failed {
             line,
             code: exit::COULD_NOT_RUN,
         };
-        let write = |path: &Path, error: std::io::Error| {
-            cannot(format!("cannot write {}: {error}", path.display()))
-        };
         let runs: PathBuf = self.folder.join(name);
-        fs::create_dir_all(&runs).map_err(|error| write(&runs, error))?;
+        fs::create_dir_all(&runs)
+            .map_err(|error| cannot(format!("cannot write {}: {error}", runs.display())))?;
         let (out, errors) = (runs.join("output.txt"), runs.join("errors.txt"));
-        let program = std::env::current_exe()
-            .map_err(|error| cannot(format!("cannot find the program's own file: {error}")))?;
-        let mut command = Command::new(program);
-        command.arg("run").arg(&self.wanted.what);
-        if let Some(target) = &self.wanted.target {
-            command.args(["--target", target]);
-        }
-        command.args(flags);
-        command.arg("--no-guard");
-        command.args(&self.wanted.flags);
-        command.env("LOADLINE_RUNS", &runs);
-        if !self.wanted.listeners.is_empty() {
-            command.env(lab_process::ENVIRONMENT, self.wanted.listeners.join(" "));
-        }
-        if let Some(mocks) = &self.wanted.mocks {
-            command.env(mock_process::ENVIRONMENT, mocks);
-        }
-        command.stdin(Stdio::null());
-        command.stdout(File::create(&out).map_err(|error| write(&out, error))?);
-        command.stderr(File::create(&errors).map_err(|error| write(&errors, error))?);
-        let ended = child::run(&mut command)
-            .map_err(|error| cannot(format!("cannot start a probe: {error}")))?;
-        let said = fs::read_to_string(&errors).unwrap_or_default();
-        Ok((ended, said.lines().map(ToOwned::to_owned).collect()))
+        let printed = child::own(&out, Some(&errors), |command| {
+            command.arg("run").arg(&self.wanted.what);
+            if let Some(target) = &self.wanted.target {
+                command.args(["--target", target]);
+            }
+            command.args(flags);
+            command.arg("--no-guard");
+            command.args(&self.wanted.flags);
+            command.env("LOADLINE_RUNS", &runs);
+            if !self.wanted.listeners.is_empty() {
+                command.env(lab_process::ENVIRONMENT, self.wanted.listeners.join(" "));
+            }
+            if let Some(mocks) = &self.wanted.mocks {
+                command.env(mock_process::ENVIRONMENT, mocks);
+            }
+        });
+        printed.map_err(cannot)
     }
 }
 
 /// What a run that left no record said last.
-fn without_record(code: u8, said: &[String]) -> Failed {
-    let last = said.iter().rev().find(|line| !line.trim().is_empty());
+fn without_record(code: u8, said: &str) -> Failed {
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let line = last.map_or_else(
         || format!("a probe left no record, exit code {code}"),
         |line| {
@@ -275,8 +265,7 @@ fn spoilt(summary: &Summary, probed: &Probed) -> Option<(Spoilt, String)> {
     /// As much of the plan is all of it.
     const ALL: f64 = 0.995;
     let measurement = summary.measurement.as_ref()?;
-    let is_bound = |reason: &String| reason.contains("generator-bound");
-    let is_limited = measurement.reasons.iter().any(is_bound);
+    let is_limited = measurement.is_generator_bound();
     let was_sent = measurement.sent.is_none_or(|sent| sent > ALL);
     let held = probed.why != Why::Near && was_sent && probed.holds();
     if !is_limited && (measurement.verdict != "INVALID" || held) {

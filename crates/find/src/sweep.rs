@@ -1,7 +1,6 @@
 //! A sweep: numbers of users measured one after the other, until more of them say nothing new. What they say is `analysis::find::sweep`'s.
 
 use analysis::find::{
-    Ending,
     search::{Probe, Spoilt, Why},
     sweep::{is_enough, level},
 };
@@ -20,6 +19,7 @@ impl Searching<'_> {
         let asked = &self.wanted.asked;
         let most = asked.most.unwrap_or(f64::INFINITY);
         let mut levels: Vec<(f64, f64)> = Vec::new();
+        self.found.swept(&levels, asked.seed);
         let mut number = 0;
         'levels: while level(number) <= most && !is_enough(&levels) {
             let users = level(number);
@@ -50,14 +50,27 @@ impl Searching<'_> {
                     Some(why) => format!("  does not count: {why}"),
                     None => format!("  {}/s answered well", record::units::rate(got)),
                 });
-                let spoilt = ran.probed.spoilt;
+                let (spoilt, is_mute) = (ran.probed.spoilt, ran.is_mute);
                 self.probes.push(ran.probed);
                 self.found.probes.push(ran.row);
+                if is_mute {
+                    self.found.died(&self.probes);
+                    return Ok(None);
+                }
+                if spoilt.is_none() && got > 0.0 {
+                    levels.push((users, got));
+                }
+                self.found.swept(&levels, asked.seed);
                 self.keep(ground.folder);
                 match spoilt {
+                    None if got > 0.0 => break,
                     None => {
-                        levels.push((users, got));
-                        break;
+                        let note = format!(
+                            "nothing that {} asked was answered well: the sweep ends there",
+                            self.wanted.over.level(users)
+                        );
+                        self.found.notes.push(note);
+                        break 'levels;
                     }
                     Some(Spoilt::Limited) => {
                         let note = format!(
@@ -69,11 +82,6 @@ impl Searching<'_> {
                     }
                     Some(Spoilt::Disturbed) => {}
                 }
-            }
-            if levels.last().is_some_and(|(_, got)| *got == 0.0) {
-                self.found.took_s = self.took_s();
-                self.found.ended_by(Ending::Died);
-                return Ok(None);
             }
         }
         self.found.took_s = self.took_s();

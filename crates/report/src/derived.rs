@@ -22,6 +22,8 @@ use analysis::{
 pub const PAGE: &str = "report.html";
 
 const SUMMARY: &str = "summary.json";
+/// A search's answer, in its folder.
+pub const FOUND: &str = "find.json";
 
 /// A file that could not be written.
 #[derive(Debug)]
@@ -70,8 +72,7 @@ pub fn write_campaign(
     campaign: &analysis::campaign::Campaign,
     runs: &[(campaign::Span, &Page)],
 ) -> Result<(), NotWritten> {
-    let json = serde_json::to_string_pretty(campaign).map_err(not_json)? + "\n";
-    replace(&dir.join("campaign.json"), json.as_bytes())?;
+    replace(&dir.join("campaign.json"), as_json(campaign)?.as_bytes())?;
     write_sheet(dir, &campaign::of(campaign, runs))
 }
 
@@ -81,25 +82,11 @@ pub fn write_campaign(
 /// The first file that cannot be written.
 pub fn write_comparison(dir: &Path, comparison: &Comparison) -> Result<(), NotWritten> {
     folder(dir)?;
-    let json = comparison_json(comparison)?;
-    replace(&dir.join("comparison.json"), json.as_bytes())?;
+    replace(
+        &dir.join("comparison.json"),
+        as_json(comparison)?.as_bytes(),
+    )?;
     write_sheet(dir, &compare::of(comparison))
-}
-
-/// A comparison's JSON, to be read by people too.
-///
-/// # Errors
-/// Never in practice.
-pub fn comparison_json(comparison: &Comparison) -> Result<String, NotWritten> {
-    Ok(serde_json::to_string_pretty(comparison).map_err(not_json)? + "\n")
-}
-
-/// Writes a comparison's JSON.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write_comparison_json(path: &Path, comparison: &Comparison) -> Result<(), NotWritten> {
-    file(path, comparison_json(comparison)?.as_bytes())
 }
 
 /// Writes a search's `find.json`, `report.html`, `report.md` and its charts into a folder.
@@ -108,28 +95,16 @@ pub fn write_comparison_json(path: &Path, comparison: &Comparison) -> Result<(),
 /// The first file that cannot be written.
 pub fn write_found(dir: &Path, found: &Found) -> Result<(), NotWritten> {
     folder(dir)?;
-    replace(&dir.join("find.json"), found_json(found)?.as_bytes())?;
+    write_found_so_far(dir, found)?;
     write_sheet(dir, &find::of(found))
 }
 
-/// A search's JSON, to be read by people too.
-///
-/// # Errors
-/// Never in practice.
-pub fn found_json(found: &Found) -> Result<String, NotWritten> {
-    Ok(serde_json::to_string_pretty(found).map_err(not_json)? + "\n")
-}
-
-/// Writes a search's JSON.
+/// Writes a search's `find.json` alone, while it goes on: whole or not at all.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_found_json(path: &Path, found: &Found) -> Result<(), NotWritten> {
-    // A pipe is no file that could be replaced.
-    if path.exists() && !path.is_file() {
-        return file(path, found_json(found)?.as_bytes());
-    }
-    replace(path, found_json(found)?.as_bytes())
+pub fn write_found_so_far(dir: &Path, found: &Found) -> Result<(), NotWritten> {
+    replace(&dir.join(FOUND), as_json(found)?.as_bytes())
 }
 
 fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {

@@ -2,9 +2,11 @@
 //! it is the caller's.
 
 use std::{
+    fs::{self, File},
     io,
     os::unix::process::CommandExt,
-    process::{Child, Command},
+    path::Path,
+    process::{Child, Command, Stdio},
     sync::{Arc, mpsc},
     time::Duration,
 };
@@ -36,7 +38,44 @@ pub fn run(command: &mut Command) -> io::Result<Ended> {
     run_with(command, |_| {})
 }
 
-/// The same, looking after something else meanwhile, many times a second.
+/// What a run printed, and how it ended.
+#[derive(Debug)]
+pub struct Printed {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it said on standard error; nothing where the terminal shows that.
+    pub said: String,
+}
+
+/// Runs this very program, with what it prints in files; `say` adds its arguments. Without a file for errors they go where ours go.
+///
+/// # Errors
+/// One line, when a file cannot be written or it cannot be started.
+pub fn own(
+    out: &Path,
+    errors: Option<&Path>,
+    say: impl FnOnce(&mut Command),
+) -> Result<Printed, String> {
+    let file = |path: &Path| {
+        File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    let program = std::env::current_exe()
+        .map_err(|error| format!("cannot find the program's own file: {error}"))?;
+    let mut command = Command::new(program);
+    say(&mut command);
+    command.stdin(Stdio::null()).stdout(file(out)?);
+    if let Some(errors) = errors {
+        command.stderr(file(errors)?);
+    }
+    let ended = run(&mut command).map_err(|error| format!("cannot start the run: {error}"))?;
+    let said = errors.map(|errors| fs::read_to_string(errors).unwrap_or_default());
+    Ok(Printed {
+        ended,
+        said: said.unwrap_or_default(),
+    })
+}
+
+/// As [`run`], looking after something else meanwhile, many times a second.
 ///
 /// # Errors
 /// As [`run`].

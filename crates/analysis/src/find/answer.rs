@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use statistics::Crossing;
 
 use super::{
-    search::{End, Why},
+    search::{self, End, Probed, Why},
     sweep::{self, Scaling},
 };
 use crate::summary::Summary;
@@ -176,8 +176,8 @@ impl Over {
 
 impl Found {
     /// Takes over how the search ended: the answer, or why there is none.
-    pub fn end(&mut self, end: &End) {
-        self.ending = match end {
+    pub fn end(&mut self, end: &End, probes: &[Probed]) {
+        let ending = match end {
             End::Found(_) => Ending::Found,
             End::NotEvenLowest => Ending::FailsAtLowest,
             End::HoldsToMost => Ending::HoldsToMost,
@@ -185,41 +185,54 @@ impl Found {
             End::GeneratorDisturbed => Ending::GeneratorDisturbed,
             End::OutOfBudget => Ending::OutOfBudget,
         };
-        (self.estimate, self.interval) = (None, None);
-        self.sure.clear();
+        self.forget();
         if let End::Found(crossing) = end {
             self.answered(crossing);
         }
-        self.told();
+        self.told(ending, probes);
     }
 
     /// Takes over that it was interrupted, with what is known; behind each probe, as if it were interrupted now.
-    pub fn interrupted(&mut self, known: Option<&Crossing>) {
-        if let Some(crossing) = known {
-            self.answered(crossing);
+    pub fn interrupted(&mut self, probes: &[Probed]) {
+        self.forget();
+        if let Some(crossing) = search::known(probes) {
+            self.answered(&crossing);
         }
-        self.ended_by(Ending::Interrupted);
+        self.told(Ending::Interrupted, probes);
     }
 
-    /// Takes over an end that is not the search's own.
-    pub fn ended_by(&mut self, ending: Ending) {
-        self.ending = ending;
-        self.told();
+    /// The service no longer answers.
+    pub fn died(&mut self, probes: &[Probed]) {
+        self.forget();
+        self.told(Ending::Died, probes);
     }
 
-    /// Takes over what a sweep has measured: users, and what they got.
+    /// It could not go on, for this reason.
+    pub fn could_not_go_on(&mut self, why: &str, probes: &[Probed]) {
+        self.forget();
+        self.told(Ending::CouldNotRun, probes);
+        self.sentence = format!("no answer: {why}{}", self.held());
+    }
+
+    /// Takes over what a sweep has measured up to now: users, and what they got.
     pub fn swept(&mut self, levels: &[(f64, f64)], seed: u64) {
         self.scaling = sweep::scaling(levels, seed);
         self.ending = Ending::Swept;
         self.sentence = match &self.scaling {
             Some(scaling) => scaling.told(levels),
             None => format!(
-                "{} levels were measured, and fewer than {} say nothing of how it scales",
+                "{} of the {} numbers of users that it takes were measured: nothing can be said of how it scales",
                 levels.len(),
                 statistics::LEAST_LEVELS
             ),
         };
         self.exit_code = if self.scaling.is_some() { 0 } else { 5 };
+    }
+
+    /// What was known behind the probe before is not what is known now.
+    fn forget(&mut self) {
+        (self.estimate, self.interval) = (None, None);
+        self.sure.clear();
     }
 
     fn answered(&mut self, crossing: &Crossing) {
@@ -241,17 +254,10 @@ impl Found {
             .collect();
     }
 
-    /// The words and the code of how it ended, from the rows.
-    fn told(&mut self) {
-        let levels = |holds: bool| {
-            let rows = self
-                .probes
-                .iter()
-                .filter(move |row| row.spoilt.is_none() && row.holds == holds);
-            rows.map(|row| row.level)
-        };
-        self.last_pass = levels(true).max_by(f64::total_cmp);
-        self.first_fail = levels(false).min_by(f64::total_cmp);
+    /// The words and the code of how it ended.
+    fn told(&mut self, ending: Ending, probes: &[Probed]) {
+        self.ending = ending;
+        (self.last_pass, self.first_fail) = search::ends(probes);
         self.above = self.above_it();
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
@@ -264,95 +270,69 @@ impl Found {
     }
 
     fn in_words(&self) -> String {
-        let last = self.last_pass.map(|level| self.over.level(level));
+        let held = self.held();
         match self.ending {
-            Ending::Found => {
-                let estimate = self.estimate.unwrap_or_default();
-                format!("{} {}", self.over.level(estimate), self.precision())
-            }
+            Ending::Found => self.so_far(),
             Ending::FailsAtLowest => {
-                let lowest = self.probes.iter().filter(|row| !row.holds);
-                let lowest = lowest.min_by(|a, b| a.level.total_cmp(&b.level));
-                let Some(row) = lowest else {
-                    return "nothing was probed".to_owned();
-                };
-                format!(
-                    "fails even at {}: {}",
-                    self.over.level(row.level),
-                    self.failing(row)
-                )
+                let failing = self.failed().min_by(|a, b| a.level.total_cmp(&b.level));
+                let lowest = failing
+                    .map(|row| format!("{}: {}", self.over.level(row.level), self.failing(row)));
+                format!("fails even at {}", lowest.unwrap_or_default())
             }
             Ending::HoldsToMost => format!(
-                "at least {}: everything holds there, and more was not to be tried",
-                last.unwrap_or_default()
+                "{}: everything holds there, and more was not to be tried",
+                self.so_far()
             ),
-            Ending::GeneratorLimited => match last {
-                Some(last) => format!(
-                    "at least {last}, generator-limited: everything holds there, and this machine cannot send more"
-                ),
-                None => {
-                    "unknown: this machine cannot send even the lowest load as planned".to_owned()
-                }
-            },
-            Ending::GeneratorDisturbed => {
-                let held =
-                    last.map_or_else(String::new, |last| format!("; everything held at {last}"));
-                format!(
-                    "no answer: this machine was held up by something else, again and again, so that nothing could be measured (measurement INVALID){held}"
-                )
+            Ending::GeneratorLimited if self.last_pass.is_some() => format!(
+                "{}, generator-limited: this machine cannot send more",
+                self.so_far()
+            ),
+            Ending::GeneratorLimited => {
+                "unknown: this machine cannot send even the lowest load as planned".to_owned()
             }
-            Ending::OutOfBudget => match (last, self.first_fail) {
-                (Some(last), Some(fail)) => format!(
-                    "no answer within the budget: somewhere between {last} and {}",
-                    self.over.level(fail)
-                ),
-                (Some(last), None) => format!(
-                    "no answer within the budget: at least {last}, where everything still held"
-                ),
-                (None, Some(fail)) => format!(
-                    "no answer within the budget: below {}",
-                    self.over.level(fail)
-                ),
-                (None, None) => "no answer within the budget".to_owned(),
-            },
+            Ending::GeneratorDisturbed => format!(
+                "no answer: this machine was held up by something else, again and again, so that nothing could be measured (measurement INVALID){held}"
+            ),
+            Ending::OutOfBudget => format!("no answer within the budget: {}", self.so_far()),
             Ending::Died => {
                 let at = self.probes.last().map(|row| self.over.level(row.level));
-                let held =
-                    last.map_or_else(String::new, |last| format!("; everything held at {last}"));
                 format!(
                     "no answer: behind {} the service no longer answers, and is left alone{held}",
                     at.unwrap_or_default()
                 )
             }
-            Ending::Swept => String::new(),
-            Ending::CouldNotRun => {
-                let held =
-                    last.map_or_else(String::new, |last| format!("; everything held at {last}"));
-                format!("no answer: a probe could not be carried out{held}")
-            }
-            Ending::Interrupted => self.as_far_as_it_came(),
+            Ending::Interrupted => format!("interrupted: {}", self.so_far()),
+            // They are given theirs where they are told of.
+            Ending::Swept | Ending::CouldNotRun => String::new(),
         }
     }
 
-    /// What is known of a search that was interrupted.
-    fn as_far_as_it_came(&self) -> String {
+    /// What is known: the answer, or between what it lies.
+    fn so_far(&self) -> String {
+        let level = |level: f64| self.over.level(level);
         match (self.estimate, self.last_pass, self.first_fail) {
-            (Some(estimate), ..) => format!(
-                "interrupted: so far {} {}",
-                self.over.level(estimate),
-                self.precision()
-            ),
+            (Some(estimate), ..) => format!("{} {}", level(estimate), self.precision()),
             (None, Some(pass), Some(fail)) => format!(
-                "interrupted: somewhere between {} and {}",
-                self.over.level(pass.min(fail)),
-                self.over.level(pass.max(fail))
+                "somewhere between {} and {}",
+                level(pass.min(fail)),
+                level(pass.max(fail))
             ),
-            (None, Some(pass), None) => {
-                format!("interrupted: at least {}", self.over.level(pass))
-            }
-            (None, None, Some(fail)) => format!("interrupted: below {}", self.over.level(fail)),
-            (None, None, None) => "interrupted before anything was known".to_owned(),
+            (None, Some(pass), None) => format!("at least {}", level(pass)),
+            (None, None, Some(fail)) => format!("below {}", level(fail)),
+            (None, None, None) => "nothing is known".to_owned(),
         }
+    }
+
+    /// Up to where everything held, to be said behind something else.
+    fn held(&self) -> String {
+        let held = |level| format!("; everything held at {}", self.over.level(level));
+        self.last_pass.map_or_else(String::new, held)
+    }
+
+    /// The probes at which something failed, of those that count.
+    fn failed(&self) -> impl Iterator<Item = &Row> {
+        let fails = |row: &&Row| row.spoilt.is_none() && !row.holds;
+        self.probes.iter().filter(fails)
     }
 
     /// How well the answer is known, in brackets.
@@ -397,16 +377,11 @@ impl Found {
         }
     }
 
-    /// What happens above the load line, of the lowest probe that failed.
+    /// What happens above the load line, of the lowest probe that failed there; none where nothing held below it.
     fn above_it(&self) -> Option<String> {
-        let failed = self
-            .probes
-            .iter()
-            .filter(|row| row.spoilt.is_none() && !row.holds);
-        let estimate = self.estimate.unwrap_or(0.0);
-        let row = failed
-            .filter(|row| row.level >= estimate)
-            .min_by(|a, b| a.level.total_cmp(&b.level))?;
+        let from = self.estimate.or(self.last_pass)?;
+        let above = self.failed().filter(|row| row.level >= from);
+        let row = above.min_by(|a, b| a.level.total_cmp(&b.level))?;
         Some(format!(
             "{} at {}",
             self.failing(row),

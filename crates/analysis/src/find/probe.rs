@@ -105,7 +105,8 @@ fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
             Some(run.manifest.phases.get(index)?.start_ns)
         });
         for (second, point) in curves.into_iter().flat_map(Curve::points) {
-            if point.span.1 <= from_ns.unwrap_or(0) {
+            // A second in which the load still settled is not counted.
+            if point.span.0 < from_ns.unwrap_or(0) {
                 continue;
             }
             let counters = &point.part.slot.counters;

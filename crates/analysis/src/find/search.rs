@@ -220,10 +220,7 @@ impl Probed {
 /// What comes next after these.
 #[must_use]
 pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
-    let whole: Vec<&Probed> = probes
-        .iter()
-        .filter(|probe| probe.spoilt.is_none())
-        .collect();
+    let whole = counting(probes);
     let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
     if limited(asked, probes) {
         return Step::End(match ended(asked, &whole) {
@@ -277,11 +274,18 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
 /// What is known of the answer; none before something held and something did not.
 #[must_use]
 pub fn known(probes: &[Probed]) -> Option<Crossing> {
-    let whole: Vec<&Probed> = probes
-        .iter()
-        .filter(|probe| probe.spoilt.is_none())
-        .collect();
-    crossed(&whole)
+    crossed(&counting(probes))
+}
+
+/// The highest level at which everything held, and the lowest at which something did not.
+#[must_use]
+pub fn ends(probes: &[Probed]) -> (Option<f64>, Option<f64>) {
+    bracket(&counting(probes))
+}
+
+fn counting(probes: &[Probed]) -> Vec<&Probed> {
+    let counts = |probe: &&Probed| probe.spoilt.is_none();
+    probes.iter().filter(counts).collect()
 }
 
 impl Asked {

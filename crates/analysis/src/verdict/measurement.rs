@@ -13,6 +13,9 @@ use record::{EventKind, IntervalRow, Model, Run, units};
 
 use crate::figures::{Arrivals, Requests};
 
+/// How the reason begins where a closed loop went as fast as the generator could.
+const BOUND: &str = "generator-bound: throughput is a lower bound";
+
 /// Whether the measurement can be trusted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
@@ -40,6 +43,14 @@ pub struct Measurement {
     /// How far requests under way, sampled by a clock of their own, are from rate × time, as a share. None where there were
     /// too few to tell.
     pub littles_law: Option<f64>,
+}
+
+impl Measurement {
+    /// Whether a closed loop went as fast as the generator could, not the server.
+    #[must_use]
+    pub fn is_generator_bound(&self) -> bool {
+        self.reasons.iter().any(|reason| reason.starts_with(BOUND))
+    }
 }
 
 impl Measurement {
@@ -128,14 +139,11 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         m.reasons = missing;
     } else if is_closed && m.cpu > BUSY {
         m.verdict = "DEGRADED".into();
-        m.reasons = vec![format!(
-            "generator-bound: throughput is a lower bound (generator CPU {})",
-            units::share(m.cpu)
-        )];
+        m.reasons = vec![format!("{BOUND} (generator CPU {})", units::share(m.cpu))];
     } else if is_closed && m.waiting > CROWDED {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
-            "generator-bound: throughput is a lower bound (its workers waited for a CPU for {} of the time: fewer of them, or more cores)",
+            "{BOUND} (its workers waited for a CPU for {} of the time: fewer of them, or more cores)",
             percent(m.waiting)
         )];
     } else {

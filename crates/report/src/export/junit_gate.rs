@@ -9,13 +9,21 @@ use analysis::{
 
 use super::junit::{Case, Outcome, Suite, timestamp};
 
+/// What a comparison ends with that has decided nothing.
+const OPEN: u8 = 5;
+
 /// The text of the file.
 #[must_use]
 pub fn junit_gate(gate: &Gate) -> String {
     let comparison = gate.comparison.as_ref();
     let judged = comparison.map_or(&[][..], |comparison| &comparison.judged[..]);
-    let hint = comparison.is_some_and(|comparison| comparison.method.is_hint());
-    let mut cases: Vec<Case> = judged.iter().map(|one| compared(one, gate, hint)).collect();
+    // What only hints decides nothing, either way, unless that was asked for.
+    let is_open = comparison
+        .is_some_and(|comparison| comparison.method.is_hint() && comparison.exit_code == OPEN);
+    let mut cases: Vec<Case> = judged
+        .iter()
+        .map(|one| compared(one, gate, is_open))
+        .collect();
     cases.extend(gate.criteria.iter().map(|one| criterion(one, gate)));
     cases.push(measurement(gate));
     let elapsed_ns = gate.runs.iter().map(|run| run.elapsed_ns).sum();
@@ -35,7 +43,7 @@ pub fn junit_gate(gate: &Gate) -> String {
     suite.text(&cases)
 }
 
-fn compared(one: &Compared, gate: &Gate, hint: bool) -> Case {
+fn compared(one: &Compared, gate: &Gate, is_open: bool) -> Case {
     let baseline = gate.baseline.as_deref().unwrap_or_default();
     let by = one.change.as_ref();
     let by = by.map_or_else(String::new, |by| format!("{}: ", change(one.unit, by)));
@@ -44,10 +52,7 @@ fn compared(one: &Compared, gate: &Gate, hint: bool) -> Case {
         name: format!("{} against {baseline}", one.subject),
         elapsed_ns: 0,
         outcome: match one.outcome {
-            // What only hints decide nothing, either way, unless that was asked for.
-            _ if hint && gate.verdict == Verdict::Inconclusive => {
-                Outcome::Error("inconclusive", why)
-            }
+            _ if is_open => Outcome::Error("inconclusive", why),
             Compares::Improved | Compares::NoRegression => Outcome::Passed,
             Compares::Inconclusive => Outcome::Error("inconclusive", why),
             Compares::Regressed => Outcome::Failure(why),
