@@ -135,6 +135,16 @@ def test_a_sweep_says_how_a_service_scales(loadline):
     assert "The law of scalability" in (loadline.folder / "found/report.md").read_text()
 
 
+def test_a_sweep_of_a_service_that_answers_nothing_well_says_so(loadline):
+    with Recorder(lambda _request: (500, {}, b"no")) as peer:
+        sweep = ["--over", "users", "--sweep", "--probe", "3s", "--settle", "1s", "--budget", "30s"]
+        ran, found = find(loadline, peer.url, *sweep)
+    assert ran.returncode == 5, ran.stdout + ran.stderr
+    assert found["ending"] == "swept"
+    assert found["sentence"].startswith("0 of the 6 numbers of users")
+    assert found["notes"] == ["nothing that 1 user asked was answered well: the sweep ends there"]
+
+
 def test_a_service_that_dies_is_left_alone(loadline):
     class Mortal:
         """Answers until more than so many come in a second, and never again."""
@@ -237,3 +247,4 @@ def test_a_service_that_is_not_there_is_one_line(loadline):
     ran = loadline("find", url, "--slo", "errors < 1%", *SHORT, timeout=120)
     assert ran.returncode == 3, ran.stdout + ran.stderr
     assert "the service does not answer, not even the first probe" in ran.stderr
+    assert "no answer: the service does not answer, not even the first probe" in " ".join(ran.stdout.split())

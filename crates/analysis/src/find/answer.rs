@@ -389,3 +389,7 @@ impl Found {
         ))
     }
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

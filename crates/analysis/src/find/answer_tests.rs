@@ -1,0 +1,134 @@
+//! What is told of searches that ended in every way, and of none that is untrue.
+
+use super::*;
+use crate::find::{Tally, search::Spoilt};
+
+/// A search with these probes: levels, whether they held, and whether they count.
+fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
+    let probed = |(level, holds, counts): &(f64, bool, bool)| Probed {
+        level: *level,
+        why: Why::Near,
+        spent_s: 4.0,
+        tallies: vec![Tally {
+            allowed: 0.01,
+            seconds: vec![(1_000.0, if *holds { 0.0 } else { 500.0 })],
+        }],
+        spoilt: (!counts).then_some(Spoilt::Disturbed),
+    };
+    let probed: Vec<Probed> = probes.iter().map(probed).collect();
+    let row = |probed: &Probed| Row {
+        level: probed.level,
+        why: probed.why,
+        holds: probed.holds(),
+        spoilt: probed.spoilt.map(|_| "late".to_owned()),
+        counted_s: 4.0,
+        requests: 1_000,
+        goodput: probed.level,
+        errors: Some(0.0),
+        ns: [None; 3],
+        measured: vec![Some("300 ms".to_owned())],
+        beyond: probed.tallies.iter().map(Tally::share).collect(),
+        run: String::new(),
+    };
+    let found = Found {
+        schema: 1,
+        what: "plan.yml".into(),
+        target: None,
+        started_utc: String::new(),
+        over: Over::Rate,
+        slos: vec!["p99 < 200ms".into()],
+        ending: Ending::Interrupted,
+        estimate: None,
+        interval: None,
+        last_pass: None,
+        first_fail: None,
+        took_s: 61.0,
+        sentence: String::new(),
+        above: None,
+        scaling: None,
+        notes: Vec::new(),
+        probes: probed.iter().map(row).collect(),
+        sure: Vec::new(),
+        exit_code: 5,
+    };
+    (found, probed)
+}
+
+fn ended(probes: &[(f64, bool, bool)], end: &End) -> (String, Option<String>, u8) {
+    let (mut found, probed) = of(probes);
+    found.end(end, &probed);
+    (found.sentence, found.above, found.exit_code)
+}
+
+#[test]
+fn an_end_without_an_answer_says_what_is_known() {
+    let (told, above, code) = ended(
+        &[(100.0, true, true), (400.0, false, true)],
+        &End::OutOfBudget,
+    );
+    assert_eq!(
+        told,
+        "no answer within the budget: somewhere between 100/s and 400/s"
+    );
+    assert_eq!(above.unwrap(), "`p99 < 200ms` is 300 ms at 400/s");
+    assert_eq!(code, 5);
+    // What both held and failed lies between all the same.
+    let (told, ..) = ended(
+        &[(400.0, true, true), (390.0, false, true)],
+        &End::OutOfBudget,
+    );
+    assert_eq!(
+        told,
+        "no answer within the budget: somewhere between 390/s and 400/s"
+    );
+    let (told, above, code) = ended(&[(100.0, true, true)], &End::GeneratorLimited);
+    assert_eq!(
+        told,
+        "at least 100/s, generator-limited: this machine cannot send more"
+    );
+    assert_eq!((above, code), (None, 4));
+    let (told, ..) = ended(&[(100.0, true, true)], &End::GeneratorDisturbed);
+    assert!(told.ends_with("; everything held at 100/s"), "{told}");
+}
+
+#[test]
+fn what_does_not_count_fails_nothing() {
+    let probes = [(2.0, false, false), (5.0, false, true), (1.0, false, true)];
+    let (told, above, code) = ended(&probes, &End::NotEvenLowest);
+    assert_eq!(told, "fails even at 1.00/s: `p99 < 200ms` is 300 ms");
+    assert_eq!((above, code), (None, 1));
+    let (told, ..) = ended(&[(2.0, false, false)], &End::GeneratorLimited);
+    assert!(told.starts_with("unknown: "), "{told}");
+}
+
+#[test]
+fn an_answer_of_before_is_not_told_where_the_search_ends_without_one() {
+    let looks = [
+        (95.0, true, true),
+        (100.0, true, true),
+        (105.0, false, true),
+        (110.0, false, true),
+    ];
+    let (mut found, probed) = of(&looks);
+    found.interrupted(&probed);
+    assert!(
+        found.sentence.starts_with("interrupted: 1"),
+        "{}",
+        found.sentence
+    );
+    assert!(found.estimate.is_some() && !found.sure.is_empty());
+    found.died(&probed);
+    assert_eq!((found.estimate, found.interval), (None, None));
+    assert!(
+        found
+            .sentence
+            .contains("behind 110/s the service no longer answers")
+    );
+    assert!(found.sentence.ends_with("; everything held at 100/s"));
+    found.could_not_go_on("the disk is full", &probed);
+    assert_eq!(
+        found.sentence,
+        "no answer: the disk is full; everything held at 100/s"
+    );
+    assert_eq!(found.exit_code, 3);
+}
