@@ -60,6 +60,8 @@ def test_a_pool_is_found_where_it_is_full(loadline):
     for probe in found["probes"]:
         assert (folder / probe["run"] / "report.html").exists()
         assert probe["spoilt"] or probe["beyond"][0] is not None
+    # A probe is a part of its search, and no run of a history.
+    assert not list(folder.glob("*/history.sqlite"))
     page, paper = (folder / "report.html").read_text(), (folder / "report.md").read_text()
     for text in (page, paper):
         assert "The load line" in text

@@ -46,6 +46,7 @@ fn no_course(why: &NoCourse, asked: &Asked) -> Stop {
     let subject = &asked.subject.text;
     let why = match why {
         NoCourse::NoRuns => "there are no runs".to_owned(),
+        NoCourse::NoneCounts(fault) => format!("none counts, and of the newest {fault}"),
         NoCourse::NoValue(rows) if asked.subject.of.is_some() && rows.is_empty() => {
             "the newest run has no such rows at all".to_owned()
         }

@@ -22,9 +22,10 @@ pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), St
     };
     plan.criteria.clear();
     plan.max_duration_ns = None;
-    plan.probing = until.map(|until| match until {
-        "plain" => Probing::UntilPlain,
-        _ => Probing::UntilDecided,
+    plan.probing = Some(match until {
+        None => Probing::AtItsEnd,
+        Some("plain") => Probing::UntilPlain,
+        Some(_) => Probing::UntilDecided,
     });
     match &mut plan.load {
         Load::Open { phases, .. } => {

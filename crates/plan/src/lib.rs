@@ -101,7 +101,7 @@ pub struct Plan {
     /// What the user takes for granted of answers, for the load profile; no figure of a run is computed from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
-    /// The run is a probe of a search, and ends when it has found out what it is for.
+    /// The run is a probe of a search: no run of a history, and it may end when it has found out what it is for.
     #[serde(skip)]
     pub probing: Option<Probing>,
     /// What is measured beside the load.
@@ -193,9 +193,11 @@ impl Plan {
     }
 }
 
-/// When a probe ends before its time.
+/// When a probe ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
+    /// At its time.
+    AtItsEnd,
     /// As soon as its criteria are decided.
     UntilDecided,
     /// As soon as one of them fails so plainly that nobody wants to see more of it.

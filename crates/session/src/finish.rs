@@ -17,7 +17,10 @@ impl Ended {
         door.computed(&page);
         let report = keep::derive(run, &page, &rest.voice);
         door.kept(report.as_deref());
-        keep::index(run, &page, &rest.voice);
+        // A probe is a part of its search.
+        if rest.plan.probing.is_none() {
+            keep::index(run, &page, &rest.voice);
+        }
         let json = keep::write_json(&page, rest.json.as_deref(), &rest.voice);
         let exported = rest.exports.write(run, &page.summary, &rest.voice);
         let code = door.code(&Outcome {

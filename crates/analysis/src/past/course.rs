@@ -101,7 +101,9 @@ pub struct Apart {
 pub enum NoCourse {
     /// There are no runs at all.
     NoRuns,
-    /// No run that counts has the figure: what the newest has in its place.
+    /// No run counts, whatever the figure: what is wrong with the newest.
+    NoneCounts(String),
+    /// No run that counts has the figure: what the newest has in its place, where it was asked of something.
     NoValue(Vec<String>),
 }
 
@@ -114,7 +116,12 @@ pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
     let value = |run: &Past| known(run, asked);
     let counts = |run: &Past| run.fault.is_none() && value(run).is_some();
     let measure = runs.iter().rev().find(|run| counts(run));
-    let measure = measure.ok_or_else(|| NoCourse::NoValue(rows_of(newest, asked)))?;
+    let measure = measure.ok_or_else(|| match &newest.fault {
+        Some(fault) if runs.iter().all(|run| run.fault.is_some()) => {
+            NoCourse::NoneCounts(fault.clone())
+        }
+        _ => NoCourse::NoValue(rows_of(newest, asked)),
+    })?;
     let (mut values, mut apart): (Vec<Value>, Vec<Apart>) = (Vec::new(), Vec::new());
     for run in runs {
         let told = told(run, value(run));
@@ -182,12 +189,13 @@ fn why_apart(run: &Past, measure: &Past, value: Option<f64>, anyway: bool) -> Op
     })
 }
 
-/// What there is where a figure was looked for.
+/// What there is where a figure was looked for; of all requests nothing but they.
 fn rows_of(run: &Past, asked: &Asked) -> Vec<String> {
     use plan::criteria::{Metric, Span};
     let of = match asked.subject.metric {
         Metric::Time(Span::Iteration, _) => Of::Iteration,
         Metric::Time(Span::Transaction, _) => Of::Transaction,
+        _ if asked.subject.of.is_none() => return Vec::new(),
         _ => Of::Endpoint,
     };
     let rows = run.rows.iter().filter(|row| row.of == of);
@@ -395,6 +403,24 @@ mod tests {
             course(&sixty(1), &asked("p99 of \"GET /\"")),
             Err(NoCourse::NoValue(Vec::new()))
         );
+        // Of all requests no endpoint is told in the place of what is not kept.
+        let mut runs = sixty(1);
+        let endpoint = |label: &str| Row {
+            of: Of::Endpoint,
+            label: label.into(),
+            ..runs[59].rows[0].clone()
+        };
+        let endpoints = [endpoint("GET /a"), endpoint("GET /b")];
+        runs[59].rows.extend(endpoints);
+        assert_eq!(
+            course(&runs, &asked("p99.9")),
+            Err(NoCourse::NoValue(Vec::new()))
+        );
+        for run in &mut runs {
+            run.fault = Some("its measurement is INVALID: late".into());
+        }
+        let why = NoCourse::NoneCounts("its measurement is INVALID: late".into());
+        assert_eq!(course(&runs, &asked("p99")), Err(why));
         let few = course(&sixty(1)[..7], &asked("p99")).unwrap();
         assert!(
             few.sentence.starts_with("7 runs: from 8 on"),

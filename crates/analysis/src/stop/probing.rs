@@ -19,7 +19,7 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// Of the plan of a probe.
+    /// Of the plan of a probe that may end before its time.
     pub fn of(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
             Watched::new((
@@ -32,7 +32,9 @@ impl Probing {
             ))
         };
         Some(Probing {
-            ends: plan.probing?,
+            ends: plan
+                .probing
+                .filter(|probing| *probing != plan::Probing::AtItsEnd)?,
             watched: plan.criteria.iter().map(watched).collect(),
         })
     }
@@ -55,6 +57,7 @@ impl Probing {
         let fails = |tally: &Tally| match self.ends {
             plan::Probing::UntilDecided => tally.standing() == Standing::Above,
             plan::Probing::UntilPlain => tally.fails_plainly(),
+            plan::Probing::AtItsEnd => false,
         };
         if let Some((watched, tally)) = known().find(|(_, tally)| fails(tally)) {
             return Some(fired(watched, tally, Ending::Fail));

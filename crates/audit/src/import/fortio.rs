@@ -35,12 +35,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
         .and_then(moments::rfc3339);
     report.span = figure("ActualDuration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
-        Span {
-            seconds,
-            idle_s: 0.0,
-            least_s: 0.0,
-            rate_is: None,
-        }
+        Span::of(seconds)
     });
     let histogram = root.get("DurationHistogram");
     report.all.requests = histogram

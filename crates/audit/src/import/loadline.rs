@@ -28,14 +28,7 @@ pub fn is(root: &Node) -> bool {
 pub fn read(root: &Node) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Loadline, "summary", root.place);
     let span = root.get("run").and_then(|run| run.get("elapsed_ns"));
-    report.span = span
-        .and_then(|node| time("elapsed", node))
-        .map(|seconds| Span {
-            seconds,
-            idle_s: 0.0,
-            least_s: 0.0,
-            rate_is: None,
-        });
+    report.span = span.and_then(|node| time("elapsed", node)).map(Span::of);
     // Times that stand aside are nobody's requests: the row of all is not their sum.
     let is_request = |row: &&Node| row.get("group").and_then(Node::text) != Some("custom");
     let all_labels = || root.get("labels").into_iter().flat_map(Node::items);

@@ -156,6 +156,19 @@ pub struct Span {
     pub rate_is: Option<&'static str>,
 }
 
+impl Span {
+    /// A time in which something was sent from its beginning to its end, and by which a rate is requests by time.
+    #[must_use]
+    pub const fn of(seconds: PrintedFigure) -> Span {
+        Span {
+            seconds,
+            idle_s: 0.0,
+            least_s: 0.0,
+            rate_is: None,
+        }
+    }
+}
+
 /// What a report's rows make up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cover {

@@ -25,12 +25,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
         node.figure(key, rounding, 1.0)
     };
     report.all.rate = of("requestsPerSec", Rounding::Nearest);
-    report.span = of("total", Rounding::Nearest).map(|seconds| Span {
-        seconds,
-        idle_s: 0.0,
-        least_s: 0.0,
-        rate_is: None,
-    });
+    report.span = of("total", Rounding::Nearest).map(Span::of);
     report.bytes = of("totalData", Rounding::Exact);
     let counts = |key: &str| {
         let node = root.get(key);

@@ -45,13 +45,8 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     report.ended_s = moment(root, "end");
     report.span = figure("duration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
-        Span {
-            seconds,
-            // From the first request's beginning to the last one's.
-            idle_s: 0.0,
-            least_s: 0.0,
-            rate_is: None,
-        }
+        // From the first request's beginning to the last one's.
+        Span::of(seconds)
     });
     let bytes = |key: &str| {
         let node = root.get("bytes_in")?.get(key)?;
