@@ -27,6 +27,7 @@ use crate::{
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
+    lease::Lease,
     memory::Memory,
     pacer::Pacer,
     program::{Looking, Program, RequestStep},
@@ -87,6 +88,8 @@ pub struct Options {
     pub sources: Vec<IpAddr>,
     /// Tells the run to end.
     pub stop: StopHandle,
+    /// Until when it may go on, where somebody else has to say so again and again.
+    pub lease: Option<Lease>,
     /// Whether the load may be changed while it goes on, where it is one of scenarios that this process carries out alone.
     pub steered: bool,
     /// What all workers together may spend on waiting users, kept bodies and captured values, in bytes; none: no limit.
@@ -278,6 +281,7 @@ impl Prepared {
         let common = Common {
             zero,
             stop: self.options.stop.clone(),
+            lease: self.options.lease.clone(),
             course: self.course.clone(),
             messages: sender,
             lines: Arc::new(AtomicUsize::new(0)),

@@ -214,6 +214,7 @@ fn simulate_course(
         },
         stop: crate::StopHandle::default(),
         course: course.clone(),
+        lease: None,
         messages,
         lines: std::sync::Arc::default(),
         users: std::sync::Arc::default(),

@@ -29,6 +29,7 @@ use crate::{
     clock::{self, Clock},
     course::Course,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
+    lease::Lease,
     memory::Memory,
     stop::{StopHandle, Urgency},
     user::walk::Walked,
@@ -81,6 +82,8 @@ pub struct Common {
     pub zero: crate::clock::Zero,
     /// The run's stop.
     pub stop: StopHandle,
+    /// Until when it may go on.
+    pub lease: Option<Lease>,
     /// The load, where it may be changed while it goes on.
     pub course: Option<Course>,
     /// To the collector.
@@ -394,6 +397,11 @@ impl Worker {
     /// Does what the run's stop asks for, and answers what that is. Who learns of a stop asks here: a run that is over before
     /// anybody has noticed why would be taken for one that came to its end.
     pub fn heed_stop(&self, now_ns: u64) -> Urgency {
+        if let Some(lease) = &self.common.lease
+            && lease.has_ended_at(self.clock.absolute(now_ns))
+        {
+            self.common.stop.fail(crate::lease::ENDED);
+        }
         let urgency = self.common.stop.urgency();
         match urgency {
             Urgency::None => {}

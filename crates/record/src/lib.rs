@@ -8,6 +8,7 @@
 
 mod begin;
 mod change;
+mod copy;
 mod counters;
 mod door;
 mod event;
@@ -35,6 +36,7 @@ use std::{io, path::PathBuf};
 pub use begin::Started;
 pub use begin::{sha256, utc};
 pub use change::{Changed, LoadChange};
+pub use copy::{Ages, Copier, Extra, Piece, Replica};
 pub use event::{Event, EventKind, FirstError};
 pub use extent::Cut;
 pub use frame::{Frame, HostSample, IntervalRow, Part};

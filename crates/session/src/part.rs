@@ -22,6 +22,9 @@ pub struct Part {
     /// Whether it comes when everything has been dealt out: then no arrival is its own.
     #[serde(default)]
     pub late: bool,
+    /// Whether somebody sees the whole run while it goes on: rules are asked there, and not of a part.
+    #[serde(default)]
+    pub conducted: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// The zero of all times. On another machine whoever hands the part over puts in what its clocks say then, and how well that is known.
