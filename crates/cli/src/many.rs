@@ -4,13 +4,19 @@
 use std::io;
 
 use cluster::{Backend, Local, Wanted};
-use plan::Problem;
-use session::{LabProcess, Refused, exit, lab_process, mock_process};
+use engine::clock;
+use plan::{Problem, Share, units::MILLISECOND};
+use record::{Start, units};
+use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
 
-use crate::{args, embedded::Embedded, mocked::Mocked, native, rerender, stop::Stop};
+use crate::{args, embedded::Embedded, log, mocked::Mocked, native, rerender, stop::Stop};
 
 /// So many nodes, if nobody says otherwise.
 const NODES: u64 = 2;
+/// More parts than this do not carry out one run.
+const MOST: u64 = 4096;
+/// A part is ready so long before it begins.
+const LEAD_NS: u64 = 50 * MILLISECOND;
 /// In the runs folder, where nodes of this machine keep their own records while a run goes on.
 const KEPT: &str = ".nodes";
 
@@ -98,8 +104,9 @@ pub fn wanted(
     (of_node.json, of_node.export) = (None, Vec::new());
     (of_node.ui, of_node.open) = (false, false);
     of_node.runs = None;
-    let test = serde_json::to_value(&of_node)
-        .map_err(|error| Stop::could_not_run(format!("the command line cannot be handed on: {error}")))?;
+    let test = serde_json::to_value(&of_node).map_err(|error| {
+        Stop::could_not_run(format!("the command line cannot be handed on: {error}"))
+    })?;
     let keep = rerender::runs(args.runs.as_deref()).join(KEPT);
     let nodes = args.many.nodes.unwrap_or(NODES);
     let backend: Box<dyn Backend> = Box::new(Local::with(environment));
@@ -109,4 +116,62 @@ pub fn wanted(
         test,
         keep: Some(keep),
     })
+}
+
+/// The part of a run that `--shard` asks for, if it does.
+///
+/// # Errors
+/// One line of what is wrong with the flags, and that the moment has passed.
+pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
+    let Some(text) = args.many.shard.as_deref() else {
+        return Ok(None);
+    };
+    let share = text.split_once('/').and_then(|(index, of)| {
+        let share = Share {
+            index: index.parse().ok()?,
+            of: of.parse().ok()?,
+        };
+        (share.index < share.of && share.of <= MOST).then_some(share)
+    });
+    let share = share.ok_or_else(|| {
+        Stop::bad_input(format!(
+            "--shard {text}: write which of how many, from 0: 0/8 to 7/8, of {MOST} at most"
+        ))
+    })?;
+    if args.once || args.ui {
+        let flag = if args.once { "--once" } else { "--ui" };
+        return Err(Stop::bad_input(format!(
+            "{flag} beside --shard: a part of a run has neither, leave it out"
+        )));
+    }
+    let text = args.many.start_at.as_deref().unwrap_or_default();
+    let at_ns = record::moment(text).ok_or_else(|| {
+        Stop::bad_input(format!(
+            "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
+        ))
+    })?;
+    let (wall_ns, monotonic_ns) = (inputs::now_wall_ns(), clock::monotonic_ns());
+    let ahead_ns = at_ns.checked_sub(wall_ns).filter(|ahead| *ahead >= LEAD_NS);
+    let ahead_ns = ahead_ns.ok_or_else(|| {
+        Stop::could_not_run(format!(
+            "late: --start-at {text} is over, or less than {} ahead, and the other parts do not wait: nothing was sent",
+            units::duration(LEAD_NS)
+        ))
+    })?;
+    let mut start = Start::at(at_ns, monotonic_ns + ahead_ns);
+    let error_us = engine::clock_error_us();
+    start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
+    if error_us == Some(None) {
+        log::warning(
+            "nobody keeps this machine's clock: parts may begin at different moments; chrony or systemd-timesyncd would keep it",
+        );
+    }
+    log::say(format_args!(
+        "part {} of {} begins at {}, in {}",
+        share.index,
+        share.of,
+        start.utc,
+        units::duration(ahead_ns)
+    ));
+    Ok(Some(Part::alone(share, seed, start)))
 }

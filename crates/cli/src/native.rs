@@ -343,6 +343,11 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
             return code;
         }
     };
+    let job = match many::shard(args, seed) {
+        Ok(None) => job,
+        Ok(Some(part)) => job.shard(part),
+        Err(stop) => return stop.tell(),
+    };
     let on_many = match many::asked(args) {
         Ok(false) => None,
         Ok(true) => {

@@ -1,10 +1,13 @@
 //! How many requests a second can be sent from a machine: one worker in a closed loop against an embedded target of its own, for two
 //! seconds or until enough is shown. It judges nothing.
 
-use engine::{Cause, Line, Options, Prepared, Sink, StopHandle, Zero, clock, client::hosts::Allow};
+use engine::{Cause, Line, Options, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock};
 use formats::UrlOptions;
 use measure::{Interval, label};
-use plan::{Plan, units::{MILLISECOND, SECOND}};
+use plan::{
+    Plan,
+    units::{MILLISECOND, SECOND},
+};
 use session::LabProcess;
 
 /// For so long, at most.
@@ -34,7 +37,12 @@ impl Sink for Count {
     fn interval(&mut self, interval: Interval) {
         self.requests += interval.label(label::ALL).counters.ended();
         let now_ns = clock::monotonic_ns().saturating_sub(self.zero.monotonic_ns);
-        self.until_ns = interval.span.1.min(now_ns).min(LENGTH_NS).max(self.until_ns);
+        self.until_ns = interval
+            .span
+            .1
+            .min(now_ns)
+            .min(LENGTH_NS)
+            .max(self.until_ns);
         if self.until_ns >= LEAST_NS && self.per_second() >= PLENTY * self.enough {
             self.stop.stop(Cause::Limit("enough was shown".into()));
         }

@@ -48,7 +48,9 @@ impl Offset {
     /// The better of two.
     #[must_use]
     pub fn or(self, other: Option<Offset>) -> Offset {
-        other.filter(|known| known.error_ns <= self.error_ns).unwrap_or(self)
+        other
+            .filter(|known| known.error_ns <= self.error_ns)
+            .unwrap_or(self)
     }
 }
 

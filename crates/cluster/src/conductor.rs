@@ -111,7 +111,9 @@ pub fn conduct(
         under_way.run();
         under_way.nodes
     });
-    let ended = parent.ended().map_err(|error| refused(vec![error.to_string()]))?;
+    let ended = parent
+        .ended()
+        .map_err(|error| refused(vec![error.to_string()]))?;
     // Whoever has not said all of it keeps what it has.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
         node.say(&Down::Bye);
@@ -134,10 +136,14 @@ fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
         let enough = share / TRUSTED / node.facts.cores.max(1) as f64;
         node.say(&Down::Measure { enough });
     }
-    let measured = nodes.gather(MEASURE, "has not measured what it can send", |said| match said {
-        Up::Measured { per_second } => Some(per_second),
-        _ => None,
-    })?;
+    let measured = nodes.gather(
+        MEASURE,
+        "has not measured what it can send",
+        |said| match said {
+            Up::Measured { per_second } => Some(per_second),
+            _ => None,
+        },
+    )?;
     let mut wrong = Vec::new();
     for (node, of_a_core) in nodes.all.iter().zip(measured) {
         let carries = of_a_core * node.facts.cores.max(1) as f64;
@@ -194,7 +200,11 @@ fn arm(
 
 /// Chooses the moment of the start and has all nodes say that they will begin then.
 fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
-    let least = if nodes.are_here() { LEAD_HERE_NS } else { LEAD_NS };
+    let least = if nodes.are_here() {
+        LEAD_HERE_NS
+    } else {
+        LEAD_NS
+    };
     let zero = Zero::in_ns(least.max(WAYS * nodes.worst_ns()));
     let whole = Start::at(zero.wall_ns, zero.monotonic_ns);
     for node in &mut nodes.all {
@@ -236,20 +246,26 @@ struct UnderWay<'a, 'b> {
 impl UnderWay<'_, '_> {
     /// Writes down who carries the run out, and what is known of their clocks.
     fn begins(&mut self) {
-        let all: Vec<String> = self.nodes.all.iter().map(|node| {
-            let offset = node.offset.unwrap_or_default();
-            format!(
-                "{} {} ({} cores; clock known to {})",
-                node.number,
-                node.name,
-                node.facts.cores,
-                units::time(offset.error_ns)
-            )
-        }).collect();
+        let all: Vec<String> = self
+            .nodes
+            .all
+            .iter()
+            .map(|node| {
+                let offset = node.offset.unwrap_or_default();
+                format!(
+                    "{} {} ({} cores; clock known to {})",
+                    node.number,
+                    node.name,
+                    node.facts.cores,
+                    units::time(offset.error_ns)
+                )
+            })
+            .collect();
         let text = format!("carried out by {} nodes: {}", all.len(), all.join(", "));
         self.conducting.event(&Event::new(0, EventKind::Note, text));
         if let Some(text) = self.uneven() {
-            self.conducting.event(&Event::new(0, EventKind::Warning, text));
+            self.conducting
+                .event(&Event::new(0, EventKind::Warning, text));
         }
     }
 
@@ -258,10 +274,14 @@ impl UnderWay<'_, '_> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
         };
-        let is_even = phases.iter().any(|phase| {
-            phase.arrivals == Arrivals::Even && !matches!(phase.shape, Shape::Pause)
-        });
-        let gap_ns = self.plan.peak_rate().filter(|rate| *rate > 0.0).map(|rate| SECOND as f64 / rate)?;
+        let is_even = phases
+            .iter()
+            .any(|phase| phase.arrivals == Arrivals::Even && !matches!(phase.shape, Shape::Pause));
+        let gap_ns = self
+            .plan
+            .peak_rate()
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| SECOND as f64 / rate)?;
         let worst = self.nodes.worst_ns() / 2;
         (is_even && worst as f64 > SPACING * gap_ns).then(|| {
             format!(
@@ -278,7 +298,12 @@ impl UnderWay<'_, '_> {
 
     /// Until every node is over or lost.
     fn run(&mut self) {
-        while self.nodes.all.iter().any(|node| !matches!(node.state, State::Over | State::Lost)) {
+        while self
+            .nodes
+            .all
+            .iter()
+            .any(|node| !matches!(node.state, State::Over | State::Lost))
+        {
             let next = self.nodes.next(clock::monotonic_ns() + LOOK_NS);
             if let Some((number, happened)) = next {
                 self.happened(number, happened);
@@ -304,14 +329,25 @@ impl UnderWay<'_, '_> {
         };
         match said {
             (Up::Piece, bytes, _) => self.piece(number, &bytes),
-            (Up::Pong { number: ping, came_ns, went_ns }, _, at_ns) => {
+            (
+                Up::Pong {
+                    number: ping,
+                    came_ns,
+                    went_ns,
+                },
+                _,
+                at_ns,
+            ) => {
                 let node = &mut self.nodes.all[number as usize];
                 if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
                     node.offset = Some(offset);
                 }
             }
             (Up::Line { sort, text }, _, _) => self.conducting.line(match sort {
-                Sort::Log => Line::Log { text, secrets: Vec::new() },
+                Sort::Log => Line::Log {
+                    text,
+                    secrets: Vec::new(),
+                },
                 Sort::Text => Line::Text(text),
                 Sort::Trace => Line::Trace(text),
                 Sort::Remark => Line::Remark(text),
@@ -319,7 +355,11 @@ impl UnderWay<'_, '_> {
             (Up::Said { text, warning }, _, _) => {
                 let line = format!("{}: {text}", self.nodes.all[number as usize].called());
                 let voice = self.conducting.voice();
-                if warning { voice.warning(&line) } else { voice.say(&line) }
+                if warning {
+                    voice.warning(&line)
+                } else {
+                    voice.say(&line)
+                }
             }
             (Up::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
@@ -336,7 +376,8 @@ impl UnderWay<'_, '_> {
     fn piece(&mut self, number: u64, bytes: &[u8]) {
         let node = &mut self.nodes.all[number as usize];
         let called = node.called();
-        let taken = Piece::from_bytes(bytes).ok_or_else(|| "a piece of its record came damaged".to_owned());
+        let taken =
+            Piece::from_bytes(bytes).ok_or_else(|| "a piece of its record came damaged".to_owned());
         let is_lost = node.state == State::Lost;
         let taken = taken.and_then(|piece| {
             if is_lost && matches!(piece, Piece::Ended(_)) {
@@ -432,7 +473,8 @@ impl UnderWay<'_, '_> {
             units::moment(node.lease_ends_ns.saturating_sub(self.zero.monotonic_ns)),
         );
         self.conducting.voice().warning(&text);
-        self.conducting.event(&Event::new(at_ns, EventKind::Warning, text));
+        self.conducting
+            .event(&Event::new(at_ns, EventKind::Warning, text));
         let merged = self.merger.ends(number);
         self.show(merged);
         if self.nodes.all.iter().all(|node| node.state == State::Lost) {

@@ -28,7 +28,11 @@ pub fn own() -> Facts {
 #[must_use]
 pub fn name() -> String {
     let name = line_of("/proc/sys/kernel/hostname");
-    if name.is_empty() { "a machine".to_owned() } else { name }
+    if name.is_empty() {
+        "a machine".to_owned()
+    } else {
+        name
+    }
 }
 
 fn line_of(path: &str) -> String {

@@ -45,7 +45,9 @@ impl Backend for Local {
     fn place(&mut self, nodes: u64) -> Result<Vec<Link>, String> {
         let program = std::env::current_exe()
             .map_err(|error| format!("cannot find the program's own file: {error}"))?;
-        (0..nodes).map(|number| self.start(&program, number)).collect()
+        (0..nodes)
+            .map(|number| self.start(&program, number))
+            .collect()
     }
 
     fn why_gone(&mut self, node: u64) -> Option<String> {
@@ -71,7 +73,10 @@ impl Local {
 
     fn start(&mut self, program: &std::path::Path, number: u64) -> Result<Link, String> {
         let mut command = Command::new(program);
-        command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .arg(COMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         // A signal from the terminal reaches it through its conductor.
         command.process_group(0);

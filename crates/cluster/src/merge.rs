@@ -95,8 +95,12 @@ impl Merger {
                 Some(sum) => {
                     sum.whole.frame.add(&own.whole.frame);
                     sum.whole.labels.append(&mut own.whole.labels);
-                    let known: BTreeSet<String> =
-                        sum.whole.events.iter().map(|event| event.text.clone()).collect();
+                    let known: BTreeSet<String> = sum
+                        .whole
+                        .events
+                        .iter()
+                        .map(|event| event.text.clone())
+                        .collect();
                     let new = own.whole.events.into_iter();
                     let new = new.filter(|event| !known.contains(&event.text));
                     sum.whole.events.extend(new);
@@ -209,20 +213,47 @@ mod tests {
     #[test]
     fn an_interval_is_complete_when_everybody_has_spoken() {
         let mut merger = Merger::of(3);
-        assert!(merger.take(0, spoken(0, &[1], None), Ages::new()).is_empty());
-        assert!(merger.take(0, spoken(1, &[1], None), Ages::new()).is_empty());
-        assert!(merger.take(1, spoken(0, &[2], None), Ages::new()).is_empty());
+        assert!(
+            merger
+                .take(0, spoken(0, &[1], None), Ages::new())
+                .is_empty()
+        );
+        assert!(
+            merger
+                .take(0, spoken(1, &[1], None), Ages::new())
+                .is_empty()
+        );
+        assert!(
+            merger
+                .take(1, spoken(0, &[2], None), Ages::new())
+                .is_empty()
+        );
         let done = merger.take(2, spoken(0, &[3, 4], None), Ages::new());
         assert_eq!(done.len(), 1);
-        assert_eq!((done[0].whole.frame.run.due, count(&done[0], label::ALL)), (4, 4));
+        assert_eq!(
+            (done[0].whole.frame.run.due, count(&done[0], label::ALL)),
+            (4, 4)
+        );
         // Who is gone is waited for no longer, and what it said before counts.
-        assert!(merger.take(1, spoken(1, &[2], None), Ages::new()).is_empty());
+        assert!(
+            merger
+                .take(1, spoken(1, &[2], None), Ages::new())
+                .is_empty()
+        );
         let done = merger.ends(2);
         assert_eq!((done.len(), done[0].whole.frame.run.due), (1, 2));
         // What comes too late is in no other interval.
-        assert!(merger.take(2, spoken(0, &[9], None), Ages::new()).is_empty());
+        assert!(
+            merger
+                .take(2, spoken(0, &[9], None), Ages::new())
+                .is_empty()
+        );
         // An interval in which one had nothing is complete when that one is further.
-        assert!(merger.take(0, spoken(2, &[1], None), Ages::new()).is_empty());
+        assert!(
+            merger
+                .take(0, spoken(2, &[1], None), Ages::new())
+                .is_empty()
+        );
         let done = merger.take(1, spoken(3, &[1], None), Ages::new());
         assert_eq!((done.len(), done[0].whole.frame.index), (1, 2));
         merger.ends(0);
@@ -235,7 +266,12 @@ mod tests {
         merger.take(0, spoken(0, &[1], Some((5, "/a"))), Ages::new());
         let ages = Ages::from([(5, vec![(7, 2)])]);
         let done = merger.take(1, spoken(0, &[1, 1], Some((5, "/b"))), ages);
-        let names: Vec<_> = done[0].whole.labels.iter().map(|l| (l.id, l.name.as_str())).collect();
+        let names: Vec<_> = done[0]
+            .whole
+            .labels
+            .iter()
+            .map(|l| (l.id, l.name.as_str()))
+            .collect();
         assert_eq!(names, [(5, "/a"), (6, "/b")]);
         assert_eq!((count(&done[0], 5), count(&done[0], 6)), (1, 2));
         assert_eq!(done[0].under_way, Ages::from([(6, vec![(7, 2)])]));

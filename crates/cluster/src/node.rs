@@ -35,7 +35,11 @@ const GONE: &str = "its conductor is gone";
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, Refused>;
 
 /// Carries out what comes on one stream, and answers on the other, until the conductor is gone or wants no more.
-pub fn serve(input: impl Read + Send + 'static, output: impl Write + Send + 'static, make: Maker<'_>) {
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    make: Maker<'_>,
+) {
     let (out, writer) = Outbox::to(output);
     out.say(Up::Hello(Box::new(facts::own())));
     let ears = Ears::listen(input, &out);
@@ -116,7 +120,9 @@ impl Node {
         self.out.say(match bench::per_second(enough) {
             Ok(per_second) => Up::Measured { per_second },
             Err(why) => Up::Refused {
-                lines: vec![format!("what can be sent from here could not be measured: {why}")],
+                lines: vec![format!(
+                    "what can be sent from here could not be measured: {why}"
+                )],
                 bad_input: false,
             },
         });

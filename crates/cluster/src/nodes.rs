@@ -103,7 +103,12 @@ impl Node {
     }
 
     /// Takes its answer, if it is that to the last question; answers what that says.
-    pub fn pong(&mut self, number: u64, (came_ns, went_ns): (u64, u64), at_ns: u64) -> Option<Offset> {
+    pub fn pong(
+        &mut self,
+        number: u64,
+        (came_ns, went_ns): (u64, u64),
+        at_ns: u64,
+    ) -> Option<Offset> {
         (number == self.asked.0).then(|| {
             let exchange = Exchange {
                 asked_ns: self.asked.1,
@@ -146,7 +151,8 @@ impl Nodes {
         let mut all = Vec::new();
         for (number, link) in (0..).zip(links) {
             let Link { name, out, input } = link;
-            listen(number, input, sender.clone()).map_err(|error| vec![format!("no thread for a node: {error}")])?;
+            listen(number, input, sender.clone())
+                .map_err(|error| vec![format!("no thread for a node: {error}")])?;
             all.push(Node {
                 number,
                 name,
@@ -190,7 +196,11 @@ impl Nodes {
             }
             node.facts = facts;
         }
-        if wrong.is_empty() { Ok(nodes) } else { Err(wrong) }
+        if wrong.is_empty() {
+            Ok(nodes)
+        } else {
+            Err(wrong)
+        }
     }
 
     /// Finds out how far each clock is off.
@@ -206,7 +216,18 @@ impl Nodes {
             let until_ns = clock::monotonic_ns() + PING.as_nanos() as u64;
             while left > 0 {
                 match self.next(until_ns) {
-                    Some((number, Happened::Said(Up::Pong { number: ping, came_ns, went_ns }, _, at_ns))) => {
+                    Some((
+                        number,
+                        Happened::Said(
+                            Up::Pong {
+                                number: ping,
+                                came_ns,
+                                went_ns,
+                            },
+                            _,
+                            at_ns,
+                        ),
+                    )) => {
                         let node = &mut self.all[number as usize];
                         if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
                             node.offset = Some(offset.or(node.offset));
@@ -215,7 +236,11 @@ impl Nodes {
                     }
                     Some((number, Happened::Gone)) => return Err(vec![self.gone(number)]),
                     Some(_) => {}
-                    None => return Err(vec!["a node does not say what time it is: nothing was started".into()]),
+                    None => {
+                        return Err(vec![
+                            "a node does not say what time it is: nothing was started".into(),
+                        ]);
+                    }
                 }
             }
         }
@@ -250,16 +275,27 @@ impl Nodes {
         let mut others = VecDeque::new();
         while answers.iter().any(Option::is_none) {
             let Some((number, happened)) = self.next(until_ns) else {
-                let late = answers.iter().zip(&self.all).filter(|(answer, _)| answer.is_none());
-                return Err(late.map(|(_, node)| format!("{} {silent}", node.called())).collect());
+                let late = answers
+                    .iter()
+                    .zip(&self.all)
+                    .filter(|(answer, _)| answer.is_none());
+                return Err(late
+                    .map(|(_, node)| format!("{} {silent}", node.called()))
+                    .collect());
             };
             let said = match happened {
                 Happened::Said(Up::Refused { lines, .. }, _, _) => {
                     let called = self.all[number as usize].called();
-                    return Err(lines.iter().map(|line| format!("{called}: {line}")).collect());
+                    return Err(lines
+                        .iter()
+                        .map(|line| format!("{called}: {line}"))
+                        .collect());
                 }
                 Happened::Said(Up::Over { error: Some(why) }, _, _) => {
-                    return Err(vec![format!("{}: {why}", self.all[number as usize].called())]);
+                    return Err(vec![format!(
+                        "{}: {why}",
+                        self.all[number as usize].called()
+                    )]);
                 }
                 Happened::Said(Up::Piece, bytes, at_ns) => {
                     // Who is ready begins to write, whoever is waited for.
@@ -285,7 +321,10 @@ impl Nodes {
         let wait = until_ns.saturating_sub(clock::monotonic_ns());
         match self.heard.recv_timeout(Duration::from_nanos(wait)) {
             Ok((number, happened)) => {
-                if let Some(node) = self.all.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
+                if let Some(node) = self
+                    .all
+                    .get_mut(usize::try_from(number).unwrap_or(usize::MAX))
+                {
                     match &happened {
                         Happened::Said(_, _, at_ns) => node.heard_ns = *at_ns,
                         Happened::Gone => node.gone = true,
@@ -332,7 +371,10 @@ impl Nodes {
     /// The longest that a question and its answer take on their way.
     pub fn worst_ns(&self) -> u64 {
         let of_each = self.all.iter().filter_map(|node| node.offset);
-        of_each.map(|offset| 2 * offset.error_ns).max().unwrap_or(SECOND)
+        of_each
+            .map(|offset| 2 * offset.error_ns)
+            .max()
+            .unwrap_or(SECOND)
     }
 }
 
@@ -345,7 +387,10 @@ fn listen(
     thread.spawn(move || {
         while let Ok(Some((said, rest))) = wire::read::<Up>(&mut input) {
             let at_ns = clock::monotonic_ns();
-            if heard.send((number, Happened::Said(said, rest, at_ns))).is_err() {
+            if heard
+                .send((number, Happened::Said(said, rest, at_ns)))
+                .is_err()
+            {
                 return;
             }
         }

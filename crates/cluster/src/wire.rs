@@ -222,7 +222,12 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     if !is_filled(input, &mut length)? {
         return Ok(None);
     }
-    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "what came is nothing that a Loadline of this version says");
+    let wrong = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "what came is nothing that a Loadline of this version says",
+        )
+    };
     let whole = u32::from_le_bytes(length) as usize;
     if !(4..=LONGEST).contains(&whole) {
         return Err(wrong());
@@ -230,7 +235,10 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     let mut bytes = vec![0; whole];
     input.read_exact(&mut bytes)?;
     let (length, behind) = bytes.split_at(4);
-    let head = length.try_into().map(u32::from_le_bytes).map_err(|_| wrong())? as usize;
+    let head = length
+        .try_into()
+        .map(u32::from_le_bytes)
+        .map_err(|_| wrong())? as usize;
     let (head, rest) = behind.split_at_checked(head).ok_or_else(wrong)?;
     let said = serde_json::from_slice(head).map_err(|_| wrong())?;
     Ok(Some((said, rest.to_vec())))

@@ -24,7 +24,8 @@ impl Lease {
 
     /// It ends so many nanoseconds from now, and not before it would have ended anyway.
     pub fn renew(&self, ns: u64) {
-        self.0.fetch_max(clock::monotonic_ns() + ns, Ordering::Relaxed);
+        self.0
+            .fetch_max(clock::monotonic_ns() + ns, Ordering::Relaxed);
     }
 
     /// Whether it has ended.

@@ -67,10 +67,19 @@ pub enum Extra {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "piece", rename_all = "lowercase")]
 enum Head {
-    Begun { manifest: Box<Manifest>, plan: Value },
-    Leaf { under_way: Ages },
-    Lines { file: Extra },
-    Ended { manifest: Box<Manifest> },
+    Begun {
+        manifest: Box<Manifest>,
+        plan: Value,
+    },
+    Leaf {
+        under_way: Ages,
+    },
+    Lines {
+        file: Extra,
+    },
+    Ended {
+        manifest: Box<Manifest>,
+    },
 }
 
 impl Piece {

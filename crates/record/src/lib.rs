@@ -16,6 +16,7 @@ mod extent;
 mod files;
 mod frame;
 mod frames;
+mod gather;
 pub mod history;
 mod hlog;
 mod host;
@@ -34,19 +35,20 @@ mod write;
 use std::{io, path::PathBuf};
 
 pub use begin::Started;
-pub use begin::{sha256, utc};
+pub use begin::{moment, sha256, utc};
 pub use change::{Changed, LoadChange};
 pub use copy::{Ages, Copier, Extra, Piece, Replica};
 pub use event::{Event, EventKind, FirstError};
 pub use extent::Cut;
 pub use frame::{Frame, HostSample, IntervalRow, Part};
 pub use frames::Frames;
+pub use gather::{Gathered, gather};
 pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use load_text::of as load_text;
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
-    Tool, read as read_manifest,
+    Tool, Whole, read as read_manifest,
 };
 pub use place::{Place, all, find, is_under_way};
 pub use read::Reader;

@@ -59,7 +59,7 @@ impl Parts {
 }
 
 /// Why a process's record is not of this run, if so.
-fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
+pub(super) fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let mut expected = whole.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);
     if is_late && whole.load.by.is_some() {

@@ -251,9 +251,15 @@ impl Writer {
 
     /// Ends the record and gives it back as it would be read.
     pub fn finish(mut self, state: State, end: End) -> (Run, Option<RecordError>) {
+        // Of a run whose intervals are in the records of others nothing is missing here.
+        let own_end_ns = if self.of_parts {
+            0
+        } else {
+            self.run.totals.last_end_ns()
+        };
         let end = End {
             record_ends_ns: self.lost_from_ns,
-            recorded_to_ns: (!self.of_parts).then(|| self.run.totals.last_end_ns()),
+            recorded_to_ns: Some(own_end_ns),
             reason: end.reason.map(|reason| self.redactor.text(&reason)),
             ..end
         };

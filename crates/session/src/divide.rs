@@ -107,6 +107,7 @@ impl Divided {
             share: Share::WHOLE,
             late: false,
             conducted: self.ready.job.conducts,
+            alone: false,
             seed: self.ready.job.options.seed,
             start,
             salt: self.salt,

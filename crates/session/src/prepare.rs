@@ -86,6 +86,15 @@ impl Job {
             ..self
         }
     }
+
+    /// The same, of which this process carries out one part on a machine of its own, with nobody who divides the run.
+    #[must_use]
+    pub fn shard(self, part: Part) -> Job {
+        Job {
+            part: Some(part),
+            ..self
+        }
+    }
 }
 
 /// Why a run did not begin.
@@ -155,9 +164,14 @@ pub(crate) fn prepare_as(
     }
     rules::ask_for_excerpts(&mut job.plan).map_err(Refused::bad_input)?;
     let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
+    let alone = job.part.as_ref().is_some_and(|part| part.alone);
+    if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
+        let line = "the steps before and behind the load are carried out once for all of it, and a part that nobody conducts cannot know what they leave: use --on, or leave them out";
+        return Err(Refused::bad_input(vec![Problem::anywhere(line)]));
+    }
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
     rules::ask_to_stop(&mut job.plan, is_blind).map_err(Refused::bad_input)?;
-    if job.part.is_none() || conducted {
+    if job.part.is_none() || conducted || alone {
         // Whoever has flags of ours for it asks before they are looked at.
         if job.door != "run" {
             named::ask(&mut job.plan, None).map_err(Refused::bad_input)?;
@@ -165,7 +179,8 @@ pub(crate) fn prepare_as(
         rules::ask_to_check(&mut job.plan).map_err(Refused::bad_input)?;
         server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
     }
-    if job.part.is_none() {
+    let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
+    if job.part.is_none() || alone && is_first {
         let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;
         job.samplers.extend(more);
     }
@@ -234,6 +249,10 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
         processes,
     };
     let mut manifest = Manifest::new(&job.plan, started);
+    if job.part.as_ref().is_some_and(|part| part.alone) {
+        // What is asked of the run is asked of all parts together.
+        manifest.criteria.clear();
+    }
     // Names that come up later are told of by who brings them up.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {

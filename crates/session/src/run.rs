@@ -80,13 +80,13 @@ impl Ready {
         );
         let (manifest, plan) = (&self.manifest, &job.plan);
         let writer = match part {
-            Some(part) => {
+            Some(part) if !part.alone => {
                 let copier = job.copier;
                 let writer =
                     Writer::create_part(&part.run, (manifest, plan), &labels, redactor(), copier);
                 writer.map_err(NotRun::without_record)?
             }
-            None => {
+            _ => {
                 let place = place(job.runs, job.options.seed, zero);
                 let writer = Writer::create(&place, manifest, plan, &labels, redactor());
                 writer.unwrap_or_else(|error| {

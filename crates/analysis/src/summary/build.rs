@@ -360,6 +360,12 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         (None, None) => {}
     }
     notes.extend(run.damage.iter().cloned());
+    if let Some(share) = run.manifest.share {
+        notes.push(format!(
+            "this is part {} of {}, by number from 0: `loadline merge` puts it together with the others, and judges what is asked of the run",
+            share.index, share.of
+        ));
+    }
     notes.extend(all_failed(summary));
     notes.extend(time_in_no_table(run, summary));
     if !summary.requests.adds_up {

@@ -412,6 +412,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         plan_sha256: String::new(),
         share: None,
         processes: None,
+        whole: None,
         schema: SCHEMA,
         state: State::Complete,
         tool: Writer {

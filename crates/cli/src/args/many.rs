@@ -25,7 +25,13 @@ pub struct Many {
     #[arg(long)]
     pub strict: bool,
     /// Carry out one of several parts, here, by number from 0: 3/8 is the fourth of eight; `loadline merge` puts them together
-    #[arg(long, value_name = "I/K", requires = "start_at", requires = "seed", conflicts_with = "on")]
+    #[arg(
+        long,
+        value_name = "I/K",
+        requires = "start_at",
+        requires = "seed",
+        conflicts_with = "on"
+    )]
     pub shard: Option<String>,
     /// When the load begins, the same for all parts: 2026-11-24T19:30:00Z, or seconds since 1970
     #[arg(long, value_name = "TIME", requires = "shard")]
