@@ -26,6 +26,7 @@ use plan::{
 };
 
 use crate::{
+    adoptions::Adoptions,
     clock::{self, Clock},
     course::Course,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
@@ -83,6 +84,8 @@ pub struct Common {
     pub stop: StopHandle,
     /// The load, where it may be changed while it goes on.
     pub course: Option<Course>,
+    /// What the process has taken over, where it may.
+    pub adoptions: Option<Adoptions>,
     /// To the collector.
     pub messages: Sender<Message>,
     /// Lines on their way to the collector.
@@ -161,6 +164,12 @@ impl Worker {
         self.common
             .share
             .part(self.index as u64, self.workers as u64)
+    }
+
+    /// Its place among those that do the same work, and how many there are: which part of a share of the process's is its own.
+    #[must_use]
+    pub fn place(&self) -> (u64, u64) {
+        (self.index as u64, self.workers as u64)
     }
 
     /// A worker with its parts.

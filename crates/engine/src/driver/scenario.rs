@@ -20,6 +20,7 @@ use plan::{
 
 use super::{
     Driver,
+    adopting::Adopting,
     steered::{Arrivals, Crew, Steered},
 };
 use crate::{
@@ -31,7 +32,8 @@ use crate::{
     worker::Worker,
 };
 
-/// Starts the arrivals k ≡ worker (mod workers) of the schedule, or its share of the users of a closed model.
+/// Starts the arrivals k ≡ worker (mod workers) of the schedule, and those of others that were taken over, or its share of the users of a
+/// closed model.
 pub struct ScenarioDriver {
     /// This worker's copy of the test.
     pub program: Program,
@@ -76,9 +78,12 @@ async fn open(env: &Rc<Env>) {
         .drain_ns
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
-    let mut arrivals = match &worker.common.course {
-        Some(course) => Arrivals::Steered(Steered::of(course, share)),
-        None => Arrivals::Planned(schedule.shard(share.index, share.of)),
+    let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
+        (Some(course), _) => Arrivals::Steered(Steered::of(course, share)),
+        (None, Some(adoptions)) => {
+            Arrivals::Adopting(Adopting::of(adoptions, schedule, share, worker.place()))
+        }
+        (None, None) => Arrivals::Planned(schedule.shard(share.index, share.of)),
     };
     while let Some(planned) = arrivals.next(worker).await {
         let mut arrival = planned;
