@@ -3,6 +3,7 @@
 //! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
 //! [`clock`] reads time; nothing is shared between workers per request.
 
+pub mod adoptions;
 pub mod client;
 pub mod clock;
 pub mod collect;
@@ -26,6 +27,7 @@ mod wakeup;
 pub mod watchdog;
 pub mod worker;
 
+pub use adoptions::Adoptions;
 pub use clock::Zero;
 pub use collect::Sink;
 pub use compiled::{PER_WORKER, SPARE_DESCRIPTORS};
