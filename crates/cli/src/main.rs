@@ -38,6 +38,7 @@ mod programs;
 mod rerender;
 mod selftest;
 mod shell;
+mod ship;
 mod shown;
 mod steps;
 mod stop;

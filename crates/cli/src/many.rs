@@ -3,13 +3,13 @@
 
 use std::io;
 
-use cluster::{Backend, Local, Wanted};
+use cluster::{Backend, Local, Ray, Wanted};
 use engine::clock;
-use plan::{Problem, Share, units::MILLISECOND};
+use plan::{Plan, Problem, Share, units::MILLISECOND};
 use record::{Start, units};
 use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
 
-use crate::{args, embedded::Embedded, log, mocked::Mocked, native, rerender, stop::Stop};
+use crate::{args, embedded::Embedded, log, mocked::Mocked, native, rerender, ship, stop::Stop};
 
 /// So many nodes, if nobody says otherwise.
 const NODES: u64 = 2;
@@ -77,7 +77,7 @@ pub fn asked(args: &args::Run) -> Result<bool, Stop> {
 /// One line of what is in the way.
 pub fn wanted(
     args: &args::Run,
-    seed: u64,
+    (plan, seed): (&Plan, u64),
     (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
     mocks: Option<&Mocked>,
 ) -> Result<Wanted, Stop> {
@@ -107,14 +107,24 @@ pub fn wanted(
     let test = serde_json::to_value(&of_node).map_err(|error| {
         Stop::could_not_run(format!("the command line cannot be handed on: {error}"))
     })?;
-    let keep = rerender::runs(args.runs.as_deref()).join(KEPT);
     let nodes = args.many.nodes.unwrap_or(NODES);
-    let backend: Box<dyn Backend> = Box::new(Local::with(environment));
+    let on_ray = args.many.on.as_deref() == Some("ray");
+    let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
+        let many = &args.many;
+        let mut ray = Ray::of(many.address.clone(), many.insecure_cluster, &log::voice());
+        let shipped = ship::of(args, plan).map_err(Stop::bad_input)?;
+        environment.extend(ship::environment(&shipped.files, &test));
+        (ray.files, ray.folder, ray.environment) = (shipped.files, shipped.folder, environment);
+        (Box::new(ray), None)
+    } else {
+        let keep = rerender::runs(args.runs.as_deref()).join(KEPT);
+        (Box::new(Local::with(environment)), Some(keep))
+    };
     Ok(Wanted {
         backend,
         nodes,
         test,
-        keep: Some(keep),
+        keep,
     })
 }
 

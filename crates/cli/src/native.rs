@@ -352,7 +352,7 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
         Ok(false) => None,
         Ok(true) => {
             let embedded = (lab.as_ref(), broker.as_ref());
-            match many::wanted(args, seed, embedded, mocks.as_ref()) {
+            match many::wanted(args, (&job.plan, seed), embedded, mocks.as_ref()) {
                 Ok(wanted) => Some(wanted),
                 Err(stop) => return stop.tell(),
             }

@@ -15,7 +15,9 @@ pub mod link;
 pub mod merge;
 pub mod node;
 mod nodes;
+mod ray;
 pub mod wire;
 
 pub use conductor::{LEASE_NS, Wanted, conduct};
 pub use link::{Backend, Link, Local};
+pub use ray::Ray;

@@ -13,8 +13,9 @@ use std::{
     time::Duration,
 };
 
-use engine::{Cause, Lease, Line, StopHandle, Urgency, clock};
+use engine::{Adoptions, Cause, Lease, Line, StopHandle, Urgency, clock};
 use measure::Interval;
+use plan::Share;
 use record::{Copier, Piece, Run};
 use serde_json::Value;
 use session::{Job, Observer, Ready, Refused, SharedVoice, Voice, prepare};
@@ -106,7 +107,12 @@ impl Node {
         job.json = None;
         job.copier = Some(Box::new(self.out.clone()));
         job.options.lease = Some(lease.clone());
-        stop.set(&job.options.stop, &lease);
+        job.options.adopts = arming.adopts;
+        stop.set(Stopping {
+            part: Some((job.options.stop.clone(), lease.clone())),
+            adoptions: job.options.adoptions.clone(),
+            ..Stopping::default()
+        });
         let samplers = arming.looks.then(session::sampling::usual);
         let mut job = job.part(part);
         job.samplers = samplers.unwrap_or_default();
@@ -135,6 +141,7 @@ impl Node {
             });
             return;
         };
+        ears.stop.starts(start.monotonic_ns);
         ready.starts(start);
         self.out.say(Up::Going);
         let (under_way, over) = mpsc::channel();
@@ -201,12 +208,30 @@ struct SharedStop(Arc<Mutex<Stopping>>);
 #[derive(Default)]
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
+    /// What it takes over of others.
+    adoptions: Adoptions,
+    /// The zero of all times, by CLOCK_MONOTONIC, once it is known.
+    zero_ns: Option<u64>,
     cancelled: bool,
 }
 
 impl SharedStop {
-    fn set(&self, stop: &StopHandle, lease: &Lease) {
-        self.lock().part = Some((stop.clone(), lease.clone()));
+    fn set(&self, stopping: Stopping) {
+        *self.lock() = stopping;
+    }
+
+    fn starts(&self, zero_ns: u64) {
+        self.lock().zero_ns = Some(zero_ns);
+    }
+
+    /// Takes over a share, if it can be.
+    fn adopt(&self, share: Share, from_ns: u64) -> bool {
+        let (adoptions, zero_ns) = {
+            let known = self.lock();
+            (known.adoptions.clone(), known.zero_ns)
+        };
+        let now = |zero_ns: u64| clock::monotonic_ns().saturating_sub(zero_ns);
+        zero_ns.is_some_and(|zero_ns| adoptions.adopt(share, from_ns, || now(zero_ns)).is_ok())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Stopping> {
@@ -270,6 +295,11 @@ impl Ears {
                         number,
                         came_ns,
                         went_ns: clock::monotonic_ns(),
+                    }),
+                    Ok(Some((Down::Adopt { share, from_ns }, _))) => out.say(Up::Adopted {
+                        share,
+                        from_ns,
+                        done: own.adopt(share, from_ns),
                     }),
                     Ok(Some((said, _))) => {
                         own.hear(&said);

@@ -29,6 +29,7 @@ pub mod named;
 mod part;
 mod prepare;
 pub mod profile;
+pub mod python;
 mod recording;
 pub mod rules;
 mod run;
