@@ -11,8 +11,8 @@ use super::{
     begin,
     door::DoorLine,
     files::{Files, replace},
-    run::Totals,
     server::{Look, Server},
+    totals::Totals,
 };
 use crate::redact::Redactor;
 
