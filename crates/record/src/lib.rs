@@ -23,12 +23,14 @@ mod host;
 mod leaf;
 mod load_text;
 mod manifest;
+mod node;
 mod parts;
 mod place;
 mod read;
 pub mod redact;
 mod run;
 pub mod server;
+mod totals;
 pub mod units;
 mod write;
 
@@ -50,9 +52,11 @@ pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
     Tool, Whole, read as read_manifest,
 };
+pub use node::{NodeLost, called, clock};
 pub use place::{Place, all, find, is_under_way};
 pub use read::Reader;
-pub use run::{ProcessFacts, Run, Totals};
+pub use run::{ProcessFacts, Run};
+pub use totals::Totals;
 pub use write::Writer;
 
 /// The version of the record's format that this build writes. Readers refuse newer ones.

@@ -51,9 +51,6 @@ impl Parts {
         parts.missing = (0..expected.min(MOST_PARTS))
             .filter(|number| !is_there(number))
             .collect();
-        parts.damage.extend(parts.missing.iter().map(|number| {
-            format!("process {number} of {expected} left no record: its arrivals count as unsent")
-        }));
         Ok(parts)
     }
 }

@@ -14,8 +14,8 @@ use super::{
     files::{Files, replace},
     hlog,
     leaf::json_lines,
-    run::Totals,
     server::{Look, Server},
+    totals::Totals,
 };
 use crate::redact::Redactor;
 
