@@ -125,6 +125,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     }
     add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
+    plan.strict = args.many.strict;
     plan.without_excerpts |= args.no_excerpts;
     if args.once {
         plan.load = Load::Once;

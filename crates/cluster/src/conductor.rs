@@ -3,14 +3,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use engine::{Line, Urgency, Zero, clock};
-use measure::{Kind, Outcome, label};
+use engine::{Cause, Line, Urgency, Zero, clock};
+use measure::label;
 use plan::{
-    Arrivals, Load, Plan, Shape,
+    Arrivals, Load, Plan, Shape, Work,
     profile::{Assumed, Profile},
     units::{MILLISECOND, SECOND},
 };
-use record::{Event, EventKind, Frame, Piece, Replica, Start, units};
+use record::{Event, EventKind, NodeState, NodeSum, Piece, Replica, Start, units};
 use serde_json::Value;
 use session::{
     Conducting, Divided, Ended, Job, NotRun, Observer, Refused, SharedVoice, Window, divide,
@@ -18,8 +18,9 @@ use session::{
 
 use crate::{
     link::Backend,
+    losses::Losses,
     merge::{Merged, Merger},
-    nodes::{Figures, Happened, Nodes, State},
+    nodes::{Happened, Node, Nodes},
     wire::{Arming, Down, SessionPart, Sort, Up},
 };
 
@@ -83,6 +84,7 @@ pub fn conduct(
     divided.before(Some(&mut *observer))?;
     arm(&mut nodes, &divided, &wanted.test, wanted.keep.as_ref()).map_err(refused)?;
     let zero = agree(&mut nodes).map_err(refused)?;
+    let seed = divided.seed();
     let parent = match divided.begin_at(zero) {
         Ok(parent) => parent,
         Err(why) => {
@@ -92,6 +94,12 @@ pub fn conduct(
     };
     let window = Window::default();
     let plan = parent.plan().clone();
+    // Only arrivals of scenarios go by a schedule that any node can carry out a part of.
+    let can_move = matches!(
+        (&plan.load, &plan.work),
+        (Load::Open { .. }, Work::Scenarios(_))
+    );
+    let schedule = plan.schedule(seed);
     let dir = parent.dir().to_owned();
     for node in &mut nodes.all {
         node.replica = Some(Replica::of(&dir, node.number));
@@ -102,6 +110,7 @@ pub fn conduct(
             nodes,
             zero,
             plan,
+            losses: Losses::of(schedule, can_move),
             told: Urgency::None,
             ticked_ns: 0,
             clocks_ns: clock::monotonic_ns(),
@@ -177,9 +186,14 @@ fn arm(
     keep: Option<&PathBuf>,
 ) -> Result<(), Vec<String>> {
     let looks = !nodes.are_here();
-    let adopts = matches!(divided.plan().load, Load::Open { .. });
+    let plan = divided.plan();
+    let adopts = matches!(
+        (&plan.load, &plan.work),
+        (Load::Open { .. }, Work::Scenarios(_))
+    );
     let parts: Vec<_> = divided.parts().collect();
-    for (node, part) in nodes.all.iter_mut().zip(parts) {
+    for (node, mut part) in nodes.all.iter_mut().zip(parts) {
+        part.name = Some(node.name.clone());
         let keep = keep.map(|folder| folder.join(part.run_id.clone()));
         node.say(&Down::Arm {
             test: test.clone(),
@@ -237,6 +251,7 @@ struct UnderWay<'a, 'b> {
     conducting: &'a mut Conducting<'b>,
     zero: Zero,
     plan: Plan,
+    losses: Losses,
     /// How urgently nodes have been told to end.
     told: Urgency,
     ticked_ns: u64,
@@ -302,7 +317,7 @@ impl UnderWay<'_, '_> {
             .nodes
             .all
             .iter()
-            .any(|node| !matches!(node.state, State::Over | State::Lost))
+            .any(|node| !matches!(node.state, NodeState::Over | NodeState::Lost))
         {
             let next = self.nodes.next(clock::monotonic_ns() + LOOK_NS);
             if let Some((number, happened)) = next {
@@ -320,8 +335,8 @@ impl UnderWay<'_, '_> {
         let said = match happened {
             Happened::Said(said, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
-                if node.state == State::Silent && !node.gone {
-                    node.state = State::Up;
+                if node.state == NodeState::Silent && !node.gone {
+                    node.state = NodeState::Up;
                 }
                 (said, rest, at_ns)
             }
@@ -361,9 +376,28 @@ impl UnderWay<'_, '_> {
                     voice.say(&line)
                 }
             }
+            (
+                Up::Adopted {
+                    share,
+                    from_ns,
+                    done,
+                },
+                _,
+                _,
+            ) => {
+                let now_ns = self.now_ns();
+                let told =
+                    self.losses
+                        .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
+                if let Some(event) = told {
+                    let voice = self.conducting.voice();
+                    voice.say(&event.text);
+                    self.conducting.event(&event);
+                }
+            }
             (Up::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
-                node.state = State::Over;
+                node.state = NodeState::Over;
                 node.error = error;
                 let merged = self.merger.ends(number);
                 self.show(merged);
@@ -378,7 +412,7 @@ impl UnderWay<'_, '_> {
         let called = node.called();
         let taken =
             Piece::from_bytes(bytes).ok_or_else(|| "a piece of its record came damaged".to_owned());
-        let is_lost = node.state == State::Lost;
+        let is_lost = node.state == NodeState::Lost;
         let taken = taken.and_then(|piece| {
             if is_lost && matches!(piece, Piece::Ended(_)) {
                 // What it sent until its lease ended belongs to the run; its end is not that of its part.
@@ -402,13 +436,19 @@ impl UnderWay<'_, '_> {
         node.is_whole |= !is_lost && matches!(piece, Piece::Ended(_));
         if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
             node.recorded_to_ns = unfolded.frame.span.1;
-            node.figures = figures(&unfolded.frame);
+            node.newest = NodeSum::default();
+            node.newest.add(&unfolded.frame);
+            node.requests += unfolded.frame.label(label::ALL).slot.counters.issued;
             let merged = self.merger.take(number, unfolded, under_way);
             self.show(merged);
         }
     }
 
     fn show(&mut self, merged: Vec<Merged>) {
+        if !merged.is_empty() {
+            let rows = self.nodes.all.iter().map(Node::row);
+            self.conducting.nodes(rows.collect());
+        }
         for Merged { whole, under_way } in merged {
             self.conducting.interval(whole, &under_way);
         }
@@ -442,7 +482,7 @@ impl UnderWay<'_, '_> {
                 if asks {
                     node.ping();
                 }
-            } else if node.state == State::Silent && now > node.lease_ends_ns {
+            } else if node.state == NodeState::Silent && now > node.lease_ends_ns {
                 self.lost(number as u64);
             }
         }
@@ -455,43 +495,39 @@ impl UnderWay<'_, '_> {
     /// A node says nothing any more: it is told nothing either, and its lease ends.
     fn fell_silent(&mut self, number: u64) {
         let node = &mut self.nodes.all[number as usize];
-        if node.state == State::Up {
-            node.state = State::Silent;
+        if node.state == NodeState::Up {
+            node.state = NodeState::Silent;
         }
     }
 
     /// Its lease has ended, and nobody has heard of it.
     fn lost(&mut self, number: u64) {
-        let at_ns = self.now_ns();
         let why = self.nodes.why_gone(number);
         let node = &mut self.nodes.all[number as usize];
-        node.state = State::Lost;
-        let text = format!(
-            "{} was lost: {why}; it was heard of up to {}, and has sent nothing behind {}",
-            node.called(),
-            units::moment(node.recorded_to_ns),
-            units::moment(node.lease_ends_ns.saturating_sub(self.zero.monotonic_ns)),
-        );
-        self.conducting.voice().warning(&text);
+        node.state = NodeState::Lost;
+        let called = node.called();
         self.conducting
-            .event(&Event::new(at_ns, EventKind::Warning, text));
+            .voice()
+            .warning(&format_args!("{called} was lost: {why}"));
         let merged = self.merger.ends(number);
         self.show(merged);
-        if self.nodes.all.iter().all(|node| node.state == State::Lost) {
+        if self
+            .nodes
+            .all
+            .iter()
+            .all(|node| node.state == NodeState::Lost)
+        {
             self.conducting.stop().fail("losing all of its nodes");
+        } else if self.plan.strict {
+            let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
+            self.conducting.stop().stop(cause);
         }
-    }
-}
-
-/// What a node did in an interval.
-fn figures(frame: &Frame) -> Figures {
-    let length_ns = frame.span.1.saturating_sub(frame.span.0).max(1) as f64;
-    let all = frame.label(label::ALL);
-    let lateness = all.slot.histogram(Kind::Lateness, Outcome::Ok);
-    let busiest = frame.run.cpu_ns.iter().max().copied().unwrap_or(0);
-    Figures {
-        rate: all.slot.counters.issued as f64 * SECOND as f64 / length_ns,
-        cpu: busiest as f64 / length_ns,
-        lateness_p99_ns: lateness.and_then(|lateness| lateness.quantile(0.99)),
+        let goes_on =
+            self.told == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
+        let now_ns = self.now_ns();
+        let told = self
+            .losses
+            .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
+        self.conducting.event(&told);
     }
 }

@@ -12,6 +12,7 @@ pub mod clocks;
 mod conductor;
 mod facts;
 pub mod link;
+mod losses;
 pub mod merge;
 pub mod node;
 mod nodes;

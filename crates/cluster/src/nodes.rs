@@ -9,8 +9,8 @@ use std::{
 };
 
 use engine::clock;
-use plan::units::SECOND;
-use record::Replica;
+use plan::{Share, units::SECOND};
+use record::{NodeRow, NodeState, NodeSum, Replica};
 
 use crate::{
     clocks::{Exchange, Offset},
@@ -33,19 +33,6 @@ pub enum Happened {
     Gone,
 }
 
-/// Whether a node takes part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It does.
-    Up,
-    /// It is silent, or its stream has ended: it may go on until its lease ends.
-    Silent,
-    /// Its lease has ended, and nobody hears of it.
-    Lost,
-    /// Its part is over.
-    Over,
-}
-
 /// A node.
 pub struct Node {
     /// Its number.
@@ -59,7 +46,8 @@ pub struct Node {
     pub offset: Option<Offset>,
     /// The last time that was asked: which question, and when.
     asked: (u64, u64),
-    pub state: State,
+    /// Whether it takes part.
+    pub state: NodeState,
     /// Whether its stream has ended.
     pub gone: bool,
     /// When it was last heard of.
@@ -74,19 +62,11 @@ pub struct Node {
     pub is_whole: bool,
     /// What its part died of.
     pub error: Option<String>,
-    /// What it did in its newest interval.
-    pub figures: Figures,
-}
-
-/// What a node did in an interval.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Figures {
-    /// Requests per second that it sent.
-    pub rate: f64,
-    /// The busiest of its workers, as a share of a core.
-    pub cpu: f64,
-    /// Lateness, the 99th percentile.
-    pub lateness_p99_ns: Option<u64>,
+    /// What it did in its newest interval, and the requests that it has begun so far.
+    pub newest: NodeSum,
+    pub requests: u64,
+    /// What it carries out: its own share, and what it has taken over from when on.
+    pub shares: Vec<(Share, u64)>,
 }
 
 impl Node {
@@ -125,9 +105,20 @@ impl Node {
         format!("node {} ({})", self.number, self.name)
     }
 
+    /// As a row.
+    pub fn row(&self) -> NodeRow {
+        let offset = self.offset.unwrap_or_default();
+        NodeRow {
+            requests: self.requests,
+            offset_ns: Some(offset.ns),
+            offset_error_ns: offset.error_ns,
+            ..self.newest.row(self.number, self.name.clone(), self.state)
+        }
+    }
+
     /// Whether it can still be asked for something.
     pub fn is_up(&self) -> bool {
-        self.state == State::Up && !self.gone
+        self.state == NodeState::Up && !self.gone
     }
 }
 
@@ -160,7 +151,7 @@ impl Nodes {
                 facts: Facts::default(),
                 offset: None,
                 asked: (0, 0),
-                state: State::Up,
+                state: NodeState::Up,
                 gone: false,
                 heard_ns: 0,
                 lease_ends_ns: 0,
@@ -168,7 +159,15 @@ impl Nodes {
                 replica: None,
                 is_whole: false,
                 error: None,
-                figures: Figures::default(),
+                newest: NodeSum::default(),
+                requests: 0,
+                shares: vec![(
+                    Share {
+                        index: number,
+                        of: count,
+                    },
+                    0,
+                )],
             });
         }
         let mut nodes = Nodes {

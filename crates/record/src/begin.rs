@@ -32,6 +32,8 @@ pub struct Started {
     pub run_id: String,
     /// Of one process of several: its share of the run.
     pub share: Option<Share>,
+    /// What that one is called.
+    pub node: Option<String>,
     /// Of a run of several processes: how many there are.
     pub processes: Option<u64>,
 }
@@ -55,6 +57,7 @@ impl Manifest {
             run_id: started.run_id,
             plan_sha256: String::new(),
             share: started.share,
+            node: started.node,
             processes: started.processes,
             whole: started.share.map(|_| {
                 Box::new(Whole {

@@ -24,6 +24,7 @@ mod leaf;
 mod load_text;
 mod manifest;
 mod node;
+mod nodes;
 mod parts;
 mod place;
 mod read;
@@ -53,6 +54,7 @@ pub use manifest::{
     Tool, Whole, read as read_manifest,
 };
 pub use node::{NodeLost, called, clock};
+pub use nodes::{NodeRow, NodeState, NodeSum};
 pub use place::{Place, all, find, is_under_way};
 pub use read::Reader;
 pub use run::{ProcessFacts, Run};

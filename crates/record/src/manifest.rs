@@ -30,6 +30,9 @@ pub struct Manifest {
     /// Of one process of several: its share of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
+    /// Of one process of several: what the machine is called, where somebody conducts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Of a run of several processes: how many there are, each with a record in `parts/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
@@ -257,6 +260,7 @@ impl Manifest {
         ]
         .into_iter()
         .for_each(hide);
+        manifest.node.iter_mut().for_each(hide);
         for list in [
             &mut manifest.criteria,
             &mut manifest.stop,

@@ -16,7 +16,8 @@ use plan::Share;
 use serde_json::Value;
 
 use super::{
-    Cut, End, Event, EventKind, Frames, Manifest, Part, Reader, RecordError, State, Totals,
+    Cut, End, Event, EventKind, Frame, Frames, Manifest, NodeRow, NodeSum, Part, Reader,
+    RecordError, State, Totals,
     door::DoorLine,
     files, manifest, node,
     parts::{self, Parts},
@@ -54,6 +55,8 @@ pub struct Run {
     pub missing: Vec<u64>,
     /// Of a run of several processes, those that left one.
     pub processes: Vec<ProcessFacts>,
+    /// Of a run that somebody has conducted, how each of its nodes did.
+    pub nodes: Vec<NodeRow>,
     /// What was found behind the load, a document of whoever found it.
     pub found: Option<Value>,
     /// Whether it is being written still; of a record that is read nobody knows.
@@ -101,6 +104,7 @@ impl Run {
             server: Server::default(),
             missing: Vec::new(),
             processes: Vec::new(),
+            nodes: Vec::new(),
             found: None,
             live: false,
         }
@@ -157,7 +161,10 @@ impl Run {
         for (part, own) in &parts.found {
             let known = run.cut;
             let is_lost = own.share.is_some_and(|share| run.is_lost(share.index));
-            let (recorded_to_ns, due) = run.take(part, own, until_ns);
+            let mut sum = NodeSum::default();
+            let (recorded_to_ns, due) =
+                run.take_adding(part, (own, until_ns), |frame| sum.add(frame));
+            run.nodes.extend(sum.of_part(own, is_lost));
             // A run is over when all its processes are, but for those whose place others have taken.
             if own.state == State::Interrupted && run.manifest.state == State::Complete && !is_lost
             {
@@ -259,8 +266,18 @@ impl Run {
         self.processes.iter().filter(unended)
     }
 
-    /// Adds what one process wrote; answers how far that goes, and how many arrivals were due in it.
-    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) -> (u64, u64) {
+    /// Adds what this run's own process wrote.
+    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
+        self.take_adding(dir, (manifest, until_ns), |_| {});
+    }
+
+    /// Adds what one process wrote, interval by interval; answers how far that goes, and how many arrivals were due in it.
+    fn take_adding(
+        &mut self,
+        dir: &Path,
+        (manifest, until_ns): (&Manifest, Option<u64>),
+        mut add: impl FnMut(&Frame),
+    ) -> (u64, u64) {
         let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));
         unreadable += labels.len().saturating_sub(MOST_LABELS);
         labels.truncate(MOST_LABELS);
@@ -287,6 +304,7 @@ impl Run {
                 };
                 frame.parts.entry((own, phase)).or_default().add(&part);
             }
+            add(&frame);
             self.totals.add(&frame, &self.labels);
         }
         if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {

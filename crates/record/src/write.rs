@@ -7,8 +7,8 @@ use measure::{Interval, Label, LabelId, label};
 use plan::Plan;
 
 use super::{
-    End, Event, EventKind, FirstError, Frame, HostSample, Leaf, Manifest, Place, RecordError, Run,
-    State, Unfolded, begin,
+    End, Event, EventKind, FirstError, Frame, HostSample, Leaf, Manifest, NodeRow, Place,
+    RecordError, Run, State, Unfolded, begin,
     copy::{self, Copier, Extra, Piece},
     door::DoorLine,
     files::{Files, replace},
@@ -117,6 +117,7 @@ impl Writer {
             server: Server::default(),
             missing: Vec::new(),
             processes: Vec::new(),
+            nodes: Vec::new(),
             live: true,
         };
         let mut writer = Writer {
@@ -194,6 +195,11 @@ impl Writer {
     pub fn interval_of_parts(&mut self, unfolded: Unfolded) {
         self.of_parts = true;
         self.learn(&unfolded.frame, unfolded.labels, unfolded.events);
+    }
+
+    /// How the nodes of a run that goes on are doing.
+    pub fn nodes(&mut self, rows: Vec<NodeRow>) {
+        self.run.nodes = rows;
     }
 
     fn learn(&mut self, frame: &Frame, labels: Vec<Label>, events: Vec<Event>) {

@@ -8,7 +8,7 @@ use analysis::stop::Rules;
 use engine::{Line, RunError, Sink, StopHandle, Zero};
 use plan::{Plan, Share};
 use record::{
-    Ages, End, Event, EventKind, RecordError, Run, Start, State, Unfolded, Writer,
+    Ages, End, Event, EventKind, NodeRow, RecordError, Run, Start, State, Unfolded, Writer,
     redact::{Redactor, Salt},
     server::Look,
 };
@@ -88,6 +88,12 @@ impl Divided {
         self.ready.plan()
     }
 
+    /// The seed of everything random.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.ready.job.options.seed
+    }
+
     /// Tells the run to end, for whoever wants it to end before it has begun.
     #[must_use]
     pub fn stop(&self) -> &StopHandle {
@@ -105,6 +111,7 @@ impl Divided {
             run: PathBuf::new(),
             run_id: self.ready.manifest.run_id.clone(),
             share: Share::WHOLE,
+            name: None,
             late: false,
             conducted: self.ready.job.conducts,
             alone: false,
@@ -190,6 +197,11 @@ impl Conducting<'_> {
     /// Writes down what was measured beside the load; about once a second.
     pub fn look(&mut self) {
         self.recording.look();
+    }
+
+    /// Says how its nodes are doing.
+    pub fn nodes(&mut self, rows: Vec<NodeRow>) {
+        self.recording.writer.nodes(rows);
     }
 
     /// What the run comes to so far.

@@ -21,6 +21,9 @@ pub struct Part {
     pub run_id: String,
     /// Which process this is, of how many.
     pub share: Share,
+    /// What the process is called, where somebody conducts it.
+    #[serde(default)]
+    pub name: Option<String>,
     /// Whether it comes when everything has been dealt out: then no arrival is its own.
     #[serde(default)]
     pub late: bool,
@@ -49,6 +52,7 @@ impl Part {
             run: PathBuf::new(),
             run_id: record::sha256(run.as_bytes())[..32].to_owned(),
             share,
+            name: None,
             late: false,
             conducted: false,
             alone: true,

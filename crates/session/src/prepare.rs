@@ -246,6 +246,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
             .map_or_else(run_id, |part| part.run_id.clone()),
         // One process of several has its share of what is planned.
         share: job.part.as_ref().map(|part| part.share),
+        node: job.part.as_ref().and_then(|part| part.name.clone()),
         processes,
     };
     let mut manifest = Manifest::new(&job.plan, started);

@@ -411,6 +411,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         run_id: String::new(),
         plan_sha256: String::new(),
         share: None,
+        node: None,
         processes: None,
         whole: None,
         schema: SCHEMA,
