@@ -357,6 +357,7 @@ export interface Summary {
   recovery: Recovery | null;
   saturation?: Saturation | null;
   mocks?: MockRow[];
+  nodes?: NodeRow[];
   all: Row;
   labels: Row[];
   iterations: Row[];
@@ -614,4 +615,18 @@ export interface LogLine {
   /** `message` (the test's own), `remark`, `warning`, `error`, `phase`, `load`, `stop`. */
   kind: string;
   text: string;
+}
+
+/** How a node of a run did that several machines carry out. */
+export interface NodeRow {
+  node: number;
+  name: string;
+  state: "up" | "silent" | "lost" | "over";
+  rate: number;
+  requests: number;
+  cpu: number;
+  lateness_p99_ns: number | null;
+  response_p99_ns: number | null;
+  offset_ns: number | null;
+  offset_error_ns: number;
 }

@@ -60,6 +60,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         recovery: None,
         saturation: saturation::of(run, &timeline.moments),
         mocks: super::mocks::of(run),
+        nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),

@@ -37,7 +37,7 @@ pub use crate::{
 pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats, Thin};
 use crate::verdict::{Judged, Measurement};
 
-use record::{Model, State};
+use record::{Model, NodeRow, State};
 
 /// The version of the summary's format.
 pub const SCHEMA: u32 = 1;
@@ -88,6 +88,9 @@ pub struct Summary {
     /// How near the services that the plan put behind the target came to what was asked of them; empty where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
+    /// How each node of a run did that several machines carried out; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeRow>,
     /// All requests.
     pub all: Row,
     /// A row per label of requests.

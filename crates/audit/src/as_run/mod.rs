@@ -155,6 +155,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         steady: None,
         recovery: None,
         mocks: Vec::new(),
+        nodes: Vec::new(),
         saturation: None,
         all: figures::all(report, elapsed_ns),
         labels: Vec::new(),

@@ -286,7 +286,7 @@ pub fn writer_of_part(
     // Its marks for secrets are its own.
     let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
     let manifest = Manifest::new(plan, started);
-    Writer::create_part(run, &manifest, plan, labels, redactor).unwrap()
+    Writer::create_part(run, (&manifest, plan), labels, redactor, None).unwrap()
 }
 
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {
