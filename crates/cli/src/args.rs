@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use serde::{Deserialize, Serialize};
 
-pub use many::{Many, Merge};
+pub use many::{Many, Merge, Shard};
 
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 
@@ -138,6 +138,9 @@ pub struct Campaign {
     /// Accept any TLS certificate
     #[arg(short = 'k', long)]
     pub insecure: bool,
+    /// On how many machines each stage goes on
+    #[command(flatten)]
+    pub many: Many,
 }
 
 /// `loadline run`
@@ -275,9 +278,12 @@ pub struct Run {
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
-    /// On how many machines, and which
+    /// On how many machines
     #[command(flatten)]
     pub many: Many,
+    /// Which part, of a run that nobody conducts
+    #[command(flatten)]
+    pub part: Shard,
 }
 
 /// `loadline plan`

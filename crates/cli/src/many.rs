@@ -11,8 +11,6 @@ use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process
 
 use crate::{args, embedded::Embedded, log, mocked::Mocked, native, rerender, ship, stop::Stop};
 
-/// So many nodes, if nobody says otherwise.
-const NODES: u64 = 2;
 /// More parts than this do not carry out one run.
 const MOST: u64 = 4096;
 /// A part is ready so long before it begins.
@@ -107,7 +105,6 @@ pub fn wanted(
     let test = serde_json::to_value(&of_node).map_err(|error| {
         Stop::could_not_run(format!("the command line cannot be handed on: {error}"))
     })?;
-    let nodes = args.many.nodes.unwrap_or(NODES);
     let on_ray = args.many.on.as_deref() == Some("ray");
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
@@ -122,7 +119,7 @@ pub fn wanted(
     };
     Ok(Wanted {
         backend,
-        nodes,
+        nodes: args.many.nodes,
         test,
         keep,
     })
@@ -133,7 +130,7 @@ pub fn wanted(
 /// # Errors
 /// One line of what is wrong with the flags, and that the moment has passed.
 pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
-    let Some(text) = args.many.shard.as_deref() else {
+    let Some(text) = args.part.shard.as_deref() else {
         return Ok(None);
     };
     let share = text.split_once('/').and_then(|(index, of)| {
@@ -154,7 +151,7 @@ pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
             "{flag} beside --shard: a part of a run has neither, leave it out"
         )));
     }
-    let text = args.many.start_at.as_deref().unwrap_or_default();
+    let text = args.part.start_at.as_deref().unwrap_or_default();
     let at_ns = record::moment(text).ok_or_else(|| {
         Stop::bad_input(format!(
             "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"

@@ -46,6 +46,11 @@ pub fn run(mut args: args::Run) -> u8 {
 
 /// A test file that its own tool runs.
 fn program(programs: &'static dyn Programs, args: &args::Run) -> Result<u8, Stop> {
+    if args.many.on.is_some() || args.part.shard.is_some() {
+        return Err(Stop::could_not_run(
+            "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` are its ways to several machines, --on and --shard are for what Loadline itself sends",
+        ));
+    }
     let flags = Flags::read(args)?;
     let asked = asked(args, &flags, args.target.as_deref()).map_err(Stop::bad_input)?;
     Ok(programs::run(programs, args, asked))

@@ -54,8 +54,8 @@ const SPACING: f64 = 0.1;
 pub struct Wanted {
     /// Whose nodes.
     pub backend: Box<dyn Backend>,
-    /// How many.
-    pub nodes: u64,
+    /// How many; none: as many as there are, or as usual.
+    pub nodes: Option<u64>,
     /// The test, as each node's maker of jobs reads it.
     pub test: Value,
     /// In which folder nodes of this machine keep their own records meanwhile.
@@ -73,12 +73,12 @@ pub fn conduct(
     observer: &mut dyn Observer,
     voice: &SharedVoice,
 ) -> Result<Ended, NotRun> {
-    let count = wanted.nodes.max(1);
     job.conducts = true;
+    let refused = |lines: Vec<String>| NotRun::Refused(Refused::from(problems(lines)));
+    let mut nodes = Nodes::meet(wanted.backend, wanted.nodes).map_err(refused)?;
+    let count = nodes.all.len() as u64;
     let mut divided = divide(job, count, voice)?;
     accepted(divided.plan());
-    let refused = |lines: Vec<String>| NotRun::Refused(Refused::from(problems(lines)));
-    let mut nodes = Nodes::meet(wanted.backend, count).map_err(refused)?;
     nodes.set_clocks().map_err(refused)?;
     can_send(&mut nodes, divided.plan()).map_err(refused)?;
     divided.before(Some(&mut *observer))?;

@@ -18,11 +18,11 @@ pub struct Link {
 
 /// Who has nodes.
 pub trait Backend: Send {
-    /// Starts so many nodes, all of them or none.
+    /// Starts so many nodes, all of them or none; without a number, as many as there are places for, or as usual.
     ///
     /// # Errors
     /// One line of what keeps them from being there.
-    fn place(&mut self, nodes: u64) -> Result<Vec<Link>, String>;
+    fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String>;
 
     /// What is known of why a node is gone, in words to stand behind "node 1".
     fn why_gone(&mut self, node: u64) -> Option<String>;
@@ -31,6 +31,8 @@ pub trait Backend: Send {
     fn is_here(&self) -> bool;
 }
 
+/// So many processes, if nobody says otherwise.
+const NODES: u64 = 2;
 /// The command that makes a process a node.
 pub const COMMAND: &str = "node";
 
@@ -42,10 +44,10 @@ pub struct Local {
 }
 
 impl Backend for Local {
-    fn place(&mut self, nodes: u64) -> Result<Vec<Link>, String> {
+    fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String> {
         let program = std::env::current_exe()
             .map_err(|error| format!("cannot find the program's own file: {error}"))?;
-        (0..nodes)
+        (0..nodes.unwrap_or(NODES))
             .map(|number| self.start(&program, number))
             .collect()
     }

@@ -132,12 +132,13 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Has a backend start so many, and hears from each what it is.
+    /// Has a backend start so many, or as many as it has, and hears from each what it is.
     ///
     /// # Errors
     /// A line for each that cannot take part.
-    pub fn meet(mut backend: Box<dyn Backend>, count: u64) -> Result<Nodes, Vec<String>> {
-        let links = backend.place(count).map_err(|line| vec![line])?;
+    pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
+        let links = backend.place(wanted).map_err(|line| vec![line])?;
+        let count = links.len() as u64;
         let (sender, heard) = mpsc::channel();
         let mut all = Vec::new();
         for (number, link) in (0..).zip(links) {

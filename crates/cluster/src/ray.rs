@@ -86,7 +86,7 @@ impl Ray {
         }
     }
 
-    fn order(&self, nodes: u64) -> Value {
+    fn order(&self, nodes: Option<u64>) -> Value {
         let files = self.files.iter();
         let files: Vec<Value> = files
             .map(|(path, content)| json!([path, STANDARD.encode(content)]))
@@ -110,7 +110,7 @@ impl Ray {
 }
 
 impl Backend for Ray {
-    fn place(&mut self, nodes: u64) -> Result<Vec<Link>, String> {
+    fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String> {
         let python = python::with_package(HOW)?;
         let (child, out, mut input) = start(&python)?;
         let out: Shared = Arc::new(Mutex::new(out));

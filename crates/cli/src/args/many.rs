@@ -24,6 +24,36 @@ pub struct Many {
     /// A node that is lost fails the run
     #[arg(long)]
     pub strict: bool,
+}
+
+impl Many {
+    /// The same flags again, for a run of a process of its own.
+    pub fn flags(&self) -> Vec<String> {
+        let nodes = self.nodes.map(|nodes| nodes.to_string());
+        let named = [
+            ("--on", self.on.clone()),
+            ("--nodes", nodes),
+            ("--address", self.address.clone()),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+        let plain = [
+            (self.insecure_cluster, "--insecure-cluster"),
+            (self.strict, "--strict"),
+        ];
+        let plain = plain.into_iter().filter(|(given, _)| *given);
+        named
+            .flatten()
+            .chain(plain.map(|(_, flag)| flag.to_owned()))
+            .collect()
+    }
+}
+
+/// A part of a run that nobody conducts.
+#[derive(Debug, Clone, Default, ClapArgs, Serialize, Deserialize)]
+#[command(next_help_heading = "Several machines")]
+pub struct Shard {
     /// Carry out one of several parts, here, by number from 0: 3/8 is the fourth of eight; `loadline merge` puts them together
     #[arg(
         long,
