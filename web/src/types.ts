@@ -104,6 +104,8 @@ export interface Arrivals {
   started: number;
   skipped: number;
   unsent: number | null;
+  /** Of a lost process: nobody knows whether they were sent. */
+  unknown?: number;
   completed: number;
   /** Of them, those that ended where the plan has some leave. */
   left?: number;

@@ -3,7 +3,8 @@
 //! who writes that down, is for others to say.
 //!
 //! Only arrivals of scenarios can be taken over. Users of a closed load stay whose they are, and so do the arrivals of raw requests on fixed
-//! connections, of MQTT clients and of whatever drives itself: there an adoption is refused.
+//! connections, of MQTT clients and of whatever drives itself: there an adoption is refused. What a plan caps for each process - users,
+//! connections - stays what it is for those that are left.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,

@@ -30,6 +30,7 @@ impl Ended {
             signal: self.signal,
             error: self.error.as_ref(),
             files_written: json && exported,
+            strict: rest.plan.strict,
         });
         let after = before_after::after(rest, Some(door.observer()));
         exit::with_after(code, after, door.after_failed())

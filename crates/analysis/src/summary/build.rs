@@ -52,6 +52,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         measurement,
         exit_code,
         arrivals: has_arrivals.then_some(arrivals),
+        lost: figures::losses(run),
         requests,
         phases: Vec::new(),
         scenarios: Vec::new(),
@@ -315,6 +316,15 @@ pub fn cut_text(cut: Cut) -> String {
     format!("the record {how} {at}{run_on}: all figures are of what is before that")
 }
 
+/// Which seconds criteria leave out, because processes were lost; what was lost with them is said of the measurement.
+fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
+    summary.lost.iter().map(|loss| {
+        let (from, to) = (record::clock(loss.from_ns), record::clock(loss.to_ns));
+        let called = record::called(loss.node, &loss.name);
+        format!("from {from} to {to} the load was not the plan's, because {called} was lost: criteria leave these seconds out")
+    })
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -325,6 +335,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes
         .extend(changes.map(|event| format!("at {} {}", units::duration(event.at_ns), event.text)));
     notes.extend(run.manifest.notes.iter().cloned());
+    notes.extend(left_out(summary));
     let warnings = run
         .events
         .iter()

@@ -34,7 +34,7 @@ pub use crate::{
     steady::{Behaviour, Steady},
 };
 
-pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats, Thin};
+pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Loss, Requests, Stats, Thin};
 use crate::verdict::{Judged, Measurement};
 
 use record::{Model, NodeRow, State};
@@ -66,6 +66,9 @@ pub struct Summary {
     pub exit_code: u8,
     /// The arrivals ledger; none when nothing arrives by a schedule and no iterations are counted.
     pub arrivals: Option<Arrivals>,
+    /// The processes that were lost while the run went on, and what was lost with them; empty where none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<Loss>,
     /// The requests ledger.
     pub requests: Requests,
     /// Plan against achieved, phase by phase.
