@@ -28,12 +28,12 @@ loadline: 1
 target: {url}
 load: {load}
 csv: {{ file: ids.csv }}
-http: {{ connections: 4 }}
+http: {{ connections: 60 }}
 steps:
   - get: /a?id={{{{ id }}}}
 criteria:
-  - p99 < 5s
-  - errors < 1%
+  - p90 < 5s
+  - errors < 5%
 {more}"""
 
 
@@ -92,7 +92,7 @@ def test_three_nodes_send_what_one_would_each_arrival_once(loadline):
     of_many, of_one = (json.loads((loadline.folder / name).read_text()) for name in ("all.json", "one.json"))
     for ledger in ("planned", "started", "completed", "unsent"):
         assert of_many["arrivals"][ledger] == of_one["arrivals"][ledger], ledger
-    assert of_many["arrivals"]["planned"] == len(seen) == of_many["all"]["requests"]
+    assert of_many["arrivals"]["planned"] == len(seen) == of_many["all"]["count"]
     # The record is the nodes' added up, and nobody has more than his share, give or take one.
     each = parts(loadline.folder / ".loadline/runs" / Path(of_many_dir(ran)).name)
     assert sum(part["issued"] for part in each) == len(seen)
@@ -115,8 +115,7 @@ def of_many_dir(ran) -> str:
 def test_users_caps_and_steps_around_the_load_are_divided_or_done_once(loadline):
     more = """\
 setup:
-  - post: /login
-    capture: { token: $.token }
+  - post: { url: /login, capture: { token: $.token } }
 teardown:
   - post: /logout
 """
@@ -124,7 +123,7 @@ teardown:
         loadline.write(
             "plan.yml",
             f"loadline: 1\ntarget: {peer.url}\nload: {{ users: 5, duration: 2s }}\n{more}steps:\n"
-            "  - get: /a\n    headers: { X-Token: '{{ token }}' }\n  - think: 100ms\n",
+            "  - get: { url: /a, headers: { X-Token: '{{ token }}' } }\n  - think: 100ms\n",
         )
         ran = loadline("run", "plan.yml", "--on", "local", "--nodes", 2)
         assert exits(ran, 0), ran.stdout + ran.stderr
@@ -144,7 +143,7 @@ def test_a_rule_on_the_whole_ends_all_nodes(loadline):
         took = time.monotonic() - began
     assert ran.returncode in (1, 4), ran.stdout + ran.stderr
     assert took < 30
-    assert "errors > 50% for 1s" in ran.stdout
+    assert "errors > 50% for 1 s" in " ".join(ran.stdout.split())
     assert loadline.summary()["run"]["ended_by"]
 
 
@@ -178,7 +177,8 @@ def test_without_its_conductor_nobody_sends_and_what_was_measured_can_be_merged(
     kept = list((runs / ".nodes").iterdir())
     assert len(kept) == 1
     ran = loadline("merge", runs / "last", kept[0], "--json", "merged.json")
-    assert ran.returncode in (0, 4), ran.stdout + ran.stderr
+    # What was given up counts as failed.
+    assert ran.returncode in (0, 1, 4), ran.stdout + ran.stderr
     merged = json.loads((loadline.folder / "merged.json").read_text())
     # Each node closed its books when it heard that nobody was there: nothing is missing.
     assert merged["requests"]["issued"] == sum(seen.values())
@@ -232,10 +232,8 @@ def test_a_node_that_cannot_read_the_test_starts_nothing(loadline):
 
 def shards(loadline, url: str, which: list[int], of: int, seed: int = 5, ahead: float = 3.0) -> list[Path]:
     at = f"{time.time() + ahead:.3f}"
-    started = [
-        loadline.start("run", "plan.yml", "--target", url, "--shard", f"{n}/{of}", "--seed", seed, "--start-at", at, "--runs", f"part-{seed}-{n}")
-        for n in which
-    ]
+    same = ["--target", url, "--seed", seed, "--start-at", at]
+    started = [loadline.start("run", "plan.yml", *same, "--shard", f"{n}/{of}", "--runs", f"part-{seed}-{n}") for n in which]
     for process in started:
         out, err = process.communicate(timeout=60)
         assert process.returncode in (0, 4), out + err

@@ -16,7 +16,7 @@ const LONGEST: usize = 64 << 20;
 
 /// What the conductor says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "say", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Down {
     /// Answer at once.
     Ping {
@@ -90,7 +90,7 @@ impl std::fmt::Debug for SessionPart {
 
 /// What a node says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "say", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Up {
     /// The first that it says.
     Hello(Box<Facts>),

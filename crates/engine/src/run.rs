@@ -35,7 +35,7 @@ use crate::{
     stop::StopHandle,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
-    worker::{Common, Worker},
+    worker::{Common, Message, Worker},
 };
 
 /// Makes a front door's accumulator for each worker.
@@ -292,22 +292,7 @@ impl Prepared {
         let workers = self.workers();
         let registry = Registry::of(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
-        let common = Common {
-            zero,
-            stop: self.options.stop.clone(),
-            lease: self.options.lease.clone(),
-            course: self.course.clone(),
-            adoptions: self.adoptions.clone(),
-            messages: sender,
-            lines: Arc::new(AtomicUsize::new(0)),
-            users: Arc::new(AtomicU64::new(0)),
-            share: self.options.share,
-            trace: self.options.trace,
-            walks: self.options.walks,
-            drain_ns: self.options.drain_ns,
-            labels: registry.clone(),
-            pulse: Arc::default(),
-        };
+        let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
         // Before any worker: names that come up at once are told with the first interval, like all others.
         let collector = Collector::new(workers, registry, self.due());
@@ -370,6 +355,28 @@ impl Prepared {
             }
         }
         result
+    }
+}
+
+impl Prepared {
+    /// What is the same for all workers, whose pulses are their own.
+    fn common(&self, zero: Zero, messages: mpsc::Sender<Message>, labels: Registry) -> Common {
+        Common {
+            zero,
+            stop: self.options.stop.clone(),
+            lease: self.options.lease.clone(),
+            course: self.course.clone(),
+            adoptions: self.adoptions.clone(),
+            messages,
+            lines: Arc::new(AtomicUsize::new(0)),
+            users: Arc::new(AtomicU64::new(0)),
+            share: self.options.share,
+            trace: self.options.trace,
+            walks: self.options.walks,
+            drain_ns: self.options.drain_ns,
+            labels,
+            pulse: Arc::default(),
+        }
     }
 }
 
