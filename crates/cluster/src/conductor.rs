@@ -228,7 +228,7 @@ fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
             uncertainty_ns: offset.error_ns,
             ..whole.clone()
         };
-        node.lease_ends_ns = zero.monotonic_ns + 3 * LEASE_NS;
+        node.lease_ends_ns = zero.monotonic_ns + LEASE_NS;
         node.say(&Down::Go { start });
     }
     let agreed_ns = zero.monotonic_ns - AGREED_NS;
@@ -478,7 +478,8 @@ impl UnderWay<'_, '_> {
                     continue;
                 }
                 node.lease_ends_ns = now + LEASE_NS;
-                node.say(&Down::Lease { ns: LEASE_NS });
+                let until_ns = node.offset.unwrap_or_default().there(node.lease_ends_ns);
+                node.say(&Down::Lease { until_ns });
                 if asks {
                     node.ping();
                 }

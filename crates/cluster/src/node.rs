@@ -21,14 +21,14 @@ use serde_json::Value;
 use session::{Job, Observer, Ready, Refused, SharedVoice, Voice, prepare};
 
 use crate::{
-    bench, facts,
+    bench,
+    conductor::LEASE_NS,
+    facts,
     wire::{self, Arming, Down, Sort, Up},
 };
 
 /// How often a node looks whether its lease has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// Before its first lease comes.
-const FIRST_LEASE_NS: u64 = 15 * plan::units::SECOND;
 /// What ends a part whose conductor has closed the stream.
 const GONE: &str = "its conductor is gone";
 
@@ -100,7 +100,7 @@ impl Node {
         part.run.clone_from(&keep);
         self.kept = Some(keep.join("parts").join(part.share.index.to_string()));
         let mut job = make(test, part.seed, &self.voice)?;
-        let lease = Lease::of(FIRST_LEASE_NS);
+        let lease = Lease::unbegun();
         job.hears_signals = false;
         job.live = session::live::Wanted::default();
         job.exports = session::exports::Exports::default();
@@ -141,6 +141,7 @@ impl Node {
             });
             return;
         };
+        lease.begin(start.monotonic_ns + LEASE_NS);
         ears.stop.starts(start.monotonic_ns);
         ready.starts(start);
         self.out.say(Up::Going);
@@ -255,7 +256,7 @@ impl SharedStop {
             return;
         };
         match said {
-            Down::Lease { ns } => lease.renew(*ns),
+            Down::Lease { until_ns } => lease.renew(*until_ns),
             Down::Cancel => stop.fail("a start that was cancelled"),
             Down::Stop { text, urgent } => {
                 stop.stop(Cause::Limit(text.clone()));

@@ -42,10 +42,10 @@ pub enum Down {
     },
     /// It does not begin after all.
     Cancel,
-    /// Go on for so long from now, and no longer unless this is said again.
+    /// Go on until then, and no longer unless this is said again. Whoever reads it late has no more time for that.
     Lease {
-        /// In nanoseconds.
-        ns: u64,
+        /// By the node's own monotonic clock, in nanoseconds.
+        until_ns: u64,
     },
     /// Carry out these arrivals too, from that moment on.
     Adopt {

@@ -16,16 +16,20 @@ pub const ENDED: &str = "losing its conductor";
 pub struct Lease(Arc<AtomicU64>);
 
 impl Lease {
-    /// One that ends so many nanoseconds from now.
+    /// One that has not begun: it ends never.
     #[must_use]
-    pub fn of(ns: u64) -> Lease {
-        Lease(Arc::new(AtomicU64::new(clock::monotonic_ns() + ns)))
+    pub fn unbegun() -> Lease {
+        Lease(Arc::new(AtomicU64::new(u64::MAX)))
     }
 
-    /// It ends so many nanoseconds from now, and not before it would have ended anyway.
-    pub fn renew(&self, ns: u64) {
-        self.0
-            .fetch_max(clock::monotonic_ns() + ns, Ordering::Relaxed);
+    /// It begins: it ends at that moment of CLOCK_MONOTONIC unless it is renewed.
+    pub fn begin(&self, until_ns: u64) {
+        self.0.store(until_ns, Ordering::Relaxed);
+    }
+
+    /// It ends at that moment of CLOCK_MONOTONIC, and not before it would have ended anyway.
+    pub fn renew(&self, until_ns: u64) {
+        self.0.fetch_max(until_ns, Ordering::Relaxed);
     }
 
     /// Whether it has ended.
@@ -37,5 +41,22 @@ impl Lease {
     /// Whether it has ended at a moment of CLOCK_MONOTONIC.
     pub(crate) fn has_ended_at(&self, monotonic_ns: u64) -> bool {
         monotonic_ns > self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_comes_late_renews_nothing() {
+        let lease = Lease::unbegun();
+        assert!(!lease.has_ended());
+        lease.begin(5_000);
+        lease.renew(7_000);
+        assert!(!lease.has_ended_at(7_000) && lease.has_ended_at(7_001));
+        // Said before, read behind it.
+        lease.renew(6_000);
+        assert!(!lease.has_ended_at(7_000) && lease.has_ended_at(7_001));
     }
 }
