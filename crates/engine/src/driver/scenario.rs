@@ -95,9 +95,10 @@ async fn open(env: &Rc<Env>) {
             let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
             let cut_short = slept.await.is_err();
             now = worker.clock.now();
-            // What was due before the end was planned, and nothing kept it.
+            // What was due before the end was planned, and nothing kept it; what falls on the end itself is as the schedule counts it.
+            let is_over = cut_short || worker.arrivals_end.is_aborted();
             let end = worker.recorder.borrow().arrivals_end_ns();
-            if cut_short && end.is_none_or(|end| arrival.intended_ns >= end) {
+            if is_over && end.is_none_or(|end| !schedule.is_due(arrival.intended_ns, end)) {
                 break;
             }
         } else if worker.arrivals_end.is_aborted() {

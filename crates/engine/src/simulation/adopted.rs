@@ -162,6 +162,13 @@ fn who_takes_over_sends_at_the_full_rate_from_the_moment_on() {
 }
 
 #[test]
+fn an_arrival_at_the_very_end_of_a_process_is_sent_only_where_it_was_due() {
+    // The first look behind the moment falls on an arrival.
+    let test = plan(open(2, 5), Pool::PerUser);
+    lose(&test, 2, 1, (490_000_001, 800 * MILLISECOND));
+}
+
+#[test]
 fn what_was_taken_over_is_taken_over_with_the_rest_of_who_is_lost_next() {
     let test = plan(at_random(80, 12), Pool::PerUser);
     let schedule = Schedule::new(&test.load, 1);
@@ -274,7 +281,7 @@ fn phase() -> impl Strategy<Value = Phase> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn every_arrival_outside_the_gap_is_sent_once_and_none_in_it(
         phases in prop::collection::vec(phase(), 1..5),

@@ -182,9 +182,13 @@ impl Schedule {
     /// where a phase's last arrival falls on its end, as it does for phases.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
-        self.first_not(|intended_ns| {
-            intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
-        })
+        self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
+    }
+
+    /// Whether what is intended at a moment is due until another.
+    #[must_use]
+    pub fn is_due(&self, intended_ns: u64, until_ns: u64) -> bool {
+        intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
     }
 
     /// How many arrivals are intended before a moment: the number of the first at it or behind it.
