@@ -629,6 +629,7 @@ export interface NodeRow {
   cpu: number;
   lateness_p99_ns: number | null;
   response_p99_ns: number | null;
+  response_p95_within_ns: [number, number] | null;
   offset_ns: number | null;
   offset_error_ns: number;
 }

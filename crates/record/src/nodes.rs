@@ -1,7 +1,13 @@
 //! How each of several nodes did: of a run that goes on, what whoever conducts it knows of the newest interval; of one that is read, what its
 //! part holds. Nothing is judged here.
 
-use measure::{Histogram, Kind, Outcome, label, slot::Counters, summary::Times};
+use measure::{
+    Histogram, Kind, Outcome,
+    confidence::{self, Windows},
+    label,
+    slot::Counters,
+    summary::Times,
+};
 use plan::units::SECOND;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +33,8 @@ pub struct NodeRow {
     pub lateness_p99_ns: Option<u64>,
     /// Response time of what was answered, the 99th percentile.
     pub response_p99_ns: Option<u64>,
+    /// Between which times its 95th percentile lies, with 95 % confidence; none where its requests do not tell.
+    pub response_p95_within_ns: Option<(u64, u64)>,
     /// Its monotonic clock less that of whoever conducts the run, in nanoseconds, as it was measured last; none of a run that is read.
     pub offset_ns: Option<i64>,
     /// By how much that may be wrong.
@@ -66,6 +74,8 @@ pub struct NodeSum {
     counters: Counters,
     lateness: Histogram,
     response: Histogram,
+    unanswered: u64,
+    windows: Windows,
     /// By worker.
     cpu_ns: Vec<u64>,
     length_ns: u64,
@@ -79,8 +89,12 @@ impl NodeSum {
         if let Some(lateness) = all.slot.histogram(Kind::Lateness, Outcome::Ok) {
             self.lateness.add(lateness);
         }
-        self.response
-            .add(&Times::of(&all.slot, Kind::Response).answered);
+        let answered = Times::of(&all.slot, Kind::Response).answered;
+        let unanswered = all.slot.counters.without_answer();
+        self.windows
+            .push(frame.span.0 / SECOND, frame.phase, &answered, unanswered);
+        self.response.add(&answered);
+        self.unanswered += unanswered;
         let workers = frame.run.cpu_ns.len();
         self.cpu_ns.resize(self.cpu_ns.len().max(workers), 0);
         for (worker, sum) in self.cpu_ns.iter_mut().enumerate() {
@@ -104,9 +118,15 @@ impl NodeSum {
             cpu: busiest as f64 / length_ns,
             lateness_p99_ns: self.lateness.quantile(0.99),
             response_p99_ns: self.response.quantile(0.99),
+            response_p95_within_ns: self.within(0.95),
             offset_ns: None,
             offset_error_ns: 0,
         }
+    }
+
+    fn within(&self, q: f64) -> Option<(u64, u64)> {
+        let known = confidence::interval(&self.response, self.unanswered, &self.windows, q)?;
+        Some((known.low_ns, known.high_ns?)).filter(|_| known.has_low)
     }
 
     /// The row of a part that was read; none where nobody has conducted it.

@@ -99,6 +99,7 @@ mod tests {
             cpu: 0.0512,
             lateness_p99_ns: Some(183_000),
             response_p99_ns: None,
+            response_p95_within_ns: None,
             offset_ns: Some(-12),
             offset_error_ns: 7_050,
         }

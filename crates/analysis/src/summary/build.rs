@@ -372,6 +372,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         (None, None) => {}
     }
     notes.extend(run.damage.iter().cloned());
+    notes.extend(super::nodes::apart(&run.nodes));
     if let Some(share) = run.manifest.share {
         notes.push(format!(
             "this is part {} of {}, by number from 0: `loadline merge` puts it together with the others, and judges what is asked of the run",

@@ -4,6 +4,7 @@
 mod build;
 mod json;
 mod mocks;
+mod nodes;
 mod percentiles;
 mod phases;
 mod recovery;
