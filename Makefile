@@ -43,6 +43,11 @@ $(VENV)/locust-ready: pyproject.toml $(VENV)/ready
 	$(PY) -m pip install --quiet --disable-pip-version-check 'locust>=2.47,<2.48'
 	touch $@
 
+# Only what runs on several nodes of Ray's needs it: 79 MB.
+$(VENV)/ray-ready: pyproject.toml $(VENV)/ready
+	$(PY) -m pip install --quiet --disable-pip-version-check 'ray>=2.52,<2.61'
+	touch $@
+
 # The wheel, with the binary: what `pip install` gets.
 wheel: $(VENV)/ready web/dist/report.html
 	$(PY) -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
@@ -87,7 +92,7 @@ test-long: test-cases
 
 # What every change must pass beside `make test`: the wheel, counts against the originals, fuzzing, the case studies whole.
 # What counts, builds or fuzzes runs side by side; behind it, alone, what hangs on a clock.
-test-cases: python $(VENV)/tests-ready
+test-cases: python $(VENV)/tests-ready $(VENV)/ray-ready
 	$(MAKE) wheel WHEEL_PROFILE=release
 	$(MAKE) -j2 long-counts long-fuzz
 	$(PY) -m pytest tests --ignore tests/honesty -q -m 'long and alone'

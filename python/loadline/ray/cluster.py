@@ -1,0 +1,142 @@
+"""The cluster: finding it, connecting to it, and a place on each of so many nodes. Every reason why that cannot be is one line here.
+What runs there is not known."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ray
+from ray._private import state
+from ray.exceptions import AuthenticationError
+from ray.util.placement_group import PlacementGroup, placement_group, placement_group_table, remove_placement_group
+
+from loadline.ray.refusal import Refused
+
+#: Ray's own least: we put nothing into it that is not read at once.
+STORE_BYTES = 80_000_000
+CONNECT_SECONDS = 5.0
+LOOK_SECONDS = 0.2
+#: HTTP/2's first frame, with nothing in it.
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+PORT = 6379
+
+
+def connect(address: str | None, nodes: int, insecure: bool) -> None:
+    """To the cluster at the address; without one, one node alone may be a Ray of our own."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "namespace": "loadline"}
+    if address is None and nodes > 1:
+        raise Refused(f"no Ray cluster was named: --address HOST:{PORT} names its head, RAY_ADDRESS does too")
+    if address is None:
+        ray.init("local", num_cpus=1, object_store_memory=STORE_BYTES, include_dashboard=False, **quiet)
+        return
+    if address != "auto":
+        _look_at(address, insecure)
+    try:
+        ray.init(address, **quiet)
+    except AuthenticationError as why:
+        raise Refused(f"the cluster at {address} does not let us in: {_first_sentence(why)}") from None
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as why:
+        # Of what goes wrong while it connects, Ray keeps the reason for whoever asks.
+        raise Refused(_why_not(address, f"{why}\n{why.__cause__ or ''}")) from None
+
+
+def _look_at(address: str, insecure: bool) -> None:
+    """What can be refused before Ray is asked, which would try for long."""
+    if "://" in address:
+        raise Refused(f"{address} is not the address of a head: give HOST:PORT, as in 10.0.0.1:{PORT}")
+    host, colon, port = address.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise Refused(f"`{address}` is no address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:{PORT}")
+    try:
+        found = {entry[4][0] for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)}
+    except OSError as error:
+        raise Refused(f"the host of the cluster, {host}, is not known: {error.strerror}") from None
+    is_loopback = all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)
+    if not is_loopback and not insecure and os.environ.get("RAY_AUTH_MODE", "").lower() not in ("token", "k8s"):
+        raise Refused(
+            f"the cluster at {address} is to be used without a token, and without one whoever reaches its port runs code on every "
+            "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure"
+        )
+    try:
+        with socket.create_connection((host, int(port)), CONNECT_SECONDS) as there:
+            if os.environ.get("RAY_USE_TLS", "0") in ("0", ""):
+                _greet(there)
+    except OSError as error:
+        raise Refused(f"no Ray cluster answers at {address}: {error.strerror or error}") from None
+
+
+def _greet(there: socket.socket) -> None:
+    """A head speaks gRPC, whose server greets at once. To anything else Ray would talk for minutes."""
+    there.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
+    answer = there.recv(len(SETTINGS))
+    if len(answer) < 4 or answer[3] != SETTINGS[3]:
+        raise ConnectionError("what listens there is something else")
+
+
+def _why_not(address: str, text: str) -> str:
+    if "ersion mismatch" in text:
+        rays, pythons = (re.findall(rf"{what}:\s*(\S+)", text) for what in ("Ray", "Python"))
+        if len(rays) >= 2 and len(pythons) >= 2:
+            what = "Ray" if rays[0] != rays[1] else "Python"
+            there, here = (rays if what == "Ray" else pythons)[:2]
+            return f"the cluster at {address} has {what} {there}, and here is {what} {here}: Ray wants the very same on both sides"
+    if "AuthenticationError" in text:
+        return f"the cluster at {address} does not let us in: {_first_sentence(text.rpartition('AuthenticationError:')[2])}"
+    return f"no Ray cluster answers at {address}: {_first_sentence(text)}"
+
+
+def _first_sentence(why: object) -> str:
+    """Ray explains itself in paragraphs."""
+    lines = [line.strip() for line in str(why).strip().splitlines() if line.strip()]
+    lines = [line.removeprefix("RPC error: ") for line in lines]
+    return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "it says nothing of why"
+
+
+def placed(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> PlacementGroup | None:
+    """A place on each of so many nodes, all or none; none when nobody waits for it any more."""
+    group = placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
+    until = time.monotonic() + timeout_s
+    while not group.wait(LOOK_SECONDS):
+        if is_closed():
+            remove_placement_group(group)
+            return None
+        if time.monotonic() > until:
+            remove_placement_group(group)
+            raise Refused(_what_lacks(nodes, timeout_s))
+    return group
+
+
+def nodes_of(group: PlacementGroup) -> list[str]:
+    """The ids of its nodes, in the order of its places."""
+    places = placement_group_table(group)["bundles_to_node_id"]
+    return [places[number] for number in sorted(places)]
+
+
+def _what_lacks(wanted: int, timeout_s: float) -> str:
+    # Ray says only in private what is free on which node.
+    free = state.available_resources_per_node()
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    with_room = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in alive)
+    reasons = list(_lacking(alive, free))
+    shown = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
+    of = f" of {len(alive)}" if len(alive) != with_room else ""
+    have = f"the cluster has {with_room}{of} node{'s' * (with_room != 1 or bool(of))} with a free CPU, {wanted} are wanted"
+    return f"{have}: {shown or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
+
+
+def _lacking(nodes: list[dict[str, Any]], free: dict[str, dict[str, float]]) -> Iterator[str]:
+    for node in nodes:
+        name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
+        has, left = node["Resources"].get("CPU", 0), free.get(node["NodeID"], {}).get("CPU", 0)
+        if not has:
+            yield f"{name} gives no CPU to Ray"
+        elif left < 1:
+            yield f"{name} has {left:g} of {has:g} CPUs free"

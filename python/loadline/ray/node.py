@@ -1,0 +1,280 @@
+"""The actor: what happens on one node of the cluster. It makes a folder, starts the program in it and passes bytes on, without a look
+into them. Ray is not needed here, and nothing but the standard library is: this module is sent to the nodes as it is, so that a node
+needs the program and not the same package.
+
+Calls come in three groups that never wait for each other: ``read``, ``write``, and ``begin`` with ``release``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections import deque
+from pathlib import Path
+from typing import IO, Any
+
+#: Names the program, for whoever has several.
+NAMED = "LOADLINE_BINARY"
+#: Tells the program whose end is to be its own, by a signal. It needs the thread that has started it to live for as long.
+ENDS_WITH = "LOADLINE_ENDS_WITH"
+#: For so long a call waits for something to read: often enough to notice what is gone, and no more than two calls a second where
+#: nothing is said.
+PATIENCE_SECONDS = 0.5
+#: What is kept of a program's output until somebody reads it; then it has to wait.
+MOST_BYTES = 8 * 1024 * 1024
+#: What one call brings.
+MOST_AT_ONCE = 4 * 1024 * 1024
+#: Lines of standard error that are kept; more are counted.
+MOST_LINES = 1000
+LONGEST_LINE = 8192
+#: Somebody else may hold the ends of the pipes when the program has ended.
+LAST_WORDS_SECONDS = 2.0
+#: How often is looked whether Ray is still there.
+LOOK_SECONDS = 0.5
+#: For a program to end in good order, before it is killed.
+GRACE_SECONDS = 5.0
+
+NICE = (
+    "warning: Ray gives its processes a low priority here, and the load is late when another wants the CPU: "
+    "set RAY_worker_niceness=0 where Ray is started on this node"
+)
+
+#: Outlives this process however that ends, notices it by the end of a pipe, and leaves nothing behind: the folder has the files of a
+#: test. It is told the program's process group, or an empty line where there is none any more. It is nobody's child: Ray kills those.
+GUARD = """
+exec 3<&0
+{
+  group=; tenths=0
+  while read -r told; do group=$told; done
+  if [ -n "$group" ]; then
+    while kill -s 0 -- "-$group" 2>/dev/null && [ "$tenths" -lt 50 ]; do sleep 0.1; tenths=$((tenths + 1)); done
+    kill -s KILL -- "-$group" 2>/dev/null
+  fi
+  rm -rf -- "$1"
+} <&3 &
+"""
+
+
+class Node:
+    """One program on one node."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._out: deque[bytes] = deque()
+        self._out_bytes = 0
+        self._said: deque[str] = deque()
+        self._unsaid = 0
+        self._is_over = threading.Event()
+        self._is_closed = self._told_closed = False
+        self._code: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._refusal: str | None = None
+        self._root: Path | None = None
+        self._guard: IO[bytes] | None = None
+        threading.Thread(target=self._end_with_ray, args=(os.getppid(),), name="Ray", daemon=True).start()
+
+    def _end_with_ray(self, parent: int) -> None:
+        """Ray's own process on this node has started this one, and may die. Ray would let this go on for half a minute then; but the
+        node is no part of the cluster any more. The program notices by itself, the guard does the rest."""
+        while not self._is_over.wait(LOOK_SECONDS):
+            if os.getppid() != parent:
+                os._exit(1)
+
+    def begin(
+        self, arguments: list[str], folder: str, files: list[tuple[str, bytes]], environment: dict[str, str]
+    ) -> tuple[str, str | None]:
+        """Starts the program. The name of the machine, and one line of why there is none."""
+        name = socket.gethostname()
+        binary = _binary(environment)
+        if binary is None:
+            return name, f"no program `loadline` there: pip install loadline, or name it in {NAMED}"
+        try:
+            self._root = Path(tempfile.mkdtemp(prefix="loadline-"))
+            self._guard = _guarded(self._root)
+            where = self._laid_out(folder, files)
+        except OSError as error:
+            return name, f"its files cannot be written: {error}"
+        # What Ray is told by its environment, a token among it, is nothing to the program.
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
+        variables = {**kept, **environment, ENDS_WITH: str(os.getpid())}
+        is_started = threading.Event()
+        threading.Thread(
+            target=self._attend, args=([binary, *arguments], where, variables, is_started), name="program", daemon=True
+        ).start()
+        is_started.wait()
+        return name, self._refusal
+
+    def _laid_out(self, folder: str, files: list[tuple[str, bytes]]) -> Path:
+        assert self._root is not None
+        for path, content in files:
+            file = self._root / path
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file.write_bytes(content)
+            file.chmod(0o600)
+        where = self._root / folder
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return where
+
+    def _attend(self, command: list[str], where: Path, variables: dict[str, str], is_started: threading.Event) -> None:
+        """From the program's start to its end, on one thread: it is this thread's end that the kernel tells a program of."""
+        pipe = subprocess.PIPE
+        if _is_nice():
+            self._said.append(NICE)
+        try:
+            process = subprocess.Popen(
+                command, cwd=where, env=variables, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, process_group=0
+            )
+        except OSError as error:
+            self._refusal = f"{command[0]} cannot be started: {error}"
+            is_started.set()
+            return
+        self._process = process
+        self._tell_guard(str(process.pid))
+        readers = [
+            threading.Thread(target=self._pull_out, args=(process.stdout,), name="output", daemon=True),
+            threading.Thread(target=self._pull_said, args=(process.stderr,), name="errors", daemon=True),
+        ]
+        for reader in readers:
+            reader.start()
+        is_started.set()
+        code = process.wait()
+        self._tell_guard("")
+        for reader in readers:
+            reader.join(LAST_WORDS_SECONDS)
+        with self._changed:
+            self._code = code
+            self._changed.notify_all()
+
+    def _pull_out(self, output: IO[bytes]) -> None:
+        while chunk := _some(output):
+            with self._changed:
+                self._changed.wait_for(lambda: self._out_bytes < MOST_BYTES or self._is_over.is_set())
+                self._out.append(chunk)
+                self._out_bytes += len(chunk)
+                self._changed.notify_all()
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def _pull_said(self, errors: IO[bytes]) -> None:
+        # Whoever waits for bytes is not woken by lines: they come along, and a talkative program costs no more calls than another.
+        with open(errors.fileno(), encoding="utf-8", errors="replace", closefd=False) as lines:
+            while line := lines.readline(LONGEST_LINE):
+                with self._changed:
+                    if len(self._said) < MOST_LINES:
+                        self._said.append(line.rstrip("\r\n"))
+                    else:
+                        self._unsaid += 1
+
+    def read(self) -> tuple[bytes, list[str], bool, int | None]:
+        """What has come since the last call, waiting a moment for it: bytes, lines of standard error, whether the stream of bytes has
+        ended with these, and how the program ended, once everything of it has been read."""
+        with self._changed:
+            self._changed.wait_for(self._has_news, PATIENCE_SECONDS)
+            gathered, size = [], 0
+            while self._out and size < MOST_AT_ONCE:
+                gathered.append(self._out.popleft())
+                size += len(gathered[-1])
+            self._out_bytes -= size
+            said = list(self._said)
+            if self._unsaid:
+                said.append(f"({self._unsaid} more lines are not shown)")
+            self._said.clear()
+            self._unsaid = 0
+            is_drained = not self._out
+            self._told_closed = self._is_closed and is_drained
+            self._changed.notify_all()
+            return b"".join(gathered), said, self._told_closed, self._code if is_drained else None
+
+    def _has_news(self) -> bool:
+        return bool(self._out) or self._code is not None or (self._is_closed and not self._told_closed)
+
+    def write(self, data: bytes) -> None:
+        """Hands bytes to the program, for as long as it takes them; none end its standard input. Of a program that is gone, reading
+        tells."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            if not data:
+                process.stdin.close()
+            left = memoryview(data)
+            while left:
+                left = left[process.stdin.write(left) or 0 :]
+
+    def release(self) -> None:
+        """Ends the program and removes what was made for it."""
+        self._is_over.set()
+        process = self._process
+        if process is not None and self._code is None:
+            _end(process)
+        with self._changed:
+            self._changed.notify_all()
+        if self._root is not None:
+            shutil.rmtree(self._root, ignore_errors=True)
+        if self._guard is not None:
+            with contextlib.suppress(OSError):
+                self._guard.close()
+            self._guard = None
+
+    def _tell_guard(self, group: str) -> None:
+        if self._guard is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._guard.write(f"{group}\n".encode())
+
+
+def _end(process: subprocess.Popen[Any]) -> None:
+    """In good order if it can, else all the same. Its group has not been given to anybody else while it has not been waited for."""
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+            return
+
+
+def _is_nice() -> bool:
+    """Ray's processes give way to all others, and what they start does too: not what makes a load. Whether that stays so."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    return os.getpriority(os.PRIO_PROCESS, 0) > 0
+
+
+def _guarded(folder: Path) -> IO[bytes]:
+    guard = subprocess.Popen(
+        ["sh", "-c", GUARD, "sh", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,
+    )
+    # The shell leaves at once; what it has started in the background stays.
+    guard.wait()
+    assert guard.stdin is not None
+    return guard.stdin
+
+
+def _some(output: IO[bytes]) -> bytes:
+    try:
+        return os.read(output.fileno(), 1 << 16)
+    except OSError:
+        return b""
+
+
+def _binary(environment: dict[str, str]) -> str | None:
+    """The one that is named, else the one that was installed with this Python's packages, else the one of the search path."""
+    named = environment.get(NAMED) or os.environ.get(NAMED)
+    if named:
+        return named
+    for folder in (Path(sysconfig.get_path("scripts")), Path(sys.executable).parent):
+        if (folder / "loadline").is_file():
+            return str(folder / "loadline")
+    return shutil.which("loadline")
