@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import until
-from over_ray import CONTROL, Coordinator, gone, is_gone
+from over_ray import CONTROL, Conductor, gone, is_gone
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.alone]
 def run_on(coordinate, stand_in):
     """Nodes that run the stand-in."""
 
-    def run(cluster, nodes: int, *arguments: str, **more: object) -> Coordinator:
+    def run(cluster, nodes: int, *arguments: str, **more: object) -> Conductor:
         one = coordinate(env=more.pop("env", {}))
         environment = {"LOADLINE_BINARY": stand_in, **more.pop("environment", {})}
         one.order(nodes, list(arguments), **{"address": cluster.address, "environment": environment, **more})
@@ -181,7 +181,7 @@ def test_what_is_not_understood_ends_the_run(run_on, cluster):
     one.send(CONTROL, b"{}")
     assert one.process.wait(60) == 3
     one.wait_for(lambda: one.is_over, "the end")
-    assert one.told[-1]["refused"] == "what the coordinator says is not understood: there is one order, the first"
+    assert one.told[-1]["refused"] == "what the conductor says is not understood: there is one order, the first"
     gone(told["pid"], told["folder"])
     settled(cluster)
 
@@ -262,7 +262,7 @@ def test_a_cluster_that_others_reach_is_wanted_with_a_token(run_on, cluster, coo
     line = run_on(cluster, 1, "echo", insecure=False).refusal()
     assert line == (
         f"the cluster at {cluster.address} is to be used without a token, and without one whoever reaches its port runs code on every "
-        "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure"
+        "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure-cluster"
     )
     # Nothing is refused of what only this machine reaches.
     one = run_on(cluster, 1, "echo", insecure=False, address="127.0.0.1:" + cluster.address.rpartition(":")[2])
@@ -298,7 +298,7 @@ def test_one_node_alone_may_be_a_ray_of_its_own(coordinate, stand_in, tmp_path):
     assert not (tmp_path / ".ray").exists()
 
 
-def _alone(one: Coordinator, stand_in: str) -> None:
+def _alone(one: Conductor, stand_in: str) -> None:
     one.order(1, ["echo"], environment={"LOADLINE_BINARY": stand_in}, insecure=False)
     told = one.line(0)
     actor = int(Path(f"/proc/{told['pid']}/stat").read_text().rpartition(")")[2].split()[1])

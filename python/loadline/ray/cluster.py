@@ -28,10 +28,10 @@ SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 PORT = 6379
 
 
-def connect(address: str | None, nodes: int, insecure: bool) -> None:
+def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
     """To the cluster at the address; without one, one node alone may be a Ray of our own."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "namespace": "loadline"}
-    if address is None and nodes > 1:
+    if address is None and nodes not in (1, None):
         raise Refused(f"no Ray cluster was named: --address HOST:{PORT} names its head, RAY_ADDRESS does too")
     if address is None:
         ray.init("local", num_cpus=1, object_store_memory=STORE_BYTES, include_dashboard=False, **quiet)
@@ -63,7 +63,7 @@ def _look_at(address: str, insecure: bool) -> None:
     if not is_loopback and not insecure and os.environ.get("RAY_AUTH_MODE", "").lower() not in ("token", "k8s"):
         raise Refused(
             f"the cluster at {address} is to be used without a token, and without one whoever reaches its port runs code on every "
-            "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure"
+            "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure-cluster"
         )
     try:
         with socket.create_connection((host, int(port)), CONNECT_SECONDS) as there:
@@ -98,6 +98,12 @@ def _first_sentence(why: object) -> str:
     lines = [line.strip() for line in str(why).strip().splitlines() if line.strip()]
     lines = [line.removeprefix("RPC error: ") for line in lines]
     return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "it says nothing of why"
+
+
+def with_room() -> int:
+    """How many nodes have a free CPU."""
+    free = state.available_resources_per_node()
+    return sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in ray.nodes() if node["Alive"])
 
 
 def placed(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> PlacementGroup | None:

@@ -1,4 +1,4 @@
-"""What the coordinator's first message asks for. Reads and checks it, and does nothing of it."""
+"""What the conductor's first message asks for. Reads and checks it, and does nothing of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from loadline.ray.frames import CONTROL, Broken
 class Order:
     """So many nodes, and what each of them is to run."""
 
-    nodes: int
+    #: How many nodes, or as many as there are.
+    nodes: int | None
     #: The cluster's address, or none where it is to be found.
     address: str | None
     timeout_s: float
@@ -29,13 +30,13 @@ class Order:
 
 
 def read(stream: int, data: bytes) -> Order:
-    """The first frame. One that does not ask for nodes comes from another version of the coordinator, or from nobody's."""
+    """The first frame. One that does not ask for nodes comes from another version of the conductor, or from nobody's."""
     if stream != CONTROL:
         raise Broken("the first frame is not of the control stream")
     try:
         told: dict[str, Any] = json.loads(data)
         order = Order(
-            nodes=int(told["nodes"]),
+            nodes=None if told["nodes"] is None else int(told["nodes"]),
             address=told.get("address") or None,
             timeout_s=float(told.get("timeout_s", 60)),
             arguments=[str(argument) for argument in told["arguments"]],
@@ -46,7 +47,7 @@ def read(stream: int, data: bytes) -> Order:
         )
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as why:
         raise Broken(f"the order cannot be read: {type(why).__name__}: {why}") from None
-    if order.nodes < 1:
+    if order.nodes is not None and order.nodes < 1:
         raise Broken(f"{order.nodes} nodes were asked for")
     return order
 
