@@ -252,7 +252,8 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
         count(merger.ends(node));
     }
     assert_eq!(issued, 15 * RATE);
-    let place = Place::new(Some(temporary().path().to_owned()), 1);
+    let runs = temporary();
+    let place = Place::new(Some(runs.path().to_owned()), 1);
     let run: Run = gather(&[whole.path().to_owned()], &place).unwrap().run;
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
