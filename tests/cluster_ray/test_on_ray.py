@@ -169,6 +169,15 @@ def test_too_few_nodes_are_told_with_what_each_lacks(run_on, cluster):
     settled(cluster)
 
 
+def test_without_a_number_all_that_have_room_are_taken(run_on, cluster):
+    one = run_on(cluster, None, "echo")
+    assert {place["ray"] for place in one.placed()} == set(cluster.raylets)
+    line = run_on(cluster, None, "echo").refusal()
+    assert line.startswith("the cluster has 0 of 4 nodes with a free CPU, 1 is wanted: ")
+    one.close()
+    settled(cluster)
+
+
 def test_a_node_without_the_program_is_named(run_on, cluster):
     line = run_on(cluster, 2, "echo", environment={"LOADLINE_BINARY": "/nowhere/loadline"}).refusal()
     assert line.startswith(f"node 0 ({socket.gethostname()}): /nowhere/loadline cannot be started: ")
@@ -262,7 +271,7 @@ def test_a_cluster_that_others_reach_is_wanted_with_a_token(run_on, cluster, coo
     line = run_on(cluster, 1, "echo", insecure=False).refusal()
     assert line == (
         f"the cluster at {cluster.address} is to be used without a token, and without one whoever reaches its port runs code on every "
-        "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure"
+        "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure-cluster"
     )
     # Nothing is refused of what only this machine reaches.
     one = run_on(cluster, 1, "echo", insecure=False, address="127.0.0.1:" + cluster.address.rpartition(":")[2])

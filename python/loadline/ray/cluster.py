@@ -28,10 +28,10 @@ SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 PORT = 6379
 
 
-def connect(address: str | None, nodes: int, insecure: bool) -> None:
+def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
     """To the cluster at the address; without one, one node alone may be a Ray of our own."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "namespace": "loadline"}
-    if address is None and nodes > 1:
+    if address is None and nodes != 1:
         raise Refused(f"no Ray cluster was named: --address HOST:{PORT} names its head, RAY_ADDRESS does too")
     if address is None:
         ray.init("local", num_cpus=1, object_store_memory=STORE_BYTES, include_dashboard=False, **quiet)
@@ -63,7 +63,7 @@ def _look_at(address: str, insecure: bool) -> None:
     if not is_loopback and not insecure and os.environ.get("RAY_AUTH_MODE", "").lower() not in ("token", "k8s"):
         raise Refused(
             f"the cluster at {address} is to be used without a token, and without one whoever reaches its port runs code on every "
-            "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure"
+            "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure-cluster"
         )
     try:
         with socket.create_connection((host, int(port)), CONNECT_SECONDS) as there:
@@ -100,6 +100,15 @@ def _first_sentence(why: object) -> str:
     return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "it says nothing of why"
 
 
+def with_room() -> int:
+    """How many nodes have a CPU to give now."""
+    free = state.available_resources_per_node()
+    found = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in ray.nodes() if node["Alive"])
+    if not found:
+        raise Refused(_what_lacks(1, 0))
+    return found
+
+
 def placed(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> PlacementGroup | None:
     """A place on each of so many nodes, all or none; none when nobody waits for it any more."""
     group = placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
@@ -124,12 +133,12 @@ def _what_lacks(wanted: int, timeout_s: float) -> str:
     # Ray says only in private what is free on which node.
     free = state.available_resources_per_node()
     alive = [node for node in ray.nodes() if node["Alive"]]
-    with_room = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in alive)
+    ready = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in alive)
     reasons = list(_lacking(alive, free))
     shown = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
-    of = f" of {len(alive)}" if len(alive) != with_room else ""
-    have = f"the cluster has {with_room}{of} node{'s' * (with_room != 1 or bool(of))} with a free CPU, {wanted} are wanted"
-    return f"{have}: {shown or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
+    of = f" of {len(alive)}" if len(alive) != ready else ""
+    have = f"the cluster has {ready}{of} node{'s' * (ready != 1 or bool(of))} with a free CPU, {wanted} {'is' if wanted == 1 else 'are'} wanted"
+    return f"{have}: {shown or 'more nodes are needed, one for each'}" + (f" (waited {timeout_s:g} s)" if timeout_s else "")
 
 
 def _lacking(nodes: list[dict[str, Any]], free: dict[str, dict[str, float]]) -> Iterator[str]:

@@ -14,9 +14,10 @@ from loadline.ray.frames import CONTROL, Broken
 
 @dataclass(frozen=True)
 class Order:
-    """So many nodes, and what each of them is to run."""
+    """How many nodes, and what each of them is to run."""
 
-    nodes: int
+    #: None: all that have room.
+    nodes: int | None
     #: The cluster's address, or none where it is to be found.
     address: str | None
     timeout_s: float
@@ -35,7 +36,7 @@ def read(stream: int, data: bytes) -> Order:
     try:
         told: dict[str, Any] = json.loads(data)
         order = Order(
-            nodes=int(told["nodes"]),
+            nodes=None if told["nodes"] is None else int(told["nodes"]),
             address=told.get("address") or None,
             timeout_s=float(told.get("timeout_s", 60)),
             arguments=[str(argument) for argument in told["arguments"]],
@@ -46,7 +47,7 @@ def read(stream: int, data: bytes) -> Order:
         )
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as why:
         raise Broken(f"the order cannot be read: {type(why).__name__}: {why}") from None
-    if order.nodes < 1:
+    if order.nodes is not None and order.nodes < 1:
         raise Broken(f"{order.nodes} nodes were asked for")
     return order
 

@@ -142,9 +142,10 @@ class Relay:
             cluster.connect(self._address, self._order.nodes, self._order.insecure)
             # Ray makes its own way out of signals; the coordinator's is to close the pipe.
             signal.signal(signal.SIGTERM, lambda *_: self._is_closed.set())
-            self._group = cluster.placed(self._order.nodes, self._order.timeout_s, self._is_closed.is_set)
+            nodes = self._order.nodes or cluster.with_room()
+            self._group = cluster.placed(nodes, self._order.timeout_s, self._is_closed.is_set)
             if self._group is not None:
-                self._begin(self._group)
+                self._begin(self._group, nodes)
                 for member in self._members:
                     member.start()
                 self._is_closed.wait()
@@ -171,13 +172,13 @@ class Relay:
         finally:
             self._is_closed.set()
 
-    def _begin(self, group: PlacementGroup) -> None:
+    def _begin(self, group: PlacementGroup, nodes: int) -> None:
         order = self._order
         ids = cluster.nodes_of(group)
         # As it is, and not by its name, which a node's own package may have given to something else.
         ray.cloudpickle.register_pickle_by_value(node)
         actors = ray.remote(concurrency_groups=GROUPS)(node.Node)
-        members = [Member(number, actors.options(**_placed_at(group, number)).remote(), self._pipe) for number in range(order.nodes)]
+        members = [Member(number, actors.options(**_placed_at(group, number)).remote(), self._pipe) for number in range(nodes)]
         files = ray.put(order.files)
         # Not told to the constructor: what that is told is kept by the cluster for as long as it knows the actor.
         calls = [m.call("control", "begin", order.arguments, order.folder, files, order.environment) for m in members]

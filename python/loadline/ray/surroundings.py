@@ -6,7 +6,7 @@ import os
 import secrets
 
 
-def prepare(address: str | None, nodes: int) -> str | None:
+def prepare(address: str | None, nodes: int | None) -> str | None:
     """Sets what has to be set; the address of the cluster, from the order or from the environment."""
     address = address or os.environ.get("RAY_ADDRESS") or None
     # Nobody is told that a load test takes place.
