@@ -1,4 +1,4 @@
-"""The coordinator's side of ``python -m loadline.ray``, for tests: frames in and out, and what has come so far."""
+"""The conductor's side of ``python -m loadline.ray``, for tests: frames in and out, and what has come so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTROL = 0xFFFFFFFF
 HEAD = struct.Struct("<II")
 
 
-class Coordinator:
+class Conductor:
     """One such program, started."""
 
     def __init__(self, folder: Path, python: list[str] | None = None, env: dict[str, str] | None = None) -> None:
@@ -96,7 +96,7 @@ class Coordinator:
         return line
 
     def close(self, code: int = 0) -> None:
-        """The end, as the coordinator wants it: nothing has been printed beside frames."""
+        """The end, as the conductor wants it: nothing has been printed beside frames."""
         self.process.stdin.close()
         assert self.process.wait(60) == code
         assert self.process.stderr.read() == b""

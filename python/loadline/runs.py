@@ -67,12 +67,13 @@ class Requests:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """planned = started + skipped + unsent. None planned: there was no plan to count by."""
+    """planned = started + skipped + unsent + unknown. None planned: there was no plan to count by."""
 
     planned: int | None
     started: int
     skipped: int
     unsent: int | None
+    unknown: int = 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,8 @@ class Run:
     def arrivals(self) -> Arrivals | None:
         """The ledger of arrivals; none where nothing arrives."""
         told = self.summary["arrivals"]
-        return told and Arrivals(told["planned"], told["started"], told["skipped"], told["unsent"])
+        counts = ("planned", "started", "skipped", "unsent")
+        return told and Arrivals(*(told[count] for count in counts), unknown=told.get("unknown", 0))
 
     @property
     def all(self) -> Row:

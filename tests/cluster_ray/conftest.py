@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from over_ray import Coordinator
+from over_ray import Conductor
 
 HERE = Path(__file__).parent
 
@@ -29,8 +29,8 @@ def coordinate(tmp_path: Path):
     """Starts ``python -m loadline.ray`` in an empty folder."""
     started = []
 
-    def start(**how: object) -> Coordinator:
-        started.append(Coordinator(tmp_path, **how))
+    def start(**how: object) -> Conductor:
+        started.append(Conductor(tmp_path, **how))
         return started[-1]
 
     yield start

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import until
-from over_ray import CONTROL, Coordinator, gone, is_gone
+from over_ray import CONTROL, Conductor, gone, is_gone
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.alone]
 def run_on(coordinate, stand_in):
     """Nodes that run the stand-in."""
 
-    def run(cluster, nodes: int, *arguments: str, **more: object) -> Coordinator:
+    def run(cluster, nodes: int | None, *arguments: str, **more: object) -> Conductor:
         one = coordinate(env=more.pop("env", {}))
         environment = {"LOADLINE_BINARY": stand_in, **more.pop("environment", {})}
         one.order(nodes, list(arguments), **{"address": cluster.address, "environment": environment, **more})
@@ -172,7 +172,7 @@ def test_too_few_nodes_are_told_with_what_each_lacks(run_on, cluster):
 def test_without_a_number_all_that_have_room_are_taken(run_on, cluster):
     one = run_on(cluster, None, "echo")
     assert {place["ray"] for place in one.placed()} == set(cluster.raylets)
-    line = run_on(cluster, None, "echo").refusal()
+    line = run_on(cluster, None, "echo", timeout_s=1).refusal()
     assert line.startswith("the cluster has 0 of 4 nodes with a free CPU, 1 is wanted: ")
     one.close()
     settled(cluster)
@@ -190,7 +190,7 @@ def test_what_is_not_understood_ends_the_run(run_on, cluster):
     one.send(CONTROL, b"{}")
     assert one.process.wait(60) == 3
     one.wait_for(lambda: one.is_over, "the end")
-    assert one.told[-1]["refused"] == "what the coordinator says is not understood: there is one order, the first"
+    assert one.told[-1]["refused"] == "what the conductor says is not understood: there is one order, the first"
     gone(told["pid"], told["folder"])
     settled(cluster)
 
@@ -307,7 +307,7 @@ def test_one_node_alone_may_be_a_ray_of_its_own(coordinate, stand_in, tmp_path):
     assert not (tmp_path / ".ray").exists()
 
 
-def _alone(one: Coordinator, stand_in: str) -> None:
+def _alone(one: Conductor, stand_in: str) -> None:
     one.order(1, ["echo"], environment={"LOADLINE_BINARY": stand_in}, insecure=False)
     told = one.line(0)
     actor = int(Path(f"/proc/{told['pid']}/stat").read_text().rpartition(")")[2].split()[1])

@@ -14,6 +14,7 @@ import { generator, machines } from "./sections/generator";
 import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
 import { mocks } from "./sections/mocks";
+import { nodes } from "./sections/nodes";
 import { plan } from "./sections/plan";
 import { provenance } from "./sections/provenance";
 import { recovery } from "./sections/recovery";
@@ -42,6 +43,7 @@ export function view(env: Env, header: Header): View {
     concurrency(env),
     offeredLoad(env),
     generator(env),
+    nodes(),
     saturation(),
     mocks(),
     recovery(),

@@ -104,6 +104,8 @@ export interface Arrivals {
   started: number;
   skipped: number;
   unsent: number | null;
+  /** Of a lost process: nobody knows whether they were sent. */
+  unknown?: number;
   completed: number;
   /** Of them, those that ended where the plan has some leave. */
   left?: number;
@@ -357,6 +359,7 @@ export interface Summary {
   recovery: Recovery | null;
   saturation?: Saturation | null;
   mocks?: MockRow[];
+  nodes?: NodeRow[];
   all: Row;
   labels: Row[];
   iterations: Row[];
@@ -614,4 +617,19 @@ export interface LogLine {
   /** `message` (the test's own), `remark`, `warning`, `error`, `phase`, `load`, `stop`. */
   kind: string;
   text: string;
+}
+
+/** How a node of a run did that several machines carry out. */
+export interface NodeRow {
+  node: number;
+  name: string;
+  state: "up" | "silent" | "lost" | "over";
+  rate: number;
+  requests: number;
+  cpu: number;
+  lateness_p99_ns: number | null;
+  response_p99_ns: number | null;
+  response_p95_within_ns: [number, number] | null;
+  offset_ns: number | null;
+  offset_error_ns: number;
 }

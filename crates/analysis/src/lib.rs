@@ -13,6 +13,7 @@ pub mod conclusions;
 pub mod figures;
 pub mod find;
 pub mod gate;
+mod left_out;
 mod moments;
 pub mod newest;
 pub mod page;

@@ -1,10 +1,14 @@
 //! The command line. Only what is said; what it means is decided by the commands.
 
 mod decisions;
+mod many;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use serde::{Deserialize, Serialize};
+
+pub use many::{Many, Merge, Shard};
 
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 
@@ -64,6 +68,12 @@ pub enum Command {
     /// Show a figure over all runs of a test, and where it went to another level
     #[command(display_order = 92)]
     History(History),
+    /// Put the parts of a run that several machines carried out together
+    #[command(display_order = 92)]
+    Merge(Merge),
+    /// Carry out a part of a run, for whoever conducts it on the other end of standard input and output
+    #[command(hide = true)]
+    Node,
     /// Say what this machine can send before anyone tries
     #[command(display_order = 93)]
     Doctor,
@@ -128,10 +138,13 @@ pub struct Campaign {
     /// Accept any TLS certificate
     #[arg(short = 'k', long)]
     pub insecure: bool,
+    /// On how many machines each stage goes on
+    #[command(flatten)]
+    pub many: Many,
 }
 
 /// `loadline run`
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs, Serialize, Deserialize)]
 pub struct Run {
     /// What to run: http(s)://… (or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
@@ -265,6 +278,12 @@ pub struct Run {
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
+    /// On how many machines
+    #[command(flatten)]
+    pub many: Many,
+    /// Which part, of a run that nobody conducts
+    #[command(flatten)]
+    pub part: Shard,
 }
 
 /// `loadline plan`

@@ -19,6 +19,7 @@ pub fn command(args: &args::Campaign) -> u8 {
     if args.insecure {
         flags.push("--insecure".to_owned());
     }
+    flags.extend(args.many.flags());
     let newest = || PathBuf::from("last");
     let wanted = Wanted {
         file: args.file.clone(),

@@ -320,5 +320,6 @@ fn flags(args: &args::Find, seed: u64) -> Vec<String> {
     if args.insecure {
         flags.push("--insecure".to_owned());
     }
+    flags.extend(args.many.flags());
     flags
 }

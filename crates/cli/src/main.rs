@@ -27,6 +27,8 @@ mod list;
 mod load;
 mod log;
 mod making;
+mod many;
+mod merged;
 mod messages;
 mod mocked;
 mod native;
@@ -36,6 +38,7 @@ mod programs;
 mod rerender;
 mod selftest;
 mod shell;
+mod ship;
 mod shown;
 mod steps;
 mod stop;
@@ -99,6 +102,8 @@ fn main() -> ExitCode {
         args::Command::Ab(ab) => ab::command(&ab),
         args::Command::List(list) => list::command(&list),
         args::Command::History(history) => history_of::command(&history),
+        args::Command::Merge(merge) => merged::command(&merge),
+        args::Command::Node => many::node(),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),
         args::Command::Audit(audit) => audit::command(&audit),

@@ -26,7 +26,7 @@ use crate::{
     embedded::{self, Embedded},
     headers,
     load::{self, Flags},
-    log, messages,
+    log, many, messages,
     mocked::Mocked,
     probe, programs, rerender, shell,
     stop::{Stop, flag_error},
@@ -41,14 +41,16 @@ pub fn run(mut args: args::Run) -> u8 {
         Some(programs) => program(programs, &args),
         None => prepare(&args).map(|wanted| carry_out(wanted, &args)),
     };
-    ran.unwrap_or_else(|Stop { lines, code }| {
-        lines.iter().for_each(log::error);
-        code
-    })
+    ran.unwrap_or_else(Stop::tell)
 }
 
 /// A test file that its own tool runs.
 fn program(programs: &'static dyn Programs, args: &args::Run) -> Result<u8, Stop> {
+    if args.many.on.is_some() || args.part.shard.is_some() {
+        return Err(Stop::could_not_run(
+            "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` are its ways to several machines, --on and --shard are for what Loadline itself sends",
+        ));
+    }
     let flags = Flags::read(args)?;
     let asked = asked(args, &flags, args.target.as_deref()).map_err(Stop::bad_input)?;
     Ok(programs::run(programs, args, asked))
@@ -128,6 +130,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     }
     add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
+    plan.strict = args.many.strict;
     plan.without_excerpts |= args.no_excerpts;
     if args.once {
         plan.load = Load::Once;
@@ -332,18 +335,35 @@ fn job(
 /// Runs what was prepared, shows it, and says what to exit with.
 fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     let voice = log::voice();
-    let _lab = wanted.lab.take();
-    let _broker = wanted.broker.take();
+    let lab = wanted.lab.take();
+    let broker = wanted.broker.take();
     let has_beside = wanted.plan.beside.is_some();
     let mocks = wanted.mocks.take();
     let places = mocks.as_ref().map(Mocked::addresses);
     let mut script = wanted.script.take();
+    let seed = wanted.seed;
     let job = match job(wanted, args, script.as_mut(), &voice) {
         Ok(job) => job,
         Err((line, code)) => {
             log::error(line);
             return code;
         }
+    };
+    let job = match many::shard(args, seed) {
+        Ok(None) => job,
+        Ok(Some(part)) => job.shard(part),
+        Err(stop) => return stop.tell(),
+    };
+    let on_many = match many::asked(args) {
+        Ok(false) => None,
+        Ok(true) => {
+            let embedded = (lab.as_ref(), broker.as_ref());
+            match many::wanted(args, (&job.plan, seed), embedded, mocks.as_ref()) {
+                Ok(wanted) => Some(wanted),
+                Err(stop) => return stop.tell(),
+            }
+        }
+        Err(stop) => return stop.tell(),
     };
     let mut door = Native {
         shows: Shows::new(),
@@ -352,21 +372,61 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
         tries: args.once,
     };
     door.shows.mocks = places.cloned().unwrap_or_default();
-    match session::prepare(job, &voice) {
-        Ok(ready) => {
-            tell_where(ready.plan());
-            tell_notes(ready.plan());
-            trust::can_be_read(ready.plan(), &voice);
-            match ready.run(door.observer()) {
-                Ok(mut ended) => {
-                    tell_found(&mut ended, &door.shows.mocks, has_beside);
-                    ended.finish(&mut door)
-                }
-                Err(why) => door.not_run(&why),
-            }
+    match load(job, on_many, &mut door, &voice) {
+        Ok(mut ended) => {
+            tell_found(&mut ended, &door.shows.mocks, has_beside);
+            ended.finish(&mut door)
         }
-        Err(refused) => door.not_run(&NotRun::Refused(refused)),
+        Err(why) => door.not_run(&why),
     }
+}
+
+/// Has this process carry out the load, or its nodes.
+fn load(
+    job: Job,
+    on_many: Option<cluster::Wanted>,
+    door: &mut Native,
+    voice: &SharedVoice,
+) -> Result<Ended, NotRun> {
+    let tell = |plan: &Plan| {
+        tell_where(plan);
+        tell_notes(plan);
+        trust::can_be_read(plan, voice);
+    };
+    match on_many {
+        Some(wanted) => cluster::conduct(job, wanted, &tell, door.observer(), voice),
+        None => {
+            let ready = session::prepare(job, voice)?;
+            tell(ready.plan());
+            ready.run(door.observer())
+        }
+    }
+}
+
+/// The job of a node that carries out a part of a run, and what lives as long as that.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn part(args: &args::Run, voice: &SharedVoice) -> Result<(Job, Part), Stop> {
+    let mut wanted = prepare(args)?;
+    let mut part = Part {
+        _lab: wanted.lab.take(),
+        _broker: wanted.broker.take(),
+        script: wanted.script.take(),
+    };
+    let job = job(wanted, args, part.script.as_mut(), voice);
+    let job = job.map_err(|(line, code)| Stop {
+        lines: vec![line],
+        code,
+    })?;
+    Ok((job, part))
+}
+
+/// What a part of a run needs as long as it lasts.
+pub struct Part {
+    _lab: Option<Embedded>,
+    _broker: Option<LabProcess>,
+    script: Option<Box<dyn Scripted>>,
 }
 
 /// Keeps with the run what the mocks have served of what was asked of them, and what became of MQTT messages.

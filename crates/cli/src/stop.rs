@@ -21,6 +21,12 @@ impl Stop {
         }
     }
 
+    /// Says it, and answers the code.
+    pub fn tell(self) -> u8 {
+        self.lines.iter().for_each(crate::log::error);
+        self.code
+    }
+
     /// The machine is.
     pub fn could_not_run(line: impl std::fmt::Display) -> Stop {
         Stop {

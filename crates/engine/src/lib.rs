@@ -3,6 +3,7 @@
 //! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
 //! [`clock`] reads time; nothing is shared between workers per request.
 
+pub mod adoptions;
 pub mod client;
 pub mod clock;
 pub mod collect;
@@ -10,6 +11,7 @@ mod compiled;
 pub mod course;
 pub mod deadlines;
 pub mod driver;
+pub mod lease;
 pub mod memory;
 pub mod net;
 mod pacer;
@@ -25,13 +27,15 @@ mod wakeup;
 pub mod watchdog;
 pub mod worker;
 
+pub use adoptions::Adoptions;
 pub use clock::Zero;
 pub use collect::Sink;
 pub use compiled::{PER_WORKER, SPARE_DESCRIPTORS};
 pub use course::Course;
+pub use lease::Lease;
 pub use program::{Looking, Looks};
 pub use run::{Options, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, StopHandle, Urgency, Verdict};
-pub use sys::{exit_at_once, watch};
+pub use sys::{clock_error_us, exit_at_once, watch};
 pub use user::{hook, walk};
 pub use worker::Line;

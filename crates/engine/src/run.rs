@@ -14,6 +14,7 @@ use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Reg
 use plan::{Load, Plan, Problem, Schedule, Share};
 
 use crate::{
+    adoptions::Adoptions,
     client::{
         Settings,
         hosts::{Allow, Hosts},
@@ -27,13 +28,14 @@ use crate::{
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
+    lease::Lease,
     memory::Memory,
     pacer::Pacer,
     program::{Looking, Program, RequestStep},
     stop::StopHandle,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
-    worker::{Common, Worker},
+    worker::{Common, Message, Worker},
 };
 
 /// Makes a front door's accumulator for each worker.
@@ -87,8 +89,14 @@ pub struct Options {
     pub sources: Vec<IpAddr>,
     /// Tells the run to end.
     pub stop: StopHandle,
+    /// Until when it may go on, where somebody else has to say so again and again.
+    pub lease: Option<Lease>,
     /// Whether the load may be changed while it goes on, where it is one of scenarios that this process carries out alone.
     pub steered: bool,
+    /// Whether the process may be asked, while it runs, to take over arrivals of others: its workers look for that then, and else do not.
+    pub adopts: bool,
+    /// Through this it is asked; refused where its work keeps its shares.
+    pub adoptions: Adoptions,
     /// What all workers together may spend on waiting users, kept bodies and captured values, in bytes; none: no limit.
     pub memory: Option<u64>,
     /// Which hosts are allowed beside those that the plan names.
@@ -117,6 +125,7 @@ pub struct Prepared {
     /// How connections of the work beside travel.
     http_beside: plan::Http,
     course: Option<Course>,
+    adoptions: Option<Adoptions>,
 }
 
 /// Why a run could not be carried through.
@@ -180,8 +189,10 @@ impl Prepared {
         let workers = work.workers(options.workers, options.share);
         let course = (options.steered && is_own && !matches!(work.load, Load::Once))
             .then(|| Course::of(&work.load, &work.schedule, work.most(plan, workers)));
+        let adoptions = Adoptions::of(&work, &options, course.is_some());
         Ok(Prepared {
             course,
+            adoptions,
             hosts: Hosts::of(plan, &options.hosts),
             workers,
             http_beside: plan
@@ -198,6 +209,7 @@ impl Prepared {
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
+        self.adoptions = None;
         if let Some(program) = &self.work.program {
             let (test, told) = (Copied::new(program), result.clone());
             self.driver = Arc::new(move |given| {
@@ -248,19 +260,24 @@ impl Prepared {
     /// How many arrivals of each worker are due until a moment.
     fn due(&self) -> Due {
         let (schedule, course) = (self.work.schedule.clone(), self.course.clone());
+        let adoptions = self.adoptions.clone();
         let (own, of) = (self.options.share, self.workers as u64);
         if self.options.is_late {
             return Box::new(|_, _| 0);
         }
         Box::new(move |worker, until| {
-            if worker as u64 >= of {
+            let worker = worker as u64;
+            if worker >= of {
                 // What is done beside has no arrivals.
                 return 0;
             }
-            let share = own.part(worker as u64, of);
+            let share = own.part(worker, of);
+            let adopted = adoptions
+                .as_ref()
+                .map_or(0, |adoptions| adoptions.due(&schedule, (worker, of), until));
             match &course {
                 Some(course) => course.due_of_shard(share.index, share.of, until),
-                None => schedule.due_of_shard(share.index, share.of, until),
+                None => adopted + schedule.due_of_shard(share.index, share.of, until),
             }
         })
     }
@@ -275,20 +292,7 @@ impl Prepared {
         let workers = self.workers();
         let registry = Registry::of(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
-        let common = Common {
-            zero,
-            stop: self.options.stop.clone(),
-            course: self.course.clone(),
-            messages: sender,
-            lines: Arc::new(AtomicUsize::new(0)),
-            users: Arc::new(AtomicU64::new(0)),
-            share: self.options.share,
-            trace: self.options.trace,
-            walks: self.options.walks,
-            drain_ns: self.options.drain_ns,
-            labels: registry.clone(),
-            pulse: Arc::default(),
-        };
+        let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
         // Before any worker: names that come up at once are told with the first interval, like all others.
         let collector = Collector::new(workers, registry, self.due());
@@ -351,6 +355,28 @@ impl Prepared {
             }
         }
         result
+    }
+}
+
+impl Prepared {
+    /// What is the same for all workers, whose pulses are their own.
+    fn common(&self, zero: Zero, messages: mpsc::Sender<Message>, labels: Registry) -> Common {
+        Common {
+            zero,
+            stop: self.options.stop.clone(),
+            lease: self.options.lease.clone(),
+            course: self.course.clone(),
+            adoptions: self.adoptions.clone(),
+            messages,
+            lines: Arc::new(AtomicUsize::new(0)),
+            users: Arc::new(AtomicU64::new(0)),
+            share: self.options.share,
+            trace: self.options.trace,
+            walks: self.options.walks,
+            drain_ns: self.options.drain_ns,
+            labels,
+            pulse: Arc::default(),
+        }
     }
 }
 

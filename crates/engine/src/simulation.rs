@@ -1,6 +1,7 @@
 //! The engine in simulated time: the real driver, users, exchange, deadlines and recorder, on a clock that jumps from deadline
 //! to deadline, against a server that is a formula. What a real run proves within noise is exact here.
 
+mod adopted;
 mod flows;
 mod groups;
 mod judged;
@@ -23,8 +24,8 @@ use measure::{
     summary::Times,
 };
 use plan::{
-    FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Share, Step,
-    Template,
+    FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Schedule, Shape, Share,
+    Step, Template,
     scenario::{Think, ThinkTime},
     units::{MILLISECOND, SECOND},
 };
@@ -32,6 +33,7 @@ use tokio::io::ReadBuf;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
+    adoptions::Adoptions,
     client::{
         Client, Settings,
         hosts::{Allow, Hosts},
@@ -43,9 +45,10 @@ use crate::{
     memory::Memory,
     net::tls,
     program::Program,
+    stop::StopHandle,
     user::Env,
     watchdog::Watchdog,
-    worker::{Common, Line, Worker},
+    worker::{Common, Line, Message, Worker},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -181,7 +184,11 @@ fn simulate_share(
     held_up: impl Fn(u64) -> u64,
     share: Share,
 ) -> Vec<Interval> {
-    simulate_course(plan, model, held_up, share, None)
+    let around = Around {
+        share,
+        ..Around::default()
+    };
+    simulate_around(plan, model, held_up, around)
 }
 
 /// The same of a load that may be changed meanwhile: `held_up` can do so.
@@ -192,6 +199,70 @@ fn simulate_course(
     share: Share,
     course: Option<Course>,
 ) -> Vec<Interval> {
+    let around = Around {
+        share,
+        course,
+        ..Around::default()
+    };
+    simulate_around(plan, model, held_up, around)
+}
+
+/// What a run has around its plan, and what can reach it while it goes on.
+#[derive(Default)]
+struct Around {
+    share: Share,
+    course: Option<Course>,
+    adoptions: Option<Adoptions>,
+    stop: StopHandle,
+    /// Which worker of the process, of how many: the others are simulated apart.
+    place: Option<(usize, usize)>,
+}
+
+impl Around {
+    fn common(&self, messages: mpsc::Sender<Message>, labels: Registry) -> Common {
+        Common {
+            pulse: std::sync::Arc::default(),
+            zero: Zero {
+                monotonic_ns: 0,
+                wall_ns: 0,
+            },
+            stop: self.stop.clone(),
+            course: self.course.clone(),
+            lease: None,
+            adoptions: self.adoptions.clone(),
+            messages,
+            lines: std::sync::Arc::default(),
+            users: std::sync::Arc::default(),
+            share: self.share,
+            trace: false,
+            walks: false,
+            drain_ns: Some(30 * SECOND),
+            labels,
+        }
+    }
+
+    /// How many of the worker's arrivals are due until a moment.
+    fn due(&self, schedule: &Schedule, until_ns: u64) -> u64 {
+        let (index, of) = self.place.unwrap_or((0, 1));
+        let place = (index as u64, of as u64);
+        let own = self.share.part(place.0, place.1);
+        if let Some(course) = &self.course {
+            return course.due_of_shard(own.index, own.of, until_ns);
+        }
+        let adopted = self.adoptions.as_ref();
+        let adopted = adopted.map_or(0, |adoptions| adoptions.due(schedule, place, until_ns));
+        adopted + schedule.due_of_shard(own.index, own.of, until_ns)
+    }
+}
+
+/// The same with all that: `held_up` can do something with it.
+fn simulate_around(
+    plan: &Plan,
+    model: Model,
+    held_up: impl Fn(u64) -> u64,
+    around: Around,
+) -> Vec<Interval> {
+    let place = around.place.unwrap_or((0, 1));
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let labels = program.labels.clone();
     let now = Rc::new(Cell::new(0));
@@ -206,31 +277,12 @@ fn simulate_course(
         model: RefCell::new(model),
     });
     let (messages, receiver) = mpsc::channel();
-    let common = Common {
-        pulse: std::sync::Arc::default(),
-        zero: Zero {
-            monotonic_ns: 0,
-            wall_ns: 0,
-        },
-        stop: crate::StopHandle::default(),
-        course: course.clone(),
-        messages,
-        lines: std::sync::Arc::default(),
-        users: std::sync::Arc::default(),
-        share,
-        trace: false,
-        walks: false,
-        drain_ns: Some(30 * SECOND),
-        labels: Registry::of(labels.clone()),
-    };
+    let common = around.common(messages, Registry::of(labels.clone()));
     let lines = std::sync::Arc::clone(&common.lines);
     let schedule = program.schedule.clone();
-    let due = move |_, until| match &course {
-        Some(course) => course.due_of_shard(share.index, share.of, until),
-        None => schedule.due_of_shard(share.index, share.of, until),
-    };
+    let due = move |_, until| around.due(&schedule, until);
     let memory = Memory::of(u64::MAX);
-    let worker = Rc::new(Worker::new((0, 1), 1, clock, recorder, memory, common));
+    let worker = Rc::new(Worker::new(place, 1, clock, recorder, memory, common));
     let mut client = Client::new(
         &worker,
         Settings {
@@ -270,7 +322,7 @@ fn simulate_course(
     drop(runtime);
     drop(worker);
     let mut kept = Kept(Vec::new());
-    let watchdog = Watchdog::new(Vec::new(), crate::StopHandle::default(), None);
+    let watchdog = Watchdog::new(Vec::new(), StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
     Collector::new(1, Registry::of(labels), Box::new(due))
         .run(&receiver, &lines, &clock, watchdog, &mut kept);

@@ -26,9 +26,11 @@ use plan::{
 };
 
 use crate::{
+    adoptions::Adoptions,
     clock::{self, Clock},
     course::Course,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
+    lease::Lease,
     memory::Memory,
     stop::{StopHandle, Urgency},
     user::walk::Walked,
@@ -81,8 +83,12 @@ pub struct Common {
     pub zero: crate::clock::Zero,
     /// The run's stop.
     pub stop: StopHandle,
+    /// Until when it may go on.
+    pub lease: Option<Lease>,
     /// The load, where it may be changed while it goes on.
     pub course: Option<Course>,
+    /// What the process has taken over, where it may.
+    pub adoptions: Option<Adoptions>,
     /// To the collector.
     pub messages: Sender<Message>,
     /// Lines on their way to the collector.
@@ -161,6 +167,12 @@ impl Worker {
         self.common
             .share
             .part(self.index as u64, self.workers as u64)
+    }
+
+    /// Its place among those that do the same work, and how many there are: which part of a share of the process's is its own.
+    #[must_use]
+    pub fn place(&self) -> (u64, u64) {
+        (self.index as u64, self.workers as u64)
     }
 
     /// A worker with its parts.
@@ -394,6 +406,9 @@ impl Worker {
     /// Does what the run's stop asks for, and answers what that is. Who learns of a stop asks here: a run that is over before
     /// anybody has noticed why would be taken for one that came to its end.
     pub fn heed_stop(&self, now_ns: u64) -> Urgency {
+        if self.lease_has_ended(now_ns) {
+            self.common.stop.fail(crate::lease::ENDED);
+        }
         let urgency = self.common.stop.urgency();
         match urgency {
             Urgency::None => {}
@@ -407,6 +422,19 @@ impl Worker {
             }
         }
         urgency
+    }
+
+    /// Whether it must not begin anything at a moment, because it may not go on: then everything is given up. A process that was frozen asks
+    /// this before anybody else could have told it.
+    #[inline]
+    pub fn is_without_lease(&self, now_ns: u64) -> bool {
+        self.lease_has_ended(now_ns) && self.heed_stop(now_ns) == Urgency::Abort
+    }
+
+    #[inline]
+    fn lease_has_ended(&self, now_ns: u64) -> bool {
+        let lease = self.common.lease.as_ref();
+        lease.is_some_and(|lease| lease.has_ended_at(self.clock.absolute(now_ns)))
     }
 
     /// So many requests are under way from a moment on, behind which nobody has looked around yet.

@@ -104,6 +104,9 @@ pub struct Plan {
     /// The run is a probe of a search: no run of a history, and it may end when it has found out what it is for.
     #[serde(skip)]
     pub probing: Option<Probing>,
+    /// A run that lost one of its processes exits as one that could not be measured.
+    #[serde(skip)]
+    pub strict: bool,
     /// What is measured beside the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::Source>,
@@ -179,6 +182,7 @@ impl Plan {
             assumed: None,
             stop: Vec::new(),
             probing: None,
+            strict: false,
             server: Vec::new(),
             guard: false,
             without_excerpts: false,

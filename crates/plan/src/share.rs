@@ -37,6 +37,17 @@ impl Share {
         number % self.of == self.index
     }
 
+    /// Whether some number is in both.
+    #[must_use]
+    pub fn meets(self, other: Share) -> bool {
+        // Both leave the same behind what their steps have in common.
+        let (mut common, mut rest) = (self.of, other.of);
+        while rest > 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        common == 0 || self.index % common == other.index % common
+    }
+
     /// How many of the first so many numbers are in it.
     #[must_use]
     pub fn of_first(self, count: u64) -> u64 {
@@ -62,9 +73,25 @@ mod tests {
         for number in 0..1000 {
             assert_eq!(shares.iter().filter(|share| share.has(number)).count(), 1);
         }
+        for (i, share) in shares.iter().enumerate() {
+            assert!(shares.iter().skip(i + 1).all(|other| !share.meets(*other)));
+        }
         for count in [0, 1, 7, 1000] {
             let dealt: u64 = shares.iter().map(|share| share.of_first(count)).sum();
             assert_eq!(dealt, count);
+        }
+    }
+
+    #[test]
+    fn shares_meet_where_some_number_is_in_both() {
+        let all: Vec<Share> = (1..9)
+            .flat_map(|of| (0..of).map(move |index| Share { index, of }))
+            .collect();
+        for one in &all {
+            for other in &all {
+                let is_met = (0..72).any(|number| one.has(number) && other.has(number));
+                assert_eq!(one.meets(*other), is_met, "{one:?} {other:?}");
+            }
         }
     }
 }

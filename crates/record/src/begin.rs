@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, SCHEMA, ScenarioFacts, Start, State,
-    Tool, load_text, manifest::Layout,
+    Tool, Whole, load_text, manifest::Layout,
 };
 
 /// What only the caller knows of a run that starts.
@@ -32,6 +32,8 @@ pub struct Started {
     pub run_id: String,
     /// Of one process of several: its share of the run.
     pub share: Option<Share>,
+    /// What that one is called.
+    pub node: Option<String>,
     /// Of a run of several processes: how many there are.
     pub processes: Option<u64>,
 }
@@ -42,6 +44,8 @@ impl Manifest {
     pub fn new(plan: &Plan, started: Started) -> Manifest {
         let schedule = plan.schedule(started.seed);
         let share = started.share.unwrap_or_default();
+        let criteria = plan.criteria.iter();
+        let criteria: Vec<String> = criteria.map(|criterion| criterion.text.clone()).collect();
         Manifest {
             schema: SCHEMA,
             state: State::Running,
@@ -53,7 +57,15 @@ impl Manifest {
             run_id: started.run_id,
             plan_sha256: String::new(),
             share: started.share,
+            node: started.node,
             processes: started.processes,
+            whole: started.share.map(|_| {
+                Box::new(Whole {
+                    load: load_facts(plan, &schedule, Share::WHOLE),
+                    phases: phase_facts(plan, &schedule, Share::WHOLE),
+                    criteria: criteria.clone(),
+                })
+            }),
             command: started.command,
             door: started.door,
             name: plan.name.clone(),
@@ -62,11 +74,7 @@ impl Manifest {
             load: load_facts(plan, &schedule, share),
             phases: phase_facts(plan, &schedule, share),
             scenarios: scenario_facts(plan),
-            criteria: plan
-                .criteria
-                .iter()
-                .map(|criterion| criterion.text.clone())
-                .collect(),
+            criteria,
             stop: plan
                 .stop
                 .iter()
@@ -252,4 +260,21 @@ pub fn utc(wall_ns: u64, pattern: &str) -> String {
     moment
         .map(|moment| moment.strftime(pattern).to_string())
         .unwrap_or_default()
+}
+
+/// A moment as people write it, RFC 3339 or seconds since 1970, in nanoseconds since then; none where it is neither.
+#[must_use]
+pub fn moment(text: &str) -> Option<u64> {
+    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
+        return u64::try_from(moment.as_nanosecond()).ok();
+    }
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (!whole.is_empty() && part.len() <= 9 && is_number(whole) && is_number(part)).then_some(())?;
+    let part: u64 = format!("{part:0<9}").parse().ok()?;
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(part)
 }

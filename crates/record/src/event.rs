@@ -4,7 +4,7 @@ use measure::{LabelId, interval::FirstSeen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadChange, redact::Redactor};
+use crate::{LoadChange, NodeLost, redact::Redactor};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Event {
     /// How the load was changed, from `at_ns` on, in `phase`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<LoadChange>,
+    /// The process that was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<NodeLost>,
 }
 
 impl Event {
@@ -37,6 +40,7 @@ impl Event {
             phase: None,
             error: None,
             change: None,
+            lost: None,
         }
     }
 
@@ -45,6 +49,9 @@ impl Event {
     pub fn redacted(&self, redactor: &Redactor) -> Event {
         let mut event = self.clone();
         event.text = redactor.text(&event.text);
+        if let Some(lost) = &mut event.lost {
+            lost.name = redactor.text(&lost.name);
+        }
         if let Some(error) = &mut event.error {
             error.reason = redactor.text(&error.reason);
             error.detail = redactor.text(&error.detail);
@@ -75,6 +82,8 @@ pub enum EventKind {
     Interrupt,
     /// Somebody changed the load.
     LoadChanged,
+    /// A process of the run was lost.
+    NodeLost,
     /// What a front door has found behind the load.
     Finding,
     /// Who made requests that are not in the record.

@@ -7,15 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use measure::Label;
 use serde::Serialize;
 
 use super::{
-    Event, Frame,
-    door::DoorLine,
-    hlog,
+    Event, hlog,
     leaf::{Leaf, json_lines},
-    server::ServerLine,
 };
 
 /// The files of a record.
@@ -27,7 +23,6 @@ pub(super) struct Files {
     events: Sheet,
     door: Sheet,
     server: Sheet,
-    encoder: hlog::Encoder,
 }
 
 /// A file that is only ever appended to. It is opened before the first connection: when connections have taken every descriptor,
@@ -77,8 +72,6 @@ impl Sheet {
 impl Files {
     /// The files of a new record in an empty folder. A front door that has books of its own has a file for them from the first.
     pub(super) fn begin(dir: &Path, wall_start_ns: u64, has_books: bool) -> io::Result<Files> {
-        let encoder = hlog::Encoder::new()
-            .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
         let sheet = |name| Sheet::new(dir, name);
         let door = if has_books {
             sheet("door.jsonl")?
@@ -93,31 +86,23 @@ impl Files {
             events: sheet("events.jsonl")?,
             door,
             server: sheet("server.jsonl")?,
-            encoder,
         };
         files.intervals.append(&hlog::header(wall_start_ns))?;
         Ok(files)
     }
 
     /// Appends events that belong to no interval.
-    pub(super) fn events(&mut self, events: &[Event]) -> io::Result<()> {
-        self.events.append(&json_lines(events))
+    pub(super) fn events(&mut self, lines: &str) -> io::Result<()> {
+        self.events.append(lines)
     }
 
     /// Appends what was measured beside the load.
-    pub(super) fn server(&mut self, lines: &[ServerLine]) -> io::Result<()> {
-        self.server.append(&json_lines(lines))
+    pub(super) fn server(&mut self, lines: &str) -> io::Result<()> {
+        self.server.append(lines)
     }
 
     /// Appends an interval.
-    pub(super) fn interval(
-        &mut self,
-        frame: &Frame,
-        labels: &[Label],
-        door: Option<&DoorLine>,
-        events: &[Event],
-    ) -> io::Result<()> {
-        let leaf = Leaf::of(frame, labels, door, events, &mut self.encoder);
+    pub(super) fn interval(&mut self, leaf: &Leaf) -> io::Result<()> {
         self.labels.append(&leaf.labels)?;
         self.intervals.append(&leaf.intervals)?;
         self.door.append(&leaf.door)?;

@@ -104,7 +104,7 @@ impl Frame {
     }
 
     /// Adds another process's frame of the same interval.
-    pub(super) fn add(&mut self, other: &Frame) {
+    pub fn add(&mut self, other: &Frame) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         for (key, part) in &other.parts {
             self.parts.entry(*key).or_default().add(part);

@@ -1,7 +1,7 @@
 //! A leaf: what one interval adds to each file of a record. The writer appends it to files; whoever has no folder in common with the
 //! run's sends it as bytes. It reads and writes nothing itself.
 
-use measure::Label;
+use measure::{Label, accumulator::Tally};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Event, Frame, Reader, counters, door::DoorLine, hlog};
@@ -19,7 +19,7 @@ pub struct Leaf {
     pub(super) counters: String,
 }
 
-/// What a leaf holds, but a front door's own figures.
+/// What a leaf holds.
 #[derive(Debug, Clone, Default)]
 pub struct Unfolded {
     /// The interval.
@@ -28,6 +28,8 @@ pub struct Unfolded {
     pub labels: Vec<Label>,
     /// What happened in it.
     pub events: Vec<Event>,
+    /// The front door's own figures.
+    pub door: Tally,
 }
 
 impl Leaf {
@@ -95,8 +97,17 @@ impl Leaf {
             frame,
             labels: things(&self.labels)?,
             events: things(&self.events)?,
+            door: door_of(&self.door)?,
         })
     }
+}
+
+fn door_of(text: &str) -> Option<Tally> {
+    let mut all = Tally::default();
+    for line in things::<DoorLine>(text)? {
+        all.merge(line.part());
+    }
+    Some(all)
 }
 
 pub(super) fn json_lines<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
@@ -155,7 +166,7 @@ mod tests {
             let bytes = leaf.to_bytes();
             let came = Leaf::from_bytes(&bytes).unwrap();
             prop_assert_eq!(&came, &leaf);
-            let Unfolded { frame, labels, events } = came.unfold().unwrap();
+            let Unfolded { frame, labels, events, .. } = came.unfold().unwrap();
             // Whoever got it can write the very same leaf.
             let mut encoder = hlog::Encoder::new().unwrap();
             prop_assert_eq!(Leaf::of(&frame, &labels, None, &events, &mut encoder), leaf);

@@ -8,6 +8,7 @@
 
 mod begin;
 mod change;
+mod copy;
 mod counters;
 mod door;
 mod event;
@@ -15,40 +16,49 @@ mod extent;
 mod files;
 mod frame;
 mod frames;
+mod gather;
 pub mod history;
 mod hlog;
 mod host;
 mod leaf;
 mod load_text;
 mod manifest;
+mod node;
+mod nodes;
 mod parts;
 mod place;
 mod read;
 pub mod redact;
 mod run;
 pub mod server;
+mod totals;
 pub mod units;
 mod write;
 
 use std::{io, path::PathBuf};
 
 pub use begin::Started;
-pub use begin::{sha256, utc};
+pub use begin::{moment, sha256, utc};
 pub use change::{Changed, LoadChange};
+pub use copy::{Ages, Copier, Extra, Piece, Replica};
 pub use event::{Event, EventKind, FirstError};
 pub use extent::Cut;
 pub use frame::{Frame, HostSample, IntervalRow, Part};
 pub use frames::Frames;
+pub use gather::{Gathered, gather};
 pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use load_text::of as load_text;
 pub use manifest::{
     End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, ScenarioFacts, Start, State,
-    Tool, read as read_manifest,
+    Tool, Whole, read as read_manifest,
 };
+pub use node::{NodeLost, called, clock};
+pub use nodes::{NodeRow, NodeState, NodeSum};
 pub use place::{Place, all, find, is_under_way};
 pub use read::Reader;
-pub use run::{ProcessFacts, Run, Totals};
+pub use run::{ProcessFacts, Run};
+pub use totals::Totals;
 pub use write::Writer;
 
 /// The version of the record's format that this build writes. Readers refuse newer ones.

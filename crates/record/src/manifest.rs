@@ -30,9 +30,15 @@ pub struct Manifest {
     /// Of one process of several: its share of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
+    /// Of one process of several: what the machine is called, where somebody conducts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Of a run of several processes: how many there are, each with a record in `parts/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// Of one process of several: what the whole run is, for whoever puts its parts together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Box<Whole>>,
     /// The command line, redacted.
     pub command: Vec<String>,
     /// The front door: run, artillery, mqtt, wrk, locust.
@@ -80,6 +86,17 @@ pub struct Manifest {
     pub host: Host,
     /// The layout of all histograms.
     pub histograms: Layout,
+}
+
+/// What a run is that several processes carry out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    /// All of its load.
+    pub load: LoadFacts,
+    /// Its phases, in order.
+    pub phases: Vec<PhaseFacts>,
+    /// What is judged at its end, as written.
+    pub criteria: Vec<String>,
 }
 
 /// Whether a run came to its end.
@@ -243,6 +260,7 @@ impl Manifest {
         ]
         .into_iter()
         .for_each(hide);
+        manifest.node.iter_mut().for_each(hide);
         for list in [
             &mut manifest.criteria,
             &mut manifest.stop,
@@ -250,7 +268,21 @@ impl Manifest {
         ] {
             list.iter_mut().for_each(hide);
         }
-        for phase in &mut manifest.phases {
+        let whole = manifest.whole.as_deref_mut();
+        let (load, phases, criteria) = whole.map_or_else(Default::default, |whole| {
+            (
+                Some(&mut whole.load),
+                Some(&mut whole.phases),
+                Some(&mut whole.criteria),
+            )
+        });
+        load.into_iter().for_each(|load| hide(&mut load.text));
+        criteria.into_iter().flatten().for_each(hide);
+        for phase in manifest
+            .phases
+            .iter_mut()
+            .chain(phases.into_iter().flatten())
+        {
             phase
                 .name
                 .iter_mut()

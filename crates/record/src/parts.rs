@@ -51,15 +51,12 @@ impl Parts {
         parts.missing = (0..expected.min(MOST_PARTS))
             .filter(|number| !is_there(number))
             .collect();
-        parts.damage.extend(parts.missing.iter().map(|number| {
-            format!("process {number} of {expected} left no record: its arrivals count as unsent")
-        }));
         Ok(parts)
     }
 }
 
 /// Why a process's record is not of this run, if so.
-fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
+pub(super) fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let mut expected = whole.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);
     if is_late && whole.load.by.is_some() {

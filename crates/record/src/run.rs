@@ -7,22 +7,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::history::History;
 use measure::{
     Kind, Label, LabelId, Labels, Outcome,
     accumulator::Tally,
-    confidence::Windows,
     label::{self, Group},
-    summary::Times,
 };
 use plan::Share;
 use serde_json::Value;
 
 use super::{
-    Cut, End, Event, EventKind, Frame, Frames, IntervalRow, Manifest, Part, Reader, RecordError,
-    State,
+    Cut, End, Event, EventKind, Frame, Frames, Manifest, NodeRow, NodeSum, Part, Reader,
+    RecordError, State, Totals,
     door::DoorLine,
-    files, manifest,
+    files, manifest, node,
     parts::{self, Parts},
     place,
     read::{things, unreadable_things},
@@ -54,10 +51,12 @@ pub struct Run {
     pub damage: Vec<String>,
     /// What was measured beside the load.
     pub server: Server,
-    /// Of a run of several processes, those that left no record, by number.
+    /// Of a run of several processes, those that left no record, by number; not those of which [`Run::nodes_lost`] tells.
     pub missing: Vec<u64>,
     /// Of a run of several processes, those that left one.
     pub processes: Vec<ProcessFacts>,
+    /// Of a run that somebody has conducted, how each of its nodes did.
+    pub nodes: Vec<NodeRow>,
     /// What was found behind the load, a document of whoever found it.
     pub found: Option<Value>,
     /// Whether it is being written still; of a record that is read nobody knows.
@@ -90,148 +89,6 @@ impl ProcessFacts {
     }
 }
 
-/// What was counted in a run's finished intervals.
-#[derive(Debug, Clone, Default)]
-pub struct Totals {
-    /// By (label, phase of the intended start).
-    pub parts: BTreeMap<(LabelId, u32), Part>,
-    /// By interval.
-    pub rows: BTreeMap<u64, IntervalRow>,
-    /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
-    /// Of several processes, those of one second in one.
-    pub windows: BTreeMap<(LabelId, Kind), Windows>,
-    /// The run over time.
-    pub history: History,
-    /// All requests that ended after the load.
-    pub after_load: Part,
-    load_end_ns: u64,
-    /// By reason of an error, the end of the last interval in which it came.
-    pub last_seen: BTreeMap<String, u64>,
-    /// Response times of each interval, for the sin of averaging percentiles.
-    #[cfg(feature = "mutants")]
-    pub responses: Vec<measure::Histogram>,
-}
-
-impl Totals {
-    /// Totals of nothing yet, of such a run.
-    #[must_use]
-    pub fn of(manifest: &Manifest) -> Totals {
-        Totals {
-            history: History::new(manifest.start.wall_ns),
-            load_end_ns: manifest.load.end_ns,
-            ..Totals::default()
-        }
-    }
-
-    /// Adds an interval; `labels` are those of the run so far.
-    pub fn add(&mut self, frame: &Frame, labels: &[Label]) {
-        self.history.add(frame, labels);
-        for (key, part) in &frame.parts {
-            self.parts.entry(*key).or_default().add(part);
-            if key.0 == label::ALL && frame.span.0 >= self.load_end_ns {
-                self.after_load.add(part);
-            }
-            for reason in part.reasons() {
-                let last = self.last_seen.entry(reason).or_default();
-                *last = (*last).max(frame.span.1);
-            }
-        }
-        #[cfg(feature = "mutants")]
-        if let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase)) {
-            let times = measure::summary::Times::of(&part.slot, measure::Kind::Response);
-            self.responses.push(times.answered);
-        }
-        self.add_windows(frame);
-        let row = frame.row();
-        self.rows
-            .entry(frame.index)
-            .and_modify(|known| known.add(&row))
-            .or_insert(row);
-    }
-
-    fn add_windows(&mut self, frame: &Frame) {
-        let second = self.history.second(frame.span.0);
-        for ((id, phase), part) in &frame.parts {
-            let unanswered = part.slot.counters.without_answer();
-            for kind in [Kind::Response, Kind::Service, Kind::Iteration] {
-                let answered = Times::of(&part.slot, kind).answered;
-                let of_all = *id == label::ALL && kind != Kind::Iteration;
-                let is_wanted = of_all || kind == Kind::Iteration && answered.count() > 0;
-                if is_wanted && answered.count() + unanswered > 0 {
-                    let windows = self.windows.entry((*id, kind)).or_default();
-                    windows.push(second, *phase, &answered, unanswered);
-                }
-            }
-        }
-    }
-
-    /// By how much samples of a kind hang together, for judging the quantile `q` against a bound; 1: not at all. Of all
-    /// requests, or of that one of the wanted labels - scenarios, groups - of which they hang together most; in all phases, or in some.
-    #[must_use]
-    pub fn inflation(
-        &self,
-        kind: Kind,
-        q: f64,
-        (bound, phases): (u64, Option<&[u32]>),
-        wanted: impl Fn(LabelId) -> bool,
-    ) -> f64 {
-        let of_kind = self.windows.iter();
-        let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
-        let inflation = |((id, _), windows): (&(LabelId, Kind), &Windows)| {
-            let wanted = |label, phase| {
-                label == *id && phases.is_none_or(|phases: &[u32]| phases.contains(&phase))
-            };
-            let times = Times::of(&self.sum(wanted).slot, kind);
-            let x = times.answered.quantile(q)?;
-            Some(windows.doubted_inflation(x, bound, phases))
-        };
-        of_kind.filter_map(inflation).fold(1.0, f64::max)
-    }
-
-    /// The same of the seconds of the wall clock from one up to another, of the quantile that is `x`.
-    #[must_use]
-    pub fn inflation_within(
-        &self,
-        kind: Kind,
-        (x, bound): (u64, u64),
-        (from, to): (u64, u64),
-        wanted: impl Fn(LabelId) -> bool,
-    ) -> f64 {
-        let of_kind = self.windows.iter();
-        let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
-        let inflation = |(_, windows): (&(LabelId, Kind), &Windows)| {
-            windows.within(from, to).doubted_inflation(x, bound, None)
-        };
-        of_kind.map(inflation).fold(1.0, f64::max)
-    }
-
-    /// Everything of the labels and phases that are wanted, in one.
-    #[must_use]
-    pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
-        let mut sum = Part::default();
-        for (_, part) in self
-            .parts
-            .iter()
-            .filter(|((label, phase), _)| wanted(*label, *phase))
-        {
-            sum.add(part);
-        }
-        sum
-    }
-
-    /// Everything of one label.
-    #[must_use]
-    pub fn label(&self, id: LabelId) -> Part {
-        self.sum(|label, _| label == id)
-    }
-
-    /// The end of the last finished interval, in nanoseconds from the start.
-    #[must_use]
-    pub fn last_end_ns(&self) -> u64 {
-        self.rows.values().map(|row| row.span.1).max().unwrap_or(0)
-    }
-}
-
 impl Run {
     /// A run before it has begun: what is known of it, and nothing measured.
     #[must_use]
@@ -247,6 +104,7 @@ impl Run {
             server: Server::default(),
             missing: Vec::new(),
             processes: Vec::new(),
+            nodes: Vec::new(),
             found: None,
             live: false,
         }
@@ -286,12 +144,35 @@ impl Run {
             found: found(dir),
             ..Run::planned(manifest.clone(), Vec::new())
         };
+        // Before anything is counted: which seconds are not to be judged by.
+        let told = things::<Event>(&dir.join("events.jsonl")).0;
+        run.totals.left_out = node::touched(&told, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
+        // Of who is told to be lost nobody says so once more.
+        let missing = run.missing.iter();
+        run.missing = missing
+            .copied()
+            .filter(|node| !run.is_lost(*node))
+            .collect();
+        let expected = manifest.processes.unwrap_or(0);
+        run.damage.extend(run.missing.iter().map(|number| {
+            format!("process {number} of {expected} left no record: its arrivals count as unsent")
+        }));
         for (part, own) in &parts.found {
-            let (recorded_to_ns, due) = run.take(part, own, until_ns);
-            // A run is over when all its processes are.
-            if own.state == State::Interrupted && run.manifest.state == State::Complete {
+            let known = run.cut;
+            let is_lost = own.share.is_some_and(|share| run.is_lost(share.index));
+            let mut sum = NodeSum::default();
+            let (recorded_to_ns, due) =
+                run.take_adding(part, (own, until_ns), |frame| sum.add(frame));
+            run.nodes.extend(sum.of_part(own, is_lost));
+            // A run is over when all its processes are, but for those whose place others have taken.
+            if own.state == State::Interrupted && run.manifest.state == State::Complete && !is_lost
+            {
                 run.manifest.state = State::Interrupted;
+            }
+            if is_lost {
+                // The run went on without it: the others' figures are the run's also behind the end of its record.
+                run.cut = known;
             }
             run.processes.push(ProcessFacts {
                 share: own.share.unwrap_or_default(),
@@ -375,15 +256,28 @@ impl Run {
         Some(frames)
     }
 
-    /// Of a run that is over, the processes that did not come to their end: they were killed.
+    /// Of a run that is over, the processes that did not come to their end, and nobody noticed it while it went on: they were killed. Of
+    /// the others tells [`Run::nodes_lost`].
     pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
         let over = self.manifest.state != State::Running;
-        let unended = move |process: &&ProcessFacts| over && process.state == State::Running;
+        let unended = move |process: &&ProcessFacts| {
+            over && process.state == State::Running && !self.is_lost(process.share.index)
+        };
         self.processes.iter().filter(unended)
     }
 
-    /// Adds what one process wrote; answers how far that goes, and how many arrivals were due in it.
-    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) -> (u64, u64) {
+    /// Adds what this run's own process wrote.
+    fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
+        self.take_adding(dir, (manifest, until_ns), |_| {});
+    }
+
+    /// Adds what one process wrote, interval by interval; answers how far that goes, and how many arrivals were due in it.
+    fn take_adding(
+        &mut self,
+        dir: &Path,
+        (manifest, until_ns): (&Manifest, Option<u64>),
+        mut add: impl FnMut(&Frame),
+    ) -> (u64, u64) {
         let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));
         unreadable += labels.len().saturating_sub(MOST_LABELS);
         labels.truncate(MOST_LABELS);
@@ -410,6 +304,7 @@ impl Run {
                 };
                 frame.parts.entry((own, phase)).or_default().add(&part);
             }
+            add(&frame);
             self.totals.add(&frame, &self.labels);
         }
         if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {

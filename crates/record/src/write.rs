@@ -7,12 +7,15 @@ use measure::{Interval, Label, LabelId, label};
 use plan::Plan;
 
 use super::{
-    End, Event, EventKind, FirstError, Frame, HostSample, Manifest, Place, RecordError, Run, State,
-    begin,
+    End, Event, EventKind, FirstError, Frame, HostSample, Leaf, Manifest, NodeRow, Place,
+    RecordError, Run, State, Unfolded, begin,
+    copy::{self, Copier, Extra, Piece},
     door::DoorLine,
     files::{Files, replace},
-    run::Totals,
+    hlog,
+    leaf::json_lines,
     server::{Look, Server},
+    totals::Totals,
 };
 use crate::redact::Redactor;
 
@@ -28,6 +31,11 @@ pub struct Writer {
     lost_from_ns: Option<u64>,
     /// Errors whose first sample has been kept.
     seen: BTreeSet<(LabelId, String)>,
+    /// Who keeps a copy of the record elsewhere.
+    copier: Option<Box<dyn Copier>>,
+    encoder: Option<hlog::Encoder>,
+    /// Whether its intervals are in the records of others.
+    of_parts: bool,
 }
 
 impl Writer {
@@ -43,7 +51,7 @@ impl Writer {
         redactor: Redactor,
     ) -> Result<Writer, RecordError> {
         let dir = place.make(manifest.start.wall_ns)?;
-        let writer = Writer::in_folder(&dir, (manifest, plan), labels, redactor)?;
+        let writer = Writer::in_folder(&dir, (manifest, plan), labels, (redactor, None))?;
         place.settle(&dir);
         Ok(writer)
     }
@@ -54,10 +62,10 @@ impl Writer {
     /// As [`Writer::create`]; also when there is one already.
     pub fn create_part(
         run: &Path,
-        manifest: &Manifest,
-        plan: &Plan,
+        (manifest, plan): (&Manifest, &Plan),
         labels: &[Label],
         redactor: Redactor,
+        copier: Option<Box<dyn Copier>>,
     ) -> Result<Writer, RecordError> {
         let parts = run.join("parts");
         let number = manifest.share.unwrap_or_default().index;
@@ -67,16 +75,17 @@ impl Writer {
             path: dir.clone(),
             source,
         })?;
-        Writer::in_folder(&dir, (manifest, plan), labels, redactor)
+        Writer::in_folder(&dir, (manifest, plan), labels, (redactor, copier))
     }
 
     fn in_folder(
         dir: &Path,
         (manifest, plan): (&Manifest, &Plan),
         labels: &[Label],
-        redactor: Redactor,
+        (redactor, copier): (Redactor, Option<Box<dyn Copier>>),
     ) -> Result<Writer, RecordError> {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
+        writer.copier = copier;
         writer
             .begin(dir, plan)
             .map_err(|source| RecordError::NotWritable {
@@ -108,6 +117,7 @@ impl Writer {
             server: Server::default(),
             missing: Vec::new(),
             processes: Vec::new(),
+            nodes: Vec::new(),
             live: true,
         };
         let mut writer = Writer {
@@ -117,6 +127,9 @@ impl Writer {
             files: None,
             lost_from_ns: None,
             seen: BTreeSet::new(),
+            copier: None,
+            encoder: None,
+            of_parts: false,
         };
         writer.add_labels(labels);
         writer
@@ -157,24 +170,68 @@ impl Writer {
         let events = self.events_of(interval);
         let door = (!interval.door.is_empty())
             .then(|| DoorLine::of(interval.index, &interval.door, &self.redactor));
-        let written = match &mut self.files {
-            Some(files) => files.interval(&frame, &labels, door.as_ref(), &events),
-            None => Ok(()),
+        let is_kept = self.files.is_some() || self.copier.is_some();
+        let written = match &mut self.encoder {
+            Some(encoder) if is_kept => {
+                let leaf = Leaf::of(&frame, &labels, door.as_ref(), &events, encoder);
+                let files = self.files.as_mut();
+                let written = files.map_or(Ok(()), |files| files.interval(&leaf));
+                // The copy goes on where there is no room for the record itself.
+                self.copy(|| Piece::Leaf {
+                    leaf,
+                    under_way: copy::ages(&interval.under_way),
+                });
+                written
+            }
+            _ => Ok(()),
         };
         let before = self.run.totals.last_end_ns();
+        self.learn(&frame, labels, events);
+        written.err().map(|source| self.failed(source, before))
+    }
+
+    /// Adds an interval that other processes have written down, each in its own record: it is in what the run comes to so far, and in no
+    /// file of this record.
+    pub fn interval_of_parts(&mut self, unfolded: Unfolded) {
+        self.of_parts = true;
+        self.learn(&unfolded.frame, unfolded.labels, unfolded.events);
+    }
+
+    /// How the nodes of a run that goes on are doing.
+    pub fn nodes(&mut self, rows: Vec<NodeRow>) {
+        self.run.nodes = rows;
+    }
+
+    fn learn(&mut self, frame: &Frame, labels: Vec<Label>, events: Vec<Event>) {
         self.run.labels.extend(labels);
         self.run.events.extend(events);
-        self.run.totals.add(&frame, &self.run.labels);
-        written.err().map(|source| self.failed(source, before))
+        self.run.totals.add(frame, &self.run.labels);
+    }
+
+    fn copy(&mut self, piece: impl FnOnce() -> Piece) {
+        if let Some(copier) = &mut self.copier {
+            copier.take(piece());
+        }
+    }
+
+    fn copy_lines(&mut self, file: Extra, text: &str) {
+        if !text.is_empty() {
+            self.copy(|| Piece::Lines {
+                file,
+                text: text.to_owned(),
+            });
+        }
     }
 
     /// Adds an event. Returns a warning as [`Writer::interval`] does.
     pub fn event(&mut self, event: &Event) -> Option<RecordError> {
         let event = event.redacted(&self.redactor);
+        let lines = json_lines([&event]);
         let written = match &mut self.files {
-            Some(files) => files.events(std::slice::from_ref(&event)),
+            Some(files) => files.events(&lines),
             None => Ok(()),
         };
+        self.copy_lines(Extra::Events, &lines);
         let at = event.at_ns;
         self.run.events.push(event);
         self.run.manifest.apply(&self.run.events);
@@ -188,19 +245,27 @@ impl Writer {
             .iter()
             .filter_map(|look| server.add(look, &self.redactor));
         let lines: Vec<_> = lines.collect();
+        let lines = json_lines(&lines);
         let written = match &mut self.files {
             Some(files) => files.server(&lines),
             None => Ok(()),
         };
+        self.copy_lines(Extra::Server, &lines);
         let at = self.run.totals.last_end_ns();
         written.err().map(|source| self.failed(source, at))
     }
 
     /// Ends the record and gives it back as it would be read.
     pub fn finish(mut self, state: State, end: End) -> (Run, Option<RecordError>) {
+        // Of a run whose intervals are in the records of others nothing is missing here.
+        let own_end_ns = if self.of_parts {
+            0
+        } else {
+            self.run.totals.last_end_ns()
+        };
         let end = End {
             record_ends_ns: self.lost_from_ns,
-            recorded_to_ns: Some(self.run.totals.last_end_ns()),
+            recorded_to_ns: Some(own_end_ns),
             reason: end.reason.map(|reason| self.redactor.text(&reason)),
             ..end
         };
@@ -221,6 +286,8 @@ impl Writer {
             .err()
             .map(|source| self.failed(source, at))
             .filter(|_| !lost_before);
+        let manifest = self.run.manifest.clone();
+        self.copy(|| Piece::Ended(Box::new(manifest)));
         (self.run, warning)
     }
 
@@ -231,9 +298,16 @@ impl Writer {
         replace(&dir.join("manifest.json"), &self.run.manifest)?;
         replace(&dir.join("plan.json"), &plan)?;
         let manifest = &self.run.manifest;
+        let encoder = hlog::Encoder::new()
+            .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
         let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.door != "run")?;
-        files.events(&self.run.events)?;
+        let lines = json_lines(&self.run.events);
+        files.events(&lines)?;
         self.files = Some(files);
+        self.encoder = Some(encoder);
+        let manifest = Box::new(manifest.clone());
+        self.copy(|| Piece::Begun { manifest, plan });
+        self.copy_lines(Extra::Events, &lines);
         Ok(())
     }
 

@@ -17,6 +17,7 @@ pub mod gate;
 pub mod html;
 pub mod markdown;
 pub mod mocks;
+pub mod nodes;
 pub mod printable;
 pub mod profile;
 pub mod sheet;

@@ -4,30 +4,36 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{RunError, StopHandle, Zero};
-use plan::Share;
+use analysis::stop::Rules;
+use engine::{Line, RunError, Sink, StopHandle, Zero};
+use plan::{Plan, Share};
 use record::{
-    End, Event, EventKind, RecordError, Run, Start, State, Writer,
+    Ages, End, Event, EventKind, NodeRow, RecordError, Run, Start, State, Unfolded, Writer,
     redact::{Redactor, Salt},
     server::Look,
 };
 
 use crate::{
     before_after,
+    door::Observer,
     ended::{Ended, NotRun, Rest},
+    live::{Bound, Live, Steering},
     part::Part,
     prepare::{Job, Ready, Refused, prepare_as},
-    recording::{self, tell},
+    recording::{self, Recording, tell},
     run::{hear, place},
     salt::random_salt,
     sampling::Sampling,
     voice::SharedVoice,
+    watch::Watch,
+    window::Window,
 };
 
 /// A run that can be begun by so many processes.
 pub struct Divided {
     ready: Ready,
     processes: u64,
+    salt: [u8; 16],
 }
 
 /// Asks everything that can refuse a run of so many processes, none of which is this one.
@@ -39,6 +45,7 @@ pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<Divided, 
     Ok(Divided {
         ready,
         processes: processes.max(1),
+        salt: random_salt(),
     })
 }
 
@@ -49,25 +56,92 @@ pub struct Parent {
     processes: u64,
     sampling: Sampling,
     stop: StopHandle,
+    live: Looked,
     rest: Rest,
 }
 
+/// Who can look at a run meanwhile.
+enum Looked {
+    /// Nobody yet.
+    Bound(Box<Bound>),
+    /// Whoever likes.
+    Served(Live),
+    /// Nobody.
+    Not,
+}
+
 impl Divided {
+    /// Carries out the steps before the load.
+    ///
+    /// # Errors
+    /// Why there is no run.
+    pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), NotRun> {
+        if self.ready.job.plan.before.is_some() {
+            self.ready.job.plan.inherited = before_after::before(&self.ready, observer)?;
+        }
+        Ok(())
+    }
+
+    /// What is to be carried out.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.ready.plan()
+    }
+
+    /// The seed of everything random.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.ready.job.options.seed
+    }
+
+    /// Tells the run to end, for whoever wants it to end before it has begun.
+    #[must_use]
+    pub fn stop(&self) -> &StopHandle {
+        &self.ready.job.options.stop
+    }
+
+    /// What each process is to carry out, but for when it begins and where its record is.
+    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+        let part = self.part(Start::at(0, 0));
+        (0..self.processes).map(move |index| part.of(index, self.processes))
+    }
+
+    fn part(&self, start: Start) -> Part {
+        Part {
+            run: PathBuf::new(),
+            run_id: self.ready.manifest.run_id.clone(),
+            share: Share::WHOLE,
+            name: None,
+            late: false,
+            conducted: self.ready.job.conducts,
+            alone: false,
+            seed: self.ready.job.options.seed,
+            start,
+            salt: self.salt,
+            inherited: self.ready.job.plan.inherited.clone(),
+        }
+    }
+
     /// Carries out the steps before the load and begins the record; the load starts so long from then.
     ///
     /// # Errors
     /// Why there is no run: without a folder nobody could add up its parts.
     pub fn begin(mut self, lead_ns: u64) -> Result<Parent, NotRun> {
-        if self.ready.job.plan.before.is_some() {
-            self.ready.job.plan.inherited = before_after::before(&self.ready, None)?;
-        }
+        self.before(None)?;
+        self.begin_at(Zero::in_ns(lead_ns))
+    }
+
+    /// Begins the record of a load that starts at that moment.
+    ///
+    /// # Errors
+    /// As [`Divided::begin`].
+    pub fn begin_at(self, zero: Zero) -> Result<Parent, NotRun> {
+        let mut part = self.part(Start::at(zero.wall_ns, zero.monotonic_ns));
         let (job, voice) = (self.ready.job, self.ready.voice);
-        let zero = Zero::in_ns(lead_ns);
         let mut manifest = self.ready.manifest;
-        manifest.start = Start::at(zero.wall_ns, zero.monotonic_ns);
+        manifest.start = part.start.clone();
         let place = place(job.runs, job.options.seed, zero);
-        let salt = random_salt();
-        let redactor = Redactor::new(&job.plan, &job.secrets, Salt::new(salt));
+        let redactor = Redactor::new(&job.plan, &job.secrets, Salt::new(self.salt));
         let labels = self.ready.prepared.labels().all();
         let writer = Writer::create(&place, &manifest, &job.plan, labels, redactor);
         let writer = writer.map_err(NotRun::without_record)?;
@@ -76,22 +150,14 @@ impl Divided {
         } else {
             None
         };
-        let part = Part {
-            run: writer.dir().map(PathBuf::from).unwrap_or_default(),
-            run_id: manifest.run_id,
-            share: Share::WHOLE,
-            late: false,
-            seed: job.options.seed,
-            start: manifest.start,
-            salt,
-            inherited: job.plan.inherited.clone(),
-        };
+        part.run = writer.dir().map(PathBuf::from).unwrap_or_default();
         Ok(Parent {
             writer,
             part,
             processes: self.processes,
             sampling: Sampling::begin(job.samplers, zero),
             stop: job.options.stop.clone(),
+            live: Looked::Bound(Box::new(self.ready.live)),
             rest: Rest {
                 plan: job.plan,
                 options: job.options,
@@ -105,17 +171,127 @@ impl Divided {
     }
 }
 
+/// A run that other processes carry out, for whoever sees all of it while it goes on.
+pub struct Conducting<'a> {
+    recording: Recording<'a>,
+}
+
+impl Conducting<'_> {
+    /// An interval of all processes together, which each of them has written down, and how long requests have been under way that are so
+    /// at its end.
+    pub fn interval(&mut self, whole: Unfolded, under_way: &Ages) {
+        self.recording.interval_of_parts(whole, under_way);
+    }
+
+    /// A line that one of them prints.
+    pub fn line(&mut self, line: Line) {
+        self.recording.line(line);
+    }
+
+    /// Writes down what happened.
+    pub fn event(&mut self, event: &Event) {
+        let warning = self.recording.writer.event(event);
+        tell(warning, &self.recording.voice);
+    }
+
+    /// Writes down what was measured beside the load; about once a second.
+    pub fn look(&mut self) {
+        self.recording.look();
+    }
+
+    /// Says how its nodes are doing.
+    pub fn nodes(&mut self, rows: Vec<NodeRow>) {
+        self.recording.writer.nodes(rows);
+    }
+
+    /// What the run comes to so far.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        self.recording.writer.run()
+    }
+
+    /// Signals, rules, and whatever else wants an end. Telling the others is the caller's.
+    #[must_use]
+    pub fn stop(&self) -> &StopHandle {
+        &self.recording.stop
+    }
+
+    /// For what there is to say.
+    #[must_use]
+    pub fn voice(&self) -> &SharedVoice {
+        &self.recording.voice
+    }
+}
+
+impl Part {
+    fn of(&self, index: u64, of: u64) -> Part {
+        Part {
+            share: Share { index, of },
+            ..self.clone()
+        }
+    }
+}
+
 impl Parent {
+    /// Has the run shown and judged while the processes carry it out; `work` brings what they have measured, and comes back when all are over.
+    pub fn conduct<T>(
+        mut self,
+        observer: &mut dyn Observer,
+        window: &Window,
+        work: impl FnOnce(&mut Conducting<'_>) -> T,
+    ) -> (Parent, T) {
+        let plan = &self.rest.plan;
+        let zero = self.part.zero();
+        let voice = self.rest.voice.clone();
+        let live = match std::mem::replace(&mut self.live, Looked::Not) {
+            Looked::Bound(bound) => {
+                let fixed = Steering::fixed(&self.writer.run().manifest.door, plan, true);
+                Some(bound.serve((zero, fixed), &self.stop, &voice))
+            }
+            Looked::Served(live) => Some(live),
+            Looked::Not => None,
+        };
+        let voice = live
+            .as_ref()
+            .map_or_else(|| voice.clone(), |live| live.overheard(&voice));
+        observer.started(self.writer.run());
+        if let Some(live) = &live {
+            live.started(self.writer.run());
+        }
+        let mut conducting = Conducting {
+            recording: Recording {
+                writer: self.writer,
+                observer,
+                live: live.as_ref(),
+                redactor: Redactor::new(plan, &self.rest.secrets, self.part.salt()),
+                watch: Watch::begin(),
+                sampling: self.sampling,
+                window,
+                rules: Rules::of(plan),
+                stop: self.stop.clone(),
+                load_end_ns: plan.end_ns(),
+                voice,
+                course: None,
+                changes: 0,
+            },
+        };
+        let worked = work(&mut conducting);
+        let Recording {
+            writer, sampling, ..
+        } = conducting.recording;
+        let parent = Parent {
+            writer,
+            sampling,
+            live: live.map_or(Looked::Not, Looked::Served),
+            ..self
+        };
+        (parent, worked)
+    }
+
     /// What each process is to carry out, in the order of their numbers. Where whatever drives itself deals out its users, one that comes while the
     /// run goes on may have the next number, of one more.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
-        (0..self.processes).map(|index| Part {
-            share: Share {
-                index,
-                of: self.processes,
-            },
-            ..self.part.clone()
-        })
+        (0..self.processes).map(|index| self.part.of(index, self.processes))
     }
 
     /// Writes down what everybody who reads the record is told.
@@ -124,6 +300,12 @@ impl Parent {
         let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
         let warning = self.writer.event(&Event::new(at_ns, kind, text));
         tell(warning, &self.rest.voice);
+    }
+
+    /// What is carried out.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.rest.plan
     }
 
     /// The run's folder.
@@ -192,8 +374,12 @@ impl Parent {
         let (_, warning) = self.writer.finish(state, end);
         tell(warning, &self.rest.voice);
         let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));
+        let run = Run::open(&self.part.run)?;
+        if let Looked::Served(live) = self.live {
+            live.end(&run);
+        }
         Ok(Ended {
-            run: Run::open(&self.part.run)?,
+            run,
             cause: cause.cloned(),
             signal: self.stop.signal(),
             error: failed.map(|(share, end)| {

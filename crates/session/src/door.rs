@@ -55,4 +55,6 @@ pub struct Outcome<'a> {
     pub error: Option<&'a RunError>,
     /// Whether every file that the user asked for is written.
     pub files_written: bool,
+    /// Whether a run that lost one of its processes is to end as one that could not be measured.
+    pub strict: bool,
 }

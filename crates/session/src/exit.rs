@@ -46,16 +46,32 @@ pub fn of(outcome: &Outcome<'_>) -> u8 {
     if let Some(signal) = outcome.signal {
         return of_signal(signal);
     }
-    with_cause(outcome.summary.exit_code, outcome.cause)
+    let code = strictly(outcome.summary.exit_code, is_short(outcome));
+    with_cause(code, outcome.cause)
 }
 
-/// Whether a stop rule ended the run and says that it has not passed, or criteria do not all hold: behind another tool's door, whose own
-/// codes know neither.
+/// Whether the run lost one of its processes, and that is not to pass.
+fn is_short(outcome: &Outcome<'_>) -> bool {
+    outcome.strict && !outcome.summary.lost.is_empty()
+}
+
+/// The code of a run that lost one of its processes, where that is not to pass: as if it could not be measured. What could not be
+/// carried out at all stays so.
+fn strictly(code: u8, is_short: bool) -> u8 {
+    match code {
+        PASS | FAIL | INCONCLUSIVE if is_short => INVALID,
+        _ => code,
+    }
+}
+
+/// Whether a stop rule ended the run and says that it has not passed, a process was lost where that is not to pass, or criteria do not all
+/// hold: behind another tool's door, whose own codes know nothing of that.
 #[must_use]
 pub fn is_failed(outcome: &Outcome<'_>) -> bool {
     let code = outcome.summary.exit_code;
     let is_judged = !outcome.summary.criteria.is_empty();
     with_cause(PASS, outcome.cause) != PASS
+        || is_short(outcome)
         || is_judged && matches!(code, FAIL | INCONCLUSIVE | INVALID)
 }
 
@@ -114,6 +130,15 @@ mod tests {
             (PASS, Cause::Limit("an hour".into()), PASS),
         ] {
             assert_eq!(with_cause(code, Some(&cause)), ends, "{code} {cause:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_lost_a_process_ends_as_invalid_only_where_that_was_asked_for() {
+        for code in [PASS, FAIL, COULD_NOT_RUN, INVALID, INCONCLUSIVE] {
+            assert_eq!(strictly(code, false), code);
+            let strict = if code == COULD_NOT_RUN { code } else { INVALID };
+            assert_eq!(strictly(code, true), strict);
         }
     }
 

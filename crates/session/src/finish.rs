@@ -17,8 +17,8 @@ impl Ended {
         door.computed(&page);
         let report = keep::derive(run, &page, &rest.voice);
         door.kept(report.as_deref());
-        // A probe is a part of its search.
-        if rest.plan.probing.is_none() {
+        // A probe is a part of its search, and a part is no run.
+        if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             keep::index(run, &page, &rest.voice);
         }
         let json = keep::write_json(&page, rest.json.as_deref(), &rest.voice);
@@ -30,6 +30,7 @@ impl Ended {
             signal: self.signal,
             error: self.error.as_ref(),
             files_written: json && exported,
+            strict: rest.plan.strict,
         });
         let after = before_after::after(rest, Some(door.observer()));
         exit::with_after(code, after, door.after_failed())

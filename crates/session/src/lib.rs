@@ -29,6 +29,7 @@ pub mod named;
 mod part;
 mod prepare;
 pub mod profile;
+pub mod python;
 mod recording;
 pub mod rules;
 mod run;
@@ -41,7 +42,7 @@ mod voice;
 mod watch;
 mod window;
 
-pub use divide::{Divided, Parent, divide};
+pub use divide::{Conducting, Divided, Parent, divide};
 pub use door::{Door, Observer, Outcome};
 pub use ended::{Ended, NotRun};
 pub use front::{Asked, Card, FrontDoor, Programs, Scripted, Scripts};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use engine::{Options, Prepared, SPARE_DESCRIPTORS, Zero};
 use measure::Label;
 use plan::{Criterion, Plan, Problem, Share, criteria::Metric};
-use record::{Manifest, Started};
+use record::{Copier, Manifest, Start, Started};
 
 use crate::{
     exports::Exports,
@@ -48,6 +48,10 @@ pub struct Job {
     pub samplers: Vec<Box<dyn Sampler>>,
     /// What this process carries out of a run of several; none: all of it.
     pub part: Option<Part>,
+    /// Whether who divides this run sees all of it while it goes on.
+    pub conducts: bool,
+    /// Who keeps a copy of the record of a part elsewhere.
+    pub copier: Option<Box<dyn Copier>>,
 }
 
 impl Job {
@@ -68,6 +72,8 @@ impl Job {
             json: None,
             samplers: sampling::usual(),
             part: None,
+            conducts: false,
+            copier: None,
         }
     }
 
@@ -77,6 +83,15 @@ impl Job {
         Job {
             part: Some(part),
             samplers: Vec::new(),
+            ..self
+        }
+    }
+
+    /// The same, of which this process carries out one part on a machine of its own, with nobody who divides the run.
+    #[must_use]
+    pub fn shard(self, part: Part) -> Job {
+        Job {
+            part: Some(part),
             ..self
         }
     }
@@ -148,15 +163,24 @@ pub(crate) fn prepare_as(
         job.plan.inherited = part.inherited.clone();
     }
     rules::ask_for_excerpts(&mut job.plan).map_err(Refused::bad_input)?;
-    rules::ask_to_stop(&mut job.plan, job.part.is_some() || processes.is_some())
-        .map_err(Refused::bad_input)?;
-    if job.part.is_none() {
+    let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
+    let alone = job.part.as_ref().is_some_and(|part| part.alone);
+    if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
+        let line = "the steps before and behind the load are carried out once for all of it, and a part that nobody conducts cannot know what they leave: use --on, or leave them out";
+        return Err(Refused::bad_input(vec![Problem::anywhere(line)]));
+    }
+    let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
+    rules::ask_to_stop(&mut job.plan, is_blind).map_err(Refused::bad_input)?;
+    if job.part.is_none() || conducted || alone {
         // Whoever has flags of ours for it asks before they are looked at.
         if job.door != "run" {
             named::ask(&mut job.plan, None).map_err(Refused::bad_input)?;
         }
         rules::ask_to_check(&mut job.plan).map_err(Refused::bad_input)?;
         server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
+    }
+    let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
+    if job.part.is_none() || alone && is_first {
         let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;
         job.samplers.extend(more);
     }
@@ -185,7 +209,12 @@ pub(crate) fn prepare_as(
     let prepared = Prepared::new(plan, job.options.clone())?;
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
-    let problems = never_judged(&job, &manifest, prepared.labels().all());
+    // Who conducts has asked that of the whole run.
+    let problems = if conducted {
+        Vec::new()
+    } else {
+        never_judged(&job, &manifest, prepared.labels().all())
+    };
     if !problems.is_empty() {
         return Err(Refused::bad_input(problems));
     }
@@ -217,9 +246,14 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
             .map_or_else(run_id, |part| part.run_id.clone()),
         // One process of several has its share of what is planned.
         share: job.part.as_ref().map(|part| part.share),
+        node: job.part.as_ref().and_then(|part| part.name.clone()),
         processes,
     };
     let mut manifest = Manifest::new(&job.plan, started);
+    if job.part.as_ref().is_some_and(|part| part.alone) {
+        // What is asked of the run is asked of all parts together.
+        manifest.criteria.clear();
+    }
     // Names that come up later are told of by who brings them up.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
@@ -291,6 +325,19 @@ impl Ready {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.job.plan
+    }
+
+    /// Says when the run's zero is, of a part that was not told with the rest.
+    pub fn starts(&mut self, start: Start) {
+        if let Some(part) = &mut self.job.part {
+            part.start = start;
+        }
+    }
+
+    /// How many workers carry it out.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.prepared.workers()
     }
 }
 

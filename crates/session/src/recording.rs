@@ -7,10 +7,11 @@ use engine::{
     Cause, Course, Line, Sink, StopHandle, Urgency, Verdict,
     course::{Change, Wanted},
 };
-use measure::{Interval, accumulator::KeptReason};
+use measure::{Histogram, Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
 use record::{
-    Changed, Event, EventKind, LoadChange, RecordError, Run, Writer, redact::Redactor, server::Look,
+    Ages, Changed, Event, EventKind, LoadChange, RecordError, Run, Unfolded, Writer,
+    redact::Redactor, server::Look,
 };
 
 use crate::{
@@ -22,7 +23,8 @@ use crate::{
 pub(crate) struct Recording<'a> {
     pub writer: Writer,
     pub observer: &'a mut dyn Observer,
-    pub live: &'a Live,
+    /// Whoever looks, where anybody can.
+    pub live: Option<&'a Live>,
     pub redactor: Redactor,
     pub watch: Watch,
     pub sampling: Sampling,
@@ -138,20 +140,69 @@ pub(crate) fn tell(warning: Option<RecordError>, voice: &SharedVoice) {
     }
 }
 
-impl Sink for Recording<'_> {
-    fn interval(&mut self, interval: Interval) {
+impl Recording<'_> {
+    /// An interval that other processes have carried out and written down, of all of them together.
+    pub fn interval_of_parts(&mut self, whole: Unfolded, under_way: &Ages) {
+        self.look();
+        let interval = measured(&whole, under_way);
+        self.writer.interval_of_parts(whole);
+        self.tell_all(interval);
+    }
+
+    /// Writes down what was measured beside the load.
+    pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.samples(&looks);
-        self.changes();
-        let host = self.watch.look(interval.run.cpu_ns.len());
-        let warning = self.writer.interval(&interval, &host);
-        self.tell(warning);
+    }
+
+    /// Whoever decides or looks hears of an interval that is in the record.
+    fn tell_all(&mut self, interval: Interval) {
         // Whoever decides by the window decides by this interval too.
         let interval = Arc::new(interval);
         self.window.add(&interval);
         self.judge(&interval);
         self.observer.interval(&interval, self.writer.run());
-        self.live.interval(&interval, self.writer.run());
+        if let Some(live) = self.live {
+            live.interval(&interval, self.writer.run());
+        }
+    }
+}
+
+/// An interval as the engine would have handed it over. Why requests failed is in the record alone.
+fn measured(whole: &Unfolded, under_way: &Ages) -> Interval {
+    let frame = &whole.frame;
+    let slots = frame.parts.iter();
+    let ages = |cells: &Vec<(u64, u64)>| {
+        let mut ages = Histogram::default();
+        for (ns, n) in cells {
+            ages.record_n(*ns, *n);
+        }
+        ages
+    };
+    Interval {
+        index: frame.index,
+        span: frame.span,
+        phase: frame.phase,
+        slots: slots.map(|(key, part)| (*key, part.slot.clone())).collect(),
+        run: frame.run.clone(),
+        door: whole.door.clone(),
+        firsts: Vec::new(),
+        labels: whole.labels.clone(),
+        under_way: under_way
+            .iter()
+            .map(|(id, cells)| (*id, ages(cells)))
+            .collect(),
+    }
+}
+
+impl Sink for Recording<'_> {
+    fn interval(&mut self, interval: Interval) {
+        self.look();
+        self.changes();
+        let host = self.watch.look(interval.run.cpu_ns.len());
+        let warning = self.writer.interval(&interval, &host);
+        self.tell(warning);
+        self.tell_all(interval);
     }
 
     fn line(&mut self, line: Line) {
@@ -167,7 +218,9 @@ impl Sink for Recording<'_> {
                 }
             }
             Some(line) => {
-                self.live.line(&line);
+                if let Some(live) = self.live {
+                    live.line(&line);
+                }
                 self.observer.line(&line);
             }
         }

@@ -80,11 +80,13 @@ impl Ready {
         );
         let (manifest, plan) = (&self.manifest, &job.plan);
         let writer = match part {
-            Some(part) => {
-                let writer = Writer::create_part(&part.run, manifest, plan, &labels, redactor());
+            Some(part) if !part.alone => {
+                let copier = job.copier;
+                let writer =
+                    Writer::create_part(&part.run, (manifest, plan), &labels, redactor(), copier);
                 writer.map_err(NotRun::without_record)?
             }
-            None => {
+            _ => {
                 let place = place(job.runs, job.options.seed, zero);
                 let writer = Writer::create(&place, manifest, plan, &labels, redactor());
                 writer.unwrap_or_else(|error| {
@@ -109,12 +111,16 @@ impl Ready {
         let mut recording = Recording {
             writer,
             observer,
-            live: &live,
+            live: Some(&live),
             redactor: redactor(),
             watch: Watch::begin(),
             sampling: Sampling::begin(job.samplers, zero),
             window,
-            rules: Rules::of(plan),
+            rules: if part.is_some_and(|part| part.conducted) {
+                Rules::none()
+            } else {
+                Rules::of(plan)
+            },
             stop: stop.clone(),
             load_end_ns: plan.end_ns(),
             voice: voice.clone(),

@@ -1,4 +1,4 @@
-"""``python -m loadline.ray``: for the coordinator, which speaks frames; nothing for people. Ends with 0 when it was told to, with 3
+"""``python -m loadline.ray``: for the conductor, which speaks frames; nothing for people. Ends with 0 when it was told to, with 3
 behind a refusal."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COULD_NOT_RUN = 3
 
 def main() -> int:
     """The exit code."""
-    # A terminal's interrupt comes to everybody; what it means the coordinator decides.
+    # A terminal's interrupt comes to everybody; what it means the conductor decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe = Pipe.taken_over()
     try:

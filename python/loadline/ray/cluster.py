@@ -31,7 +31,7 @@ PORT = 6379
 def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
     """To the cluster at the address; without one, one node alone may be a Ray of our own."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "namespace": "loadline"}
-    if address is None and nodes != 1:
+    if address is None and nodes not in (1, None):
         raise Refused(f"no Ray cluster was named: --address HOST:{PORT} names its head, RAY_ADDRESS does too")
     if address is None:
         ray.init("local", num_cpus=1, object_store_memory=STORE_BYTES, include_dashboard=False, **quiet)
@@ -101,12 +101,9 @@ def _first_sentence(why: object) -> str:
 
 
 def with_room() -> int:
-    """How many nodes have a CPU to give now."""
+    """How many nodes have a free CPU."""
     free = state.available_resources_per_node()
-    found = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in ray.nodes() if node["Alive"])
-    if not found:
-        raise Refused(_what_lacks(1, 0))
-    return found
+    return sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in ray.nodes() if node["Alive"])
 
 
 def placed(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> PlacementGroup | None:
@@ -133,12 +130,13 @@ def _what_lacks(wanted: int, timeout_s: float) -> str:
     # Ray says only in private what is free on which node.
     free = state.available_resources_per_node()
     alive = [node for node in ray.nodes() if node["Alive"]]
-    ready = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in alive)
+    with_room = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in alive)
     reasons = list(_lacking(alive, free))
     shown = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
-    of = f" of {len(alive)}" if len(alive) != ready else ""
-    have = f"the cluster has {ready}{of} node{'s' * (ready != 1 or bool(of))} with a free CPU, {wanted} {'is' if wanted == 1 else 'are'} wanted"
-    return f"{have}: {shown or 'more nodes are needed, one for each'}" + (f" (waited {timeout_s:g} s)" if timeout_s else "")
+    of = f" of {len(alive)}" if len(alive) != with_room else ""
+    are = "is" if wanted == 1 else "are"
+    have = f"the cluster has {with_room}{of} node{'s' * (with_room != 1 or bool(of))} with a free CPU, {wanted} {are} wanted"
+    return f"{have}: {shown or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
 
 
 def _lacking(nodes: list[dict[str, Any]], free: dict[str, dict[str, float]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Frames on the pipe to the coordinator, the same both ways: a stream's number, a length, so many bytes. A frame of the control stream
+"""Frames on the pipe to the conductor, the same both ways: a stream's number, a length, so many bytes. A frame of the control stream
 is a JSON object; any other belongs to the node of that number, and one without bytes is the end of its stream. What frames mean is
 not known here."""
 
@@ -21,7 +21,7 @@ class Broken(Exception):
 
 
 class Pipe:
-    """The coordinator's end of everything. Written to from many threads, read from by one."""
+    """The conductor's end of everything. Written to from many threads, read from by one."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming, self._outgoing = incoming, outgoing
@@ -39,7 +39,7 @@ class Pipe:
         return pipe
 
     def read(self) -> tuple[int, bytes] | None:
-        """The next frame; none when the coordinator has closed its end."""
+        """The next frame; none when the conductor has closed its end."""
         head = self._exactly(_HEAD.size, may_end=True)
         if head is None:
             return None
@@ -60,7 +60,7 @@ class Pipe:
         return bytes(gathered)
 
     def write(self, stream: int, data: bytes) -> None:
-        """Waits for as long as the coordinator does not read; raises ``BrokenPipeError`` when it is gone."""
+        """Waits for as long as the conductor does not read; raises ``BrokenPipeError`` when it is gone."""
         left = memoryview(_HEAD.pack(stream, len(data)) + data)
         with self._writing:
             while left:

@@ -1,4 +1,4 @@
-"""What the coordinator's first message asks for. Reads and checks it, and does nothing of it."""
+"""What the conductor's first message asks for. Reads and checks it, and does nothing of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from loadline.ray.frames import CONTROL, Broken
 
 @dataclass(frozen=True)
 class Order:
-    """How many nodes, and what each of them is to run."""
+    """So many nodes, and what each of them is to run."""
 
-    #: None: all that have room.
+    #: How many nodes, or as many as there are.
     nodes: int | None
     #: The cluster's address, or none where it is to be found.
     address: str | None
@@ -30,7 +30,7 @@ class Order:
 
 
 def read(stream: int, data: bytes) -> Order:
-    """The first frame. One that does not ask for nodes comes from another version of the coordinator, or from nobody's."""
+    """The first frame. One that does not ask for nodes comes from another version of the conductor, or from nobody's."""
     if stream != CONTROL:
         raise Broken("the first frame is not of the control stream")
     try:

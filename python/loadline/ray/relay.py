@@ -1,4 +1,4 @@
-"""Between the coordinator's pipe and the actors: a thread that reads of each node, and one that writes to it. No node waits for
+"""Between the conductor's pipe and the actors: a thread that reads of each node, and one that writes to it. No node waits for
 another, and no call to Ray is made per anything of the load: one waits for bytes, and one takes all bytes that have come meanwhile."""
 
 from __future__ import annotations
@@ -126,13 +126,14 @@ class Member:
 
 
 class Relay:
-    """A run, from its order to the end of the coordinator's pipe."""
+    """A run, from its order to the end of the conductor's pipe."""
 
     def __init__(self, order: Order, address: str | None, pipe: Pipe) -> None:
         self._order, self._address, self._pipe = order, address, pipe
         self._is_closed = threading.Event()
         self._broken: Broken | None = None
         self._members: list[Member] = []
+        self._count = 0
         self._group: PlacementGroup | None = None
 
     def carry_out(self) -> None:
@@ -140,23 +141,23 @@ class Relay:
         self._listen_from_now()
         try:
             cluster.connect(self._address, self._order.nodes, self._order.insecure)
-            # Ray makes its own way out of signals; the coordinator's is to close the pipe.
+            # Ray makes its own way out of signals; the conductor's is to close the pipe.
             signal.signal(signal.SIGTERM, lambda *_: self._is_closed.set())
-            nodes = self._order.nodes or cluster.with_room()
-            self._group = cluster.placed(nodes, self._order.timeout_s, self._is_closed.is_set)
+            self._count = self._order.nodes or max(cluster.with_room(), 1)
+            self._group = cluster.placed(self._count, self._order.timeout_s, self._is_closed.is_set)
             if self._group is not None:
-                self._begin(self._group, nodes)
+                self._begin(self._group)
                 for member in self._members:
                     member.start()
                 self._is_closed.wait()
         finally:
             self._release()
         if self._broken is not None:
-            raise Refused(f"what the coordinator says is not understood: {self._broken}")
+            raise Refused(f"what the conductor says is not understood: {self._broken}")
 
     def _listen_from_now(self) -> None:
         """Also while nodes are waited for: whoever gives up then is to be heard."""
-        threading.Thread(target=self._listen, name="coordinator", daemon=True).start()
+        threading.Thread(target=self._listen, name="conductor", daemon=True).start()
 
     def _listen(self) -> None:
         try:
@@ -172,13 +173,13 @@ class Relay:
         finally:
             self._is_closed.set()
 
-    def _begin(self, group: PlacementGroup, nodes: int) -> None:
+    def _begin(self, group: PlacementGroup) -> None:
         order = self._order
         ids = cluster.nodes_of(group)
         # As it is, and not by its name, which a node's own package may have given to something else.
         ray.cloudpickle.register_pickle_by_value(node)
         actors = ray.remote(concurrency_groups=GROUPS)(node.Node)
-        members = [Member(number, actors.options(**_placed_at(group, number)).remote(), self._pipe) for number in range(nodes)]
+        members = [Member(number, actors.options(**_placed_at(group, number)).remote(), self._pipe) for number in range(self._count)]
         files = ray.put(order.files)
         # Not told to the constructor: what that is told is kept by the cluster for as long as it knows the actor.
         calls = [m.call("control", "begin", order.arguments, order.folder, files, order.environment) for m in members]
@@ -216,7 +217,7 @@ class Relay:
 
 
 def _placed_at(group: PlacementGroup, number: int) -> dict[str, Any]:
-    """A part is carried out once or not at all: nobody starts it again behind the coordinator's back."""
+    """A part is carried out once or not at all: nobody starts it again behind the conductor's back."""
     place = PlacementGroupSchedulingStrategy(placement_group=group, placement_group_bundle_index=number)
     return {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": place}
 

@@ -16,7 +16,7 @@ def prepare(address: str | None, nodes: int | None) -> str | None:
     if address is not None:
         # Attempts, a second each at least, to reach a head. One that is there answers the first.
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")
-    elif nodes == 1:
+    elif nodes in (1, None):
         # A Ray of our own would keep a token in the home folder: this one is nobody else's, and gone with us. What it starts is our
         # program, which is not to give way to others.
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))

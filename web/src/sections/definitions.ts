@@ -39,13 +39,20 @@ const TERMS: [string, string][] = [
   ["failed", "An answer came, but its status, a check or a capture says that it is not the right one."],
   ["skipped", "An arrival that the plan's own cap turned away."],
   ["unsent", "An arrival that was due and that the generator never started."],
+  [
+    "unknown",
+    "An arrival of a process that was lost, due between the end of its record and the moment behind which it certainly sent nothing: nobody knows whether it was sent.",
+  ],
   ["abandoned", "An iteration that was still under way when the run ended."],
   [
     "steady state",
     "Behind a warm-up, while the load stays the same, nothing changes any more: neither median nor 99th percentile nor the share of errors. Where a figure drifts, goes from one level to another, or more arrives than is answered, there is none.",
   ],
   ["VALID", "The generator kept to the plan, so what was measured is the server and the network."],
-  ["DEGRADED", "A closed loop whose generator was short of CPU: its throughput is a lower bound."],
+  [
+    "DEGRADED",
+    "A closed loop whose generator was short of CPU: its throughput is a lower bound. Or a run that lost one of its processes.",
+  ],
   [
     "INVALID",
     "The generator was late, left part of the plan unsent, or ran out of descriptors or ports: the figures are not the server's alone.",

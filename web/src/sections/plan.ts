@@ -112,6 +112,7 @@ function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTM
     ["skipped", a.skipped],
     ["unsent", a.unsent],
   ];
+  if ((a.unknown ?? 0) > 0) planned.push(["unknown", a.unknown ?? 0]);
   const started: Term[] = [
     ["completed", a.completed],
     ["failed", a.failed],

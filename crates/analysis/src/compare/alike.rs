@@ -1,7 +1,7 @@
 //! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
 //! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
 
-use record::{FileFacts, Run, State, sha256};
+use record::{FileFacts, Run, State, clock, sha256};
 use serde_json::Value;
 
 use super::{Entrant, Side};
@@ -84,6 +84,13 @@ pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
             Some(format!("was ended early: {by}"))
         }
     };
+    let how = how.or_else(|| {
+        let loss = summary.lost.first()?;
+        let (from, to) = (clock(loss.from_ns), clock(loss.to_ns));
+        Some(format!(
+            "lost a node: from {from} to {to} its load was not the plan's"
+        ))
+    });
     let how = how.or_else(|| {
         let run = run?;
         let is_short = run.cut.is_some() || !run.missing.is_empty() || run.lost().next().is_some();

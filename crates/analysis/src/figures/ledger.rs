@@ -8,9 +8,11 @@ use plan::mutant::{self, Mutant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use record::{Run, State};
+use record::Run;
 
-/// planned = started + skipped + unsent; started = completed + failed + abandoned (+ under way).
+use super::loss;
+
+/// planned = started + skipped + unsent + unknown; started = completed + failed + abandoned (+ under way).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
     /// Arrivals planned; none in a closed loop.
@@ -23,6 +25,10 @@ pub struct Arrivals {
     pub skipped: u64,
     /// Planned, and neither started nor skipped; none in a closed loop.
     pub unsent: Option<u64>,
+    /// Of a process that was lost: due between the end of its record and the moment behind which it certainly sent nothing. Nobody
+    /// knows whether they were sent.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unknown: u64,
     /// Iterations that came to their end.
     pub completed: u64,
     /// Of them, those that ended where the plan has some leave.
@@ -82,16 +88,18 @@ pub fn arrivals(run: &Run) -> Arrivals {
     };
     let (started, skipped) = (total(|run| run.started), total(|run| run.skipped));
     let until_stop = !run.is_whole();
+    let (lost, unknown) = loss::so_far(run);
+    let unknown = run.manifest.load.planned.map_or(0, |_| unknown);
     let planned = run.manifest.load.planned.map(|planned| {
-        if run.manifest.state == State::Running || run.cut.is_some() {
+        if loss::is_open(run) {
             // Where a record merely ends, what came due in its last interval may have been started behind that.
             let open = run.totals.rows.values().next_back();
             let open = open.map_or(0, |row| row.run.due);
-            let missing = total(|run| run.due).saturating_sub(started + skipped);
-            started + skipped + missing.saturating_sub(open)
+            let missing = loss::due(run).saturating_sub(started + skipped);
+            started + skipped + missing.saturating_sub(open) + lost + unknown
         } else if until_stop || run.manifest.load.by.is_some() {
             // Who ends the load from outside has planned what was due until then.
-            with_missing(run, total(|run| run.due))
+            with_missing(run, loss::due(run)) + lost + unknown
         } else {
             planned
         }
@@ -102,9 +110,9 @@ pub fn arrivals(run: &Run) -> Arrivals {
     let under_way = under_way(run, started, ended);
     let ends_add_up = started == ended + under_way;
     // More started than planned leaves nothing unsent, and a ledger that does not add up.
-    let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped);
+    let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
     let skipped = if mutant::is(Mutant::SkippedForUnsent) {
-        planned.map_or(skipped, |planned| planned.saturating_sub(started))
+        planned.map_or(skipped, |planned| planned.saturating_sub(started + unknown))
     } else {
         skipped
     };
@@ -113,7 +121,8 @@ pub fn arrivals(run: &Run) -> Arrivals {
         until_stop: (until_stop || run.manifest.load.by.is_some()) && planned.is_some(),
         started,
         skipped,
-        unsent: planned.map(|planned| planned.saturating_sub(started + skipped)),
+        unsent: planned.map(|planned| planned.saturating_sub(started + skipped + unknown)),
+        unknown,
         completed: counted.ok,
         left: total(|run| run.left),
         failed,
@@ -152,8 +161,7 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
 /// Only a record that ends before its run - of one process, where there are several - may leave anything between its columns: the end of
 /// what was under way was never recorded.
 fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
-    let is_short = run.manifest.state == State::Running || run.cut.is_some();
-    if is_short || run.lost().next().is_some() {
+    if loss::is_open(run) || run.lost().next().is_some() || !run.nodes_lost().is_empty() {
         begun.saturating_sub(ended)
     } else {
         0

@@ -4,6 +4,7 @@
 mod confidence;
 mod errors;
 mod ledger;
+mod loss;
 mod rates;
 mod thin;
 mod times;
@@ -11,6 +12,7 @@ mod times;
 pub use confidence::{Confidence, of as confidence};
 pub use errors::{ErrorRow, causes, rows as errors};
 pub use ledger::{Arrivals, Requests, arrivals, by_class, requests};
+pub use loss::{Loss, losses, unsent_with_nodes};
 pub use rates::{elapsed_ns, load_end_ns, per_second, share_of};
 pub use thin::Thin;
 pub use times::{ENOUGH_BEYOND, Figure, Sampled, Stats};

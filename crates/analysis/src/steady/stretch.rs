@@ -3,7 +3,7 @@
 
 use record::{Model, Run};
 
-use crate::{figures, moments::Moment};
+use crate::{figures, left_out::LeftOut, moments::Moment};
 
 /// A stretch of constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,17 @@ pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Stretch, String> {
             .flat_map(|stretch| stretch.cut(event.at_ns))
             .collect();
     }
-    let longest = stretches.into_iter().max_by_key(Stretch::length_ns);
+    // While a process was lost the load was not what it was to be.
+    let left_out = LeftOut::of(run, |_| true);
+    let stretches = stretches.into_iter().flat_map(|stretch| {
+        let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
+        rest.map(move |(from_ns, to_ns)| Stretch {
+            from_ns,
+            to_ns,
+            ..stretch
+        })
+    });
+    let longest = stretches.max_by_key(Stretch::length_ns);
     longest.ok_or_else(|| NEVER.to_owned())
 }
 

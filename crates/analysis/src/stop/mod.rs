@@ -57,6 +57,16 @@ struct Watched {
 }
 
 impl Rules {
+    /// None: somebody else watches the run.
+    #[must_use]
+    pub fn none() -> Rules {
+        Rules {
+            rules: Vec::new(),
+            load: Load::Once,
+            probing: None,
+        }
+    }
+
     /// The plan's rules, and the guard where the plan has one.
     #[must_use]
     pub fn of(plan: &Plan) -> Rules {

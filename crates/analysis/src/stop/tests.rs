@@ -31,6 +31,7 @@ fn run(plan: &Plan) -> Run {
         monotonic_ns: 0,
         run_id: String::new(),
         share: None,
+        node: None,
         processes: None,
     };
     Run::planned(Manifest::new(plan, started), Vec::new())

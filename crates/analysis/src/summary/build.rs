@@ -52,6 +52,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         measurement,
         exit_code,
         arrivals: has_arrivals.then_some(arrivals),
+        lost: figures::losses(run),
         requests,
         phases: Vec::new(),
         scenarios: Vec::new(),
@@ -60,6 +61,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         recovery: None,
         saturation: saturation::of(run, &timeline.moments),
         mocks: super::mocks::of(run),
+        nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
@@ -314,6 +316,15 @@ pub fn cut_text(cut: Cut) -> String {
     format!("the record {how} {at}{run_on}: all figures are of what is before that")
 }
 
+/// Which seconds criteria leave out, because processes were lost; what was lost with them is said of the measurement.
+fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
+    summary.lost.iter().map(|loss| {
+        let (from, to) = (record::clock(loss.from_ns), record::clock(loss.to_ns));
+        let called = record::called(loss.node, &loss.name);
+        format!("from {from} to {to} the load was not the plan's, because {called} was lost: criteria leave these seconds out")
+    })
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -324,6 +335,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes
         .extend(changes.map(|event| format!("at {} {}", units::duration(event.at_ns), event.text)));
     notes.extend(run.manifest.notes.iter().cloned());
+    notes.extend(left_out(summary));
     let warnings = run
         .events
         .iter()
@@ -360,6 +372,13 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         (None, None) => {}
     }
     notes.extend(run.damage.iter().cloned());
+    notes.extend(super::nodes::apart(&run.nodes));
+    if let Some(share) = run.manifest.share {
+        notes.push(format!(
+            "this is part {} of {}, by number from 0: `loadline merge` puts it together with the others, and judges what is asked of the run",
+            share.index, share.of
+        ));
+    }
     notes.extend(all_failed(summary));
     notes.extend(time_in_no_table(run, summary));
     if !summary.requests.adds_up {

@@ -4,6 +4,7 @@
 mod build;
 mod json;
 mod mocks;
+mod nodes;
 mod percentiles;
 mod phases;
 mod recovery;
@@ -34,10 +35,10 @@ pub use crate::{
     steady::{Behaviour, Steady},
 };
 
-pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Requests, Stats, Thin};
+pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Loss, Requests, Stats, Thin};
 use crate::verdict::{Judged, Measurement};
 
-use record::{Model, State};
+use record::{Model, NodeRow, State};
 
 /// The version of the summary's format.
 pub const SCHEMA: u32 = 1;
@@ -66,6 +67,9 @@ pub struct Summary {
     pub exit_code: u8,
     /// The arrivals ledger; none when nothing arrives by a schedule and no iterations are counted.
     pub arrivals: Option<Arrivals>,
+    /// The processes that were lost while the run went on, and what was lost with them; empty where none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<Loss>,
     /// The requests ledger.
     pub requests: Requests,
     /// Plan against achieved, phase by phase.
@@ -88,6 +92,9 @@ pub struct Summary {
     /// How near the services that the plan put behind the target came to what was asked of them; empty where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
+    /// How each node of a run did that several machines carried out; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeRow>,
     /// All requests.
     pub all: Row,
     /// A row per label of requests.

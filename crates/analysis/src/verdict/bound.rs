@@ -2,6 +2,8 @@
 
 use plan::{Criterion, units::Quantity};
 
+use crate::left_out::LeftOut;
+
 /// A figure with the bound that it is compared with, both in the metric's own unit.
 pub(super) struct Measured {
     /// None: larger than everything.
@@ -11,6 +13,29 @@ pub(super) struct Measured {
     /// Whether there is enough to judge by.
     pub certain: bool,
     pub reason: Option<String>,
+}
+
+/// A figure, or why there is none, with a word of what was left out of it.
+pub(super) fn without(
+    left_out: &LeftOut,
+    measured: Result<Measured, String>,
+) -> Result<Measured, String> {
+    let Some(told) = left_out.text() else {
+        return measured;
+    };
+    match measured {
+        Ok(measured) => {
+            let before = measured.reason.iter();
+            let before = before
+                .map(|reason| format!("{reason}; "))
+                .collect::<String>();
+            Ok(Measured {
+                reason: Some(before + &told),
+                ..measured
+            })
+        }
+        Err(reason) => Err(format!("{reason}; {told}")),
+    }
 }
 
 /// The bound, in the metric's own unit.

@@ -69,7 +69,8 @@ impl Harm {
 }
 
 fn unsent_share(arrivals: &Arrivals) -> f64 {
-    arrivals.unsent.unwrap_or(0) as f64 / arrivals.started.max(1) as f64
+    let missing = arrivals.unsent.unwrap_or(0) + arrivals.unknown;
+    missing as f64 / arrivals.started.max(1) as f64
 }
 
 /// In nanoseconds, the most by which a request of the run may be off.
@@ -131,7 +132,8 @@ pub(super) fn stands(
 fn came_as_planned(run: &Run, arrivals: &Arrivals) -> bool {
     let all = run.totals.label(label::ALL);
     let is_open = run.manifest.load.model == Model::Open;
-    let sent = arrivals.unsent == Some(0) && own_faults(&all.slot.counters, false) == 0;
+    let sent = arrivals.unsent == Some(0) && arrivals.unknown == 0;
+    let sent = sent && own_faults(&all.slot.counters, false) == 0;
     is_open && sent && worst_ns(run) < LOOK_NS
 }
 

@@ -21,12 +21,13 @@ use record::{
 };
 
 use super::{
-    bound::{Measured, bound},
+    bound::{Measured, bound, without},
     server,
     subject::{Subject, may_be_of},
 };
 use crate::{
     figures::{self, Sampled, per_second},
+    left_out::LeftOut,
     steady,
 };
 
@@ -39,6 +40,8 @@ pub(super) struct Scope<'a> {
     phases: Option<Vec<u32>>,
     /// From when to when; none: from the start to the end. What ended in it is known by points only.
     window: Option<(u64, u64)>,
+    /// What of that is left out, because a process was lost.
+    left_out: LeftOut,
     elapsed_ns: u64,
 }
 
@@ -48,15 +51,16 @@ pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Me
         return server::of(run, (name, *stat), criterion, elapsed_ns);
     }
     let scope = Scope::of(run, criterion, elapsed_ns)?;
-    match &criterion.metric {
+    let measured = match &criterion.metric {
         Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
         Metric::Errors => scope.errors(criterion),
         Metric::Rate => Ok(scope.rate(criterion)),
         Metric::InFlight => Ok(scope.in_flight(criterion)),
-        Metric::Unsent => scope.unsent(criterion),
+        Metric::Unsent => return scope.unsent(criterion),
         Metric::LatenessP99 => scope.lateness(criterion),
         Metric::Server(..) => Err("measured beside the load".into()),
-    }
+    };
+    without(&scope.left_out, measured)
 }
 
 /// Why there is nothing that a criterion could be of, if so; known before the run as well as behind it.
@@ -105,13 +109,16 @@ impl<'a> Scope<'a> {
     ) -> Result<Scope<'a>, String> {
         let Subject { labels, phases } = Subject::of(run, criterion)?;
         let window = criterion.steady.then(|| steady::window(run)).transpose()?;
-        Ok(Scope {
+        let mut scope = Scope {
             run,
             labels,
             phases,
             window,
+            left_out: LeftOut::default(),
             elapsed_ns,
-        })
+        };
+        scope.left_out = LeftOut::of(run, |span| scope.reaches(span));
+        Ok(scope)
     }
 
     pub(super) fn part(&self) -> Part {
@@ -122,7 +129,7 @@ impl<'a> Scope<'a> {
             }
             return sum;
         }
-        self.run.totals.sum(|id, phase| {
+        self.run.totals.judged(|id, phase| {
             let label = self
                 .labels
                 .as_ref()
@@ -137,7 +144,7 @@ impl<'a> Scope<'a> {
 
     /// All requests of the phases that are asked for.
     pub(super) fn all_requests(&self) -> Part {
-        self.run.totals.sum(|id, phase| {
+        self.run.totals.judged(|id, phase| {
             let phases = self.phases.as_ref();
             id == label::ALL && phases.is_none_or(|phases| phases.contains(&phase))
         })
@@ -205,6 +212,19 @@ impl<'a> Scope<'a> {
 
     /// The length of the phases that are asked for, up to the end of the run; the last one goes on to the last completion.
     fn length_ns(&self) -> u64 {
+        let whole_ns = self.whole_length_ns();
+        if self.left_out.is_empty() || self.window.is_some() {
+            return whole_ns;
+        }
+        let phases = self.phases.as_ref();
+        let rows = self.run.totals.rows.values().filter(|row| {
+            self.left_out.has(row.span) && phases.is_none_or(|phases| phases.contains(&row.phase))
+        });
+        let length = |(from, to): (u64, u64)| to.min(self.elapsed_ns).saturating_sub(from);
+        whole_ns.saturating_sub(rows.map(|row| length(row.span)).sum())
+    }
+
+    fn whole_length_ns(&self) -> u64 {
         if self.window.is_some() {
             let points = self.points();
             let from = points.iter().map(|point| point.span.0).min();
@@ -234,6 +254,7 @@ impl<'a> Scope<'a> {
         };
         let rows = self.run.totals.rows.values().filter(|row| {
             is_asked(row.span)
+                && !self.left_out.has(row.span)
                 && self
                     .phases
                     .as_ref()

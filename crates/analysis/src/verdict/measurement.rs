@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use record::{EventKind, IntervalRow, Model, Run, units};
 
-use crate::figures::{Arrivals, Requests};
+use crate::figures::{self, Arrivals, Requests};
 
 /// How the reason begins where a closed loop went as fast as the generator could.
 const BOUND: &str = "generator-bound: throughput is a lower bound";
@@ -33,7 +33,7 @@ pub struct Measurement {
     /// the record does not say.
     #[serde(default)]
     pub stall_p99_ns: Option<u64>,
-    /// Share of the plan that was sent; none in a closed loop.
+    /// Share of the plan that was certainly sent; none in a closed loop.
     pub sent: Option<f64>,
     /// The busiest worker's share of a core, time spent spinning left out.
     pub cpu: f64,
@@ -127,7 +127,12 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         m.first_bad_ns = None;
     }
     let bound = if is_trial { u64::MAX } else { bound };
-    let invalid = effects(run, &m, (&all.slot.counters, is_closed), bound);
+    let invalid = effects(
+        run,
+        &m,
+        (&all.slot.counters, is_closed),
+        (bound, unsent_by_others(run, arrivals)),
+    );
     if is_trial && invalid.is_empty() {
         return None;
     }
@@ -157,7 +162,7 @@ fn effects(
     run: &Run,
     m: &Measurement,
     (counters, is_closed): (&Counters, bool),
-    bound: u64,
+    (bound, unsent): (u64, f64),
 ) -> Vec<String> {
     let mut invalid = Vec::new();
     let late = m.lateness_p99_ns.filter(|p99| *p99 > bound);
@@ -173,10 +178,10 @@ fn effects(
         let cause = because(run, &m.late_ns, how);
         invalid.push(format!("{cause}: {}", named.join(", ")));
     }
-    if let Some(sent) = m.sent.filter(|sent| 1.0 - sent > UNSENT_SHARE) {
+    if unsent > UNSENT_SHARE {
         invalid.push(format!(
             "{} of the plan was never sent",
-            units::share(1.0 - sent)
+            units::share(unsent)
         ));
     }
     if !invalid.is_empty() {
@@ -203,7 +208,8 @@ fn missing(run: &Run) -> Option<Vec<String>> {
         .iter()
         .filter(|event| event.event == EventKind::Unmeasured)
         .map(|event| event.text.clone());
-    let reasons: Vec<String> = lost(run).into_iter().chain(unmeasured).collect();
+    let nodes = figures::losses(run).into_iter().map(|loss| loss.text);
+    let reasons: Vec<String> = nodes.chain(lost(run)).chain(unmeasured).collect();
     (!reasons.is_empty()).then_some(reasons)
 }
 
@@ -247,7 +253,16 @@ fn percent(share: f64) -> String {
 
 fn sent(arrivals: &Arrivals) -> Option<f64> {
     let planned = arrivals.planned.filter(|planned| *planned > 0)?;
-    Some(1.0 - arrivals.unsent.unwrap_or(0) as f64 / planned as f64)
+    let missing = arrivals.unsent.unwrap_or(0) + arrivals.unknown;
+    Some(1.0 - missing as f64 / planned as f64)
+}
+
+/// The share of the plan that was somebody's to send who was there, and did not: what was lost with a process is no fault of the
+/// others.
+fn unsent_by_others(run: &Run, arrivals: &Arrivals) -> f64 {
+    let unsent = arrivals.unsent.unwrap_or(0);
+    let of_others = unsent.saturating_sub(figures::unsent_with_nodes(run));
+    of_others as f64 / arrivals.planned.unwrap_or(0).max(1) as f64
 }
 
 /// The intervals that are marked, neighbours joined.

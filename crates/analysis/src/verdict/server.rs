@@ -12,8 +12,8 @@ use record::{
     units,
 };
 
-use super::bound::{Measured, bound};
-use crate::steady;
+use super::bound::{Measured, bound, without};
+use crate::{left_out::LeftOut, steady};
 
 /// The most of the time that may be missing, as a share; a look or two are always.
 const MAY_BE_MISSING: f64 = 0.1;
@@ -71,7 +71,13 @@ fn one(
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
     let scale = scale(series, criterion)?;
-    let spans = spans(run, criterion, elapsed_ns)?;
+    let asked = spans(run, criterion, elapsed_ns)?;
+    let left_out = LeftOut::of(run, |span| {
+        asked
+            .iter()
+            .any(|asked| asked.0 < span.1 && asked.1 > span.0)
+    });
+    let spans = asked.into_iter().flat_map(|span| left_out.rest(span));
     let (mut sum, mut known_ns, mut asked_ns) = (0.0, 0, 0);
     let mut max: Option<f64> = None;
     for (from, to) in spans {
@@ -88,22 +94,30 @@ fn one(
         Stat::Max => max,
         _ => (known_ns > 0).then(|| sum / known_ns as f64),
     };
-    let value = value.ok_or_else(|| format!("nothing was measured of {}", shown(series)))?;
+    let Some(value) = value else {
+        return without(
+            &left_out,
+            Err(format!("nothing was measured of {}", shown(series))),
+        );
+    };
     let missing = asked_ns.saturating_sub(known_ns);
     let few = missing > 2 * SECOND && missing as f64 > asked_ns as f64 * MAY_BE_MISSING;
-    Ok(Measured {
-        value: Some(value * scale),
-        bound: bound(criterion),
-        text: units::figure(value, &series.unit()),
-        certain: !few,
-        reason: few.then(|| {
-            format!(
-                "{} of {} are missing in the samples",
-                units::duration(missing),
-                units::duration(asked_ns)
-            )
+    without(
+        &left_out,
+        Ok(Measured {
+            value: Some(value * scale),
+            bound: bound(criterion),
+            text: units::figure(value, &series.unit()),
+            certain: !few,
+            reason: few.then(|| {
+                format!(
+                    "{} of {} are missing in the samples",
+                    units::duration(missing),
+                    units::duration(asked_ns)
+                )
+            }),
         }),
-    })
+    )
 }
 
 /// Why nothing can come of a criterion on what will be measured.

@@ -8,6 +8,7 @@ use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
 use crate::{
+    left_out::LeftOut,
     moments::{self, Moment},
     steady::{self, Steady},
 };
@@ -59,7 +60,10 @@ fn line(
         return vec![None; moments.len()];
     };
     // A point alone has no steady state: it lies in that of the run, or is not judged.
-    let is_asked = |moment: &Moment<'_>| !criterion.steady || lies_in(moment, steady);
+    let left_out = LeftOut::of(run, |_| true);
+    let is_asked = |moment: &Moment<'_>| {
+        !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
+    };
     let asked: Vec<bool> = moments.iter().map(is_asked).collect();
     criterion.steady = false;
     // What is of a label or of iterations is known for the points of labels, which are wider.

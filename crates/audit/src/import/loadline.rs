@@ -187,7 +187,11 @@ fn ledgers(root: &Node, ledgers: &mut Vec<Ledger>) {
         let parts = parts.iter().filter_map(|part| figure(part)).collect();
         ledgers.push(ledger(&total, parts, Sum));
     };
-    sum("arrivals", "planned", &["started", "skipped", "unsent"]);
+    sum(
+        "arrivals",
+        "planned",
+        &["started", "skipped", "unsent", "unknown"],
+    );
     sum(
         "arrivals",
         "started",

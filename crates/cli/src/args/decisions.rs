@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::DRAIN;
+use super::{DRAIN, Many};
 
 /// `loadline find`
 #[derive(Debug, ClapArgs)]
@@ -90,6 +90,9 @@ pub struct Find {
     /// Open the report in a browser when it is there
     #[arg(long)]
     pub open: bool,
+    /// On how many machines each probe goes on
+    #[command(flatten)]
+    pub many: Many,
 }
 
 /// `loadline compare`

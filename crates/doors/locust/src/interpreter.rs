@@ -1,20 +1,8 @@
-//! Which Python runs Locust, and handing a command line over to it. The process becomes that Python: signals, terminal and exit code
-//! are its own.
+//! Handing a command line over to Locust: the process becomes a Python, so that signals, terminal and exit code are its own. Which Python
+//! that is, `session` finds out.
 
-use std::{
-    convert::Infallible,
-    os::unix::process::CommandExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::{convert::Infallible, os::unix::process::CommandExt, process::Command};
 
-/// Names the interpreter, for whoever has several.
-const NAMED: &str = "LOADLINE_PYTHON";
-/// What the interpreter is asked before it is trusted with a test.
-const QUESTION: &str = "import importlib.util as u, sys; \
-     sys.exit(0 if u.find_spec('loadline') and u.find_spec('loadline._native') else 7)";
-/// Its answer where the package is missing.
-const NO_PACKAGE: i32 = 7;
 const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
 
 /// Becomes Python running Locust with these arguments, and these environment variables beside those that are set.
@@ -25,56 +13,11 @@ pub fn become_locust(
     arguments: &[String],
     variables: &[(&str, String)],
 ) -> Result<Infallible, String> {
-    let python = interpreter()?;
-    let asked = Command::new(&python)
-        .args(["-c", QUESTION])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match asked {
-        Ok(status) if status.success() => {}
-        Ok(status) if status.code() == Some(NO_PACKAGE) => {
-            return Err(format!(
-                "{} has no package `loadline`: {HOW}; {NAMED} names another Python",
-                python.display()
-            ));
-        }
-        Ok(status) => return Err(format!("{} does not work: {status}", python.display())),
-        Err(error) => return Err(format!("{}: {error}", python.display())),
-    }
+    let python = session::python::with_package(HOW)?;
     let error = Command::new(&python)
         .args(["-m", "loadline.locust"])
         .args(arguments)
         .envs(variables.iter().map(|(name, value)| (*name, value)))
         .exec();
     Err(format!("{}: {error}", python.display()))
-}
-
-/// `LOADLINE_PYTHON`, else the Python beside the binary, else the one of the search path.
-fn interpreter() -> Result<PathBuf, String> {
-    if let Some(named) = std::env::var_os(NAMED).filter(|name| !name.is_empty()) {
-        return Ok(PathBuf::from(named));
-    }
-    let names = ["python3", "python"];
-    let own = std::env::current_exe().ok();
-    let beside = own.as_deref().and_then(Path::parent);
-    // A link to us may stand beside a Python that we do not stand beside ourselves.
-    let called = std::env::args_os().next().map(PathBuf::from);
-    let linked = called.as_deref().and_then(Path::parent);
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let on_path: Vec<PathBuf> = std::env::split_paths(&search).collect();
-    let folders = linked
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .into_iter()
-        .chain(beside)
-        .chain(on_path.iter().map(PathBuf::as_path));
-    for folder in folders {
-        for name in names {
-            let python = folder.join(name);
-            if python.is_file() {
-                return Ok(python);
-            }
-        }
-    }
-    Err(format!("no Python: {NAMED} names one; {HOW}"))
 }

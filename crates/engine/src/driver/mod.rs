@@ -1,6 +1,7 @@
 //! Drivers: what a worker does. Each is one future that ends when its work is done; the worker gives it time,
 //! connections and books.
 
+mod adopting;
 pub mod batch;
 pub mod scenario;
 pub mod setup;

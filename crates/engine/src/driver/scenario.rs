@@ -20,6 +20,7 @@ use plan::{
 
 use super::{
     Driver,
+    adopting::Adopting,
     steered::{Arrivals, Crew, Steered},
 };
 use crate::{
@@ -31,7 +32,8 @@ use crate::{
     worker::Worker,
 };
 
-/// Starts the arrivals k ≡ worker (mod workers) of the schedule, or its share of the users of a closed model.
+/// Starts the arrivals k ≡ worker (mod workers) of the schedule, and those of others that were taken over, or its share of the users of a
+/// closed model.
 pub struct ScenarioDriver {
     /// This worker's copy of the test.
     pub program: Program,
@@ -76,9 +78,12 @@ async fn open(env: &Rc<Env>) {
         .drain_ns
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
-    let mut arrivals = match &worker.common.course {
-        Some(course) => Arrivals::Steered(Steered::of(course, share)),
-        None => Arrivals::Planned(schedule.shard(share.index, share.of)),
+    let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
+        (Some(course), _) => Arrivals::Steered(Steered::of(course, share)),
+        (None, Some(adoptions)) => {
+            Arrivals::Adopting(Adopting::of(adoptions, schedule, share, worker.place()))
+        }
+        (None, None) => Arrivals::Planned(schedule.shard(share.index, share.of)),
     };
     while let Some(planned) = arrivals.next(worker).await {
         let mut arrival = planned;
@@ -90,15 +95,16 @@ async fn open(env: &Rc<Env>) {
             let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
             let cut_short = slept.await.is_err();
             now = worker.clock.now();
-            // What was due before the end was planned, and nothing kept it.
+            // What was due before the end was planned, and nothing kept it; what falls on the end itself is as the schedule counts it.
+            let is_over = cut_short || worker.arrivals_end.is_aborted();
             let end = worker.recorder.borrow().arrivals_end_ns();
-            if cut_short && end.is_none_or(|end| arrival.intended_ns >= end) {
+            if is_over && end.is_none_or(|end| !schedule.is_due(arrival.intended_ns, end)) {
                 break;
             }
         } else if worker.arrivals_end.is_aborted() {
             break;
         }
-        if give_up.is_some_and(|end| now > end) {
+        if give_up.is_some_and(|end| now > end) || worker.is_without_lease(now) {
             break;
         }
         if !arrivals.is_due(planned) {
@@ -338,7 +344,8 @@ async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u
     let backoff = BackOff::default();
     loop {
         let now = worker.clock.now();
-        if worker.arrivals_end.is_aborted() || state.limit.is_aborted() {
+        let is_over = worker.arrivals_end.is_aborted() || state.limit.is_aborted();
+        if is_over || worker.is_without_lease(now) {
             break;
         }
         let Some(number) = next(now) else {

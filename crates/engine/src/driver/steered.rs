@@ -12,6 +12,7 @@ use plan::{
     schedule::{Arrival, Shard},
 };
 
+use super::adopting::Adopting;
 use crate::{
     course::{Course, KNOWN_NS, LOOK_NS, View},
     worker::Worker,
@@ -23,6 +24,8 @@ pub(super) enum Arrivals<'a> {
     Planned(Shard<'a>),
     /// Of a load that may be changed.
     Steered(Steered),
+    /// As they were planned, with those of others that may be taken over.
+    Adopting(Adopting<'a>),
 }
 
 /// The next arrival of a load that may be changed.
@@ -79,13 +82,14 @@ impl Arrivals<'_> {
         match self {
             Arrivals::Planned(shard) => shard.next(),
             Arrivals::Steered(steered) => steered.next(worker).await,
+            Arrivals::Adopting(adopting) => adopting.next(worker).await,
         }
     }
 
     /// Whether an arrival whose moment has come still is one; else it was given back, and another comes in its place.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
-            Arrivals::Planned(_) => true,
+            Arrivals::Planned(_) | Arrivals::Adopting(_) => true,
             Arrivals::Steered(steered) => steered.is_due(arrival),
         }
     }

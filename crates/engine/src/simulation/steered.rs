@@ -1,6 +1,6 @@
 //! A load that is changed while it goes on, simulated: what was planned by then is sent, once, at its moment.
 
-use plan::{Schedule, UserPhase};
+use plan::UserPhase;
 use proptest::prelude::*;
 
 use super::*;

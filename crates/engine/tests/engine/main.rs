@@ -14,6 +14,7 @@ use plan::{
 };
 use serde_json::json;
 
+mod adopted;
 mod batch;
 mod faults;
 mod flow;

@@ -7,7 +7,7 @@ mod changed;
 mod poisson;
 mod segment;
 
-use crate::{Arrivals, FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
+use crate::{Arrivals, FirstArrival, Load, Phase, Rate, Shape, Share, units::SECOND};
 use poisson::PoissonPhase;
 use segment::Segment;
 
@@ -182,23 +182,44 @@ impl Schedule {
     /// where a phase's last arrival falls on its end, as it does for phases.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
-        let is_due = |number: u64| {
-            self.at(number).is_some_and(|arrival| {
-                arrival.intended_ns < until_ns
-                    || self.arrivals_at_ends && arrival.intended_ns == until_ns
-            })
-        };
-        // Arrivals are numbered in the order of their times: the first that is not due, by bisection.
-        let (mut due, mut not_due) = (0, self.total);
-        while due < not_due {
-            let middle = due + (not_due - due) / 2;
-            if is_due(middle) {
-                due = middle + 1;
+        self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
+    }
+
+    /// Whether what is intended at a moment is due until another.
+    #[must_use]
+    pub fn is_due(&self, intended_ns: u64, until_ns: u64) -> bool {
+        intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
+    }
+
+    /// How many arrivals are intended before a moment: the number of the first at it or behind it.
+    #[must_use]
+    pub fn before(&self, at_ns: u64) -> u64 {
+        self.first_not(|intended_ns| intended_ns < at_ns)
+    }
+
+    /// The first arrival of which something is not so that is so of all before it.
+    fn first_not(&self, is_so: impl Fn(u64) -> bool) -> u64 {
+        // Arrivals are numbered in the order of their times: by bisection.
+        let (mut so, mut not_so) = (0, self.total);
+        while so < not_so {
+            let middle = so + (not_so - so) / 2;
+            if self
+                .at(middle)
+                .is_some_and(|arrival| is_so(arrival.intended_ns))
+            {
+                so = middle + 1;
             } else {
-                not_due = middle;
+                not_so = middle;
             }
         }
-        due
+        so
+    }
+
+    /// Of the arrivals of a share that are intended at a moment or behind it, those that are due until another.
+    #[must_use]
+    pub fn due_of_share(&self, share: Share, from_ns: u64, until_ns: u64) -> u64 {
+        let first = share.of_first(self.before(from_ns));
+        share.of_first(self.due(until_ns)).saturating_sub(first)
     }
 
     /// Of the arrivals that are due until a moment, those of one of n shards.
@@ -216,6 +237,13 @@ impl Schedule {
             step: of.max(1),
             part: 0,
         }
+    }
+
+    /// The arrivals of a share that are intended at a moment or behind it.
+    #[must_use]
+    pub fn shard_from(&self, share: Share, from_ns: u64) -> Shard<'_> {
+        let skipped = share.of_first(self.before(from_ns));
+        self.shard(share.index + skipped * share.of, share.of)
     }
 
     fn part_of(&self, number: u64) -> Option<usize> {

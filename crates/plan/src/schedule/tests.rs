@@ -262,6 +262,36 @@ proptest! {
     }
 
     #[test]
+    fn what_of_a_share_is_left_from_a_moment_on_can_be_computed_alone(
+        phases in prop::collection::vec(any_phase(), 1..5),
+        after in any::<bool>(),
+        seed in any::<u64>(),
+        of in 1u64..7,
+        from in 0.0f64..1.2,
+        until in 0.0f64..1.2,
+    ) {
+        let first = if after { FirstArrival::AfterOneGap } else { FirstArrival::AtStart };
+        let schedule = Schedule::new(&open(phases, first), seed);
+        let at = |share: f64| (schedule.end_ns() as f64 * share) as u64;
+        // Also exactly at an arrival, and at the end of a phase.
+        let edges = schedule.shard(0, 1).step_by(97).map(|arrival| arrival.intended_ns);
+        let edges: Vec<u64> = edges.take(5).chain(schedule.phase_ends().iter().copied()).chain([at(from)]).collect();
+        let until_ns = at(until);
+        for from_ns in edges {
+            let mut left = 0;
+            for index in 0..of {
+                let share = Share { index, of };
+                let wanted: Vec<Arrival> = schedule.shard(index, of).filter(|a| a.intended_ns >= from_ns).collect();
+                let due = wanted.iter().filter(|a| a.intended_ns < until_ns || after && a.intended_ns == until_ns);
+                prop_assert_eq!(schedule.due_of_share(share, from_ns, until_ns), due.count() as u64);
+                left += wanted.len() as u64;
+                prop_assert_eq!(schedule.shard_from(share, from_ns).collect::<Vec<_>>(), wanted);
+            }
+            prop_assert_eq!(schedule.total() - schedule.before(from_ns), left);
+        }
+    }
+
+    #[test]
     fn a_load_that_is_cut_short_is_the_beginning_of_the_whole_one(
         phases in prop::collection::vec(any_phase(), 1..5),
         after in any::<bool>(),

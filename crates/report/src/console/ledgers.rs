@@ -29,8 +29,12 @@ fn arrivals(ledger: &Arrivals) -> Vec<String> {
     if let (Some(planned), Some(unsent)) = (ledger.planned, ledger.unsent) {
         let word = if ledger.until_stop { "due" } else { "planned" };
         let (planned, skipped, unsent) = (count(planned), count(ledger.skipped), count(unsent));
+        let unknown = match ledger.unknown {
+            0 => String::new(),
+            unknown => format!(" + {} unknown", count(unknown)),
+        };
         lines.push(format!(
-            "Arrivals   {planned} {word} = {started} started + {skipped} skipped + {unsent} unsent"
+            "Arrivals   {planned} {word} = {started} started + {skipped} skipped + {unsent} unsent{unknown}"
         ));
     }
     let head = if lines.is_empty() { "Iterations" } else { "" };

@@ -14,7 +14,7 @@ mod table;
 mod text;
 mod trial;
 
-use crate::{mocks, printable};
+use crate::{mocks, nodes, printable};
 
 use record::{
     FirstError, State,
@@ -68,6 +68,11 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     let saturation = summary.saturation.as_ref();
     if let Some(saturation) = saturation.filter(|saturation| !saturation.reached.is_empty()) {
         blocks.push(wrap(&saturation.sentence, 2, columns));
+    }
+    if !summary.nodes.is_empty() {
+        let told = nodes::lines(&summary.nodes);
+        let told: Vec<String> = told.iter().map(|one| wrap(one, 2, columns)).collect();
+        blocks.push(told.join("\n"));
     }
     if !summary.mocks.is_empty() {
         let told = mocks::sentences(&summary.mocks);

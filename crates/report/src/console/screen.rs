@@ -17,6 +17,8 @@ use super::{
 const NARROWEST: usize = 40;
 /// Wider ones leave the rest empty: eyes do not travel so far.
 const WIDEST: usize = 120;
+/// So many nodes have a line.
+const NODES: usize = 8;
 /// Where what is said of a key begins.
 const KEY: usize = 11;
 
@@ -55,6 +57,7 @@ pub fn screen(model: &ScreenModel, width: usize) -> Vec<Line> {
     lines.push(errors(model));
     lines.extend(labels(model, room));
     lines.push(generator(model));
+    lines.extend(nodes(model));
     if !model.criteria.is_empty() {
         lines.push(criteria(&model.criteria));
     }
@@ -120,6 +123,22 @@ fn progress(model: &ScreenModel, room: usize) -> Line {
         (Style::Key, "░".repeat(length - full)),
         (Style::Plain, phase),
     ]
+}
+
+/// The nodes, as many as there is room for.
+fn nodes(model: &ScreenModel) -> Vec<Line> {
+    let shown = model.nodes.iter().take(NODES);
+    let mut lines: Vec<Line> = shown
+        .map(|line| vec![(Style::Plain, line.clone())])
+        .collect();
+    let more = model.nodes.len().saturating_sub(NODES);
+    if more > 0 {
+        lines.push(vec![(
+            Style::Key,
+            format!("and {} more nodes", count(more as u64)),
+        )]);
+    }
+    lines
 }
 
 fn arrivals(model: &ScreenModel) -> Line {

@@ -1,6 +1,7 @@
 //! What the terminal's view of a running test shows: a few figures of the interval just past and of the run so far, cheap enough to be
 //! computed every second. How they are laid out is `screen`'s business.
 
+use crate::nodes;
 use measure::{
     Interval, Kind, Label, LabelId,
     interval::RunPart,
@@ -64,6 +65,8 @@ pub struct ScreenModel {
     pub measurement: Option<(String, Option<u64>)>,
     /// The busiest worker's share of a core in the interval just past, spinning left out.
     pub cpu: f64,
+    /// A line for each node, where several machines carry it out.
+    pub nodes: Vec<String>,
     /// The criteria, as if the run ended now.
     pub criteria: Vec<Judged>,
 }
@@ -95,6 +98,7 @@ impl ScreenModel {
         model.counts(run, interval, &all);
         model.times(run, interval, &all);
         model.labels = busiest(run, interval);
+        model.nodes = nodes::lines(&run.nodes);
         model.judge(run, interval, &all);
         model
     }

@@ -2,6 +2,7 @@
 //! summary's; this module lays out and computes nothing.
 
 mod mocks;
+mod nodes;
 mod plan;
 mod published;
 mod saturation;
@@ -51,6 +52,7 @@ pub fn of(page: &Page) -> Document {
         sections::concurrency(summary),
         chart("concurrency.svg"),
         sections::generator(summary),
+        nodes::table(summary),
         saturation::saturation(summary),
         mocks::kept(summary),
         plan::recovery(summary),

@@ -6,6 +6,7 @@ mod conclude;
 mod damage;
 mod export;
 mod groups;
+mod lost;
 mod page;
 mod parts;
 mod plan;

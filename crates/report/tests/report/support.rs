@@ -16,6 +16,7 @@ use measure::{
 };
 use plan::{
     FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, Share, criteria::parse_criterion,
+    schedule::Arrival,
 };
 use record::{
     End, HostSample, Manifest, Place, Run, Started, State, Writer,
@@ -149,9 +150,19 @@ pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
 /// The same, with another accumulator beside it.
 pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<Snapshot> {
     let schedule = plan(&[]).schedule(1);
+    snapshots_of(worker, schedule.shard(worker, of), door)
+}
+
+/// The same of these arrivals of the plan.
+pub fn snapshots_of(
+    worker: u64,
+    arrivals: impl Iterator<Item = Arrival>,
+    door: Box<dyn Accumulator>,
+) -> Vec<Snapshot> {
+    let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());
     let mut recorder = Recorder::new(worker as usize, cuts, labels().all().len(), Some(door));
-    for arrival in schedule.shard(worker, of) {
+    for arrival in arrivals {
         let at = arrival.intended_ns;
         recorder.advance(at);
         recorder.run.due += 1;
@@ -286,7 +297,7 @@ pub fn writer_of_part(
     // Its marks for secrets are its own.
     let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
     let manifest = Manifest::new(plan, started);
-    Writer::create_part(run, &manifest, plan, labels, redactor).unwrap()
+    Writer::create_part(run, (&manifest, plan), labels, redactor, None).unwrap()
 }
 
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {

@@ -114,7 +114,7 @@ impl Entry {
             kind: match event.event {
                 EventKind::PhaseStarted | EventKind::PhaseCompleted => "phase",
                 EventKind::LoadChanged => "load",
-                EventKind::Warning => "warning",
+                EventKind::Warning | EventKind::NodeLost => "warning",
                 EventKind::FirstError => "error",
                 EventKind::Stop | EventKind::Interrupt => "stop",
                 EventKind::Finding | EventKind::Unmeasured | EventKind::Note => "remark",

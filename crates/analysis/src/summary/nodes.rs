@@ -1,0 +1,67 @@
+//! Whether a node of a run saw the target as the others did: histograms that are added hide one that did not.
+
+use record::{NodeRow, units};
+
+/// So many times the others', beyond what chance could be.
+const APART: f64 = 1.25;
+
+/// A sentence for each node whose answers took longer than those of all others.
+pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
+    let of = |row: &NodeRow| row.response_p95_within_ns;
+    let told = rows.iter().filter_map(|row| {
+        let (low, high) = of(row)?;
+        let others = rows.iter().filter(|other| other.node != row.node);
+        let highest = others.filter_map(of).map(|(_, high)| high).max()?;
+        (low as f64 > APART * highest as f64).then(|| {
+            format!(
+                "{} disagrees with the others: the 95th percentile of its responses is between {} and {}, theirs are below {}: its way to the target, or its own machine?",
+                record::called(row.node, &row.name),
+                units::time(low),
+                units::time(high),
+                units::time(highest)
+            )
+        })
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::NodeState;
+
+    use super::*;
+
+    fn row(node: u64, within: Option<(u64, u64)>) -> NodeRow {
+        NodeRow {
+            node,
+            name: format!("m{node}"),
+            state: NodeState::Over,
+            rate: 1.0,
+            requests: 1,
+            cpu: 0.0,
+            lateness_p99_ns: None,
+            response_p99_ns: None,
+            response_p95_within_ns: within,
+            offset_ns: None,
+            offset_error_ns: 0,
+        }
+    }
+
+    #[test]
+    fn only_who_is_apart_from_all_others_is_told_of() {
+        let ms = |ms: u64| ms * 1_000_000;
+        let rows = [
+            row(0, Some((ms(9), ms(11)))),
+            row(1, Some((ms(10), ms(13)))),
+            row(2, Some((ms(40), ms(55)))),
+        ];
+        assert_eq!(
+            apart(&rows),
+            [
+                "node 2 (m2) disagrees with the others: the 95th percentile of its responses is between 40.0 ms and 55.0 ms, theirs are below 13.0 ms: its way to the target, or its own machine?"
+            ]
+        );
+        assert!(apart(&rows[..2]).is_empty());
+        assert!(apart(&[row(0, None), rows[2].clone()]).is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! Runs of several machines on the command line: `loadline run … --on local|ray`, and `loadline node`, which carries out a part of one. How
+//! nodes begin together, what they send and who is lost is `cluster`'s.
+
+use std::io;
+
+use cluster::{Backend, Local, Ray, Wanted};
+use engine::clock;
+use plan::{Plan, Problem, Share, units::MILLISECOND};
+use record::{Start, units};
+use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
+
+use crate::{args, embedded::Embedded, log, mocked::Mocked, native, rerender, ship, stop::Stop};
+
+/// More parts than this do not carry out one run.
+const MOST: u64 = 4096;
+/// A part is ready so long before it begins.
+const LEAD_NS: u64 = 50 * MILLISECOND;
+/// In the runs folder, where nodes of this machine keep their own records while a run goes on.
+const KEPT: &str = ".nodes";
+
+/// Runs `loadline node`.
+pub fn node() -> u8 {
+    // What lives as long as the test.
+    let mut kept = Vec::new();
+    cluster::node::serve(io::stdin(), io::stdout(), &mut |test, seed, voice| {
+        let mut args: args::Run = serde_json::from_value(test.clone()).map_err(|error| {
+            let line = format!("the conductor is of another version of Loadline: {error}");
+            Refused::bad_input(vec![Problem::anywhere(line)])
+        })?;
+        args.seed = Some(seed);
+        let (job, more) = native::part(&args, voice).map_err(refused)?;
+        kept.push(more);
+        Ok(job)
+    });
+    exit::PASS
+}
+
+fn refused(Stop { lines, code }: Stop) -> Refused {
+    Refused {
+        problems: lines.into_iter().map(Problem::anywhere).collect(),
+        bad_input: code == exit::BAD_INPUT,
+    }
+}
+
+/// What stands behind `--on`, if that was asked for.
+///
+/// # Errors
+/// One line of what cannot be carried out by several nodes.
+pub fn asked(args: &args::Run) -> Result<bool, Stop> {
+    let many = &args.many;
+    if many.on.is_none() {
+        return Ok(false);
+    }
+    let alone = [(args.once, "--once"), (args.trace, "--trace")];
+    if let Some((_, flag)) = alone.iter().find(|(given, _)| *given) {
+        return Err(Stop::bad_input(format!(
+            "{flag} beside --on: that is tried out by one process, leave --on out"
+        )));
+    }
+    if many.nodes == Some(0) {
+        return Err(Stop::bad_input("--nodes 0: at least 1 is needed"));
+    }
+    let on_ray = many.on.as_deref() == Some("ray");
+    if !on_ray && (many.address.is_some() || many.insecure_cluster) {
+        return Err(Stop::bad_input(
+            "--address and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",
+        ));
+    }
+    Ok(true)
+}
+
+/// What a conductor needs beside the job.
+///
+/// # Errors
+/// One line of what is in the way.
+pub fn wanted(
+    args: &args::Run,
+    (plan, seed): (&Plan, u64),
+    (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
+    mocks: Option<&Mocked>,
+) -> Result<Wanted, Stop> {
+    let mut environment = Vec::new();
+    let own = match lab {
+        Some(Embedded::Own(lab)) => lab.listeners(),
+        _ => &[],
+    };
+    let listeners: Vec<&str> = own
+        .iter()
+        .chain(broker.map_or(&[][..], LabProcess::listeners))
+        .map(String::as_str)
+        .collect();
+    if !listeners.is_empty() {
+        let name = lab_process::ENVIRONMENT.to_owned();
+        environment.push((name, listeners.join(" ")));
+    }
+    if let Some(told) = mocks.and_then(Mocked::environment) {
+        environment.push((mock_process::ENVIRONMENT.to_owned(), told));
+    }
+    let mut of_node = args.clone();
+    of_node.many = args::Many::default();
+    of_node.seed = Some(seed);
+    (of_node.json, of_node.export) = (None, Vec::new());
+    (of_node.ui, of_node.open) = (false, false);
+    of_node.runs = None;
+    let test = serde_json::to_value(&of_node).map_err(|error| {
+        Stop::could_not_run(format!("the command line cannot be handed on: {error}"))
+    })?;
+    let on_ray = args.many.on.as_deref() == Some("ray");
+    let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
+        let many = &args.many;
+        let mut ray = Ray::of(many.address.clone(), many.insecure_cluster, &log::voice());
+        let shipped = ship::of(args, plan).map_err(Stop::bad_input)?;
+        environment.extend(ship::environment(&shipped.files, &test));
+        (ray.files, ray.folder, ray.environment) = (shipped.files, shipped.folder, environment);
+        (Box::new(ray), None)
+    } else {
+        let keep = rerender::runs(args.runs.as_deref()).join(KEPT);
+        (Box::new(Local::with(environment)), Some(keep))
+    };
+    Ok(Wanted {
+        backend,
+        nodes: args.many.nodes,
+        test,
+        keep,
+    })
+}
+
+/// The part of a run that `--shard` asks for, if it does.
+///
+/// # Errors
+/// One line of what is wrong with the flags, and that the moment has passed.
+pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
+    let Some(text) = args.part.shard.as_deref() else {
+        return Ok(None);
+    };
+    let share = text.split_once('/').and_then(|(index, of)| {
+        let share = Share {
+            index: index.parse().ok()?,
+            of: of.parse().ok()?,
+        };
+        (share.index < share.of && share.of <= MOST).then_some(share)
+    });
+    let share = share.ok_or_else(|| {
+        Stop::bad_input(format!(
+            "--shard {text}: write which of how many, from 0: 0/8 to 7/8, of {MOST} at most"
+        ))
+    })?;
+    if args.once || args.ui {
+        let flag = if args.once { "--once" } else { "--ui" };
+        return Err(Stop::bad_input(format!(
+            "{flag} beside --shard: a part of a run has neither, leave it out"
+        )));
+    }
+    let text = args.part.start_at.as_deref().unwrap_or_default();
+    let at_ns = record::moment(text).ok_or_else(|| {
+        Stop::bad_input(format!(
+            "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
+        ))
+    })?;
+    let (wall_ns, monotonic_ns) = (inputs::now_wall_ns(), clock::monotonic_ns());
+    let ahead_ns = at_ns.checked_sub(wall_ns).filter(|ahead| *ahead >= LEAD_NS);
+    let ahead_ns = ahead_ns.ok_or_else(|| {
+        Stop::could_not_run(format!(
+            "late: --start-at {text} is over, or less than {} ahead, and the other parts do not wait: nothing was sent",
+            units::duration(LEAD_NS)
+        ))
+    })?;
+    let mut start = Start::at(at_ns, monotonic_ns + ahead_ns);
+    let error_us = engine::clock_error_us();
+    start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
+    if error_us == Some(None) {
+        log::warning(
+            "nobody keeps this machine's clock: parts may begin at different moments; chrony or systemd-timesyncd would keep it",
+        );
+    }
+    log::say(format_args!(
+        "part {} of {} begins at {}, in {}",
+        share.index,
+        share.of,
+        start.utc,
+        units::duration(ahead_ns)
+    ));
+    Ok(Some(Part::alone(share, seed, start)))
+}

@@ -1,0 +1,61 @@
+//! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
+//! together is `record`'s to say.
+
+use record::{Gathered, Place, gather};
+use report::console;
+use session::{exit, exports::Exports, keep};
+
+use crate::{args, doors, log, rerender, stop::Stop};
+
+/// Runs `loadline merge`.
+pub fn command(args: &args::Merge) -> u8 {
+    merge(args).unwrap_or_else(Stop::tell)
+}
+
+fn merge(args: &args::Merge) -> Result<u8, Stop> {
+    let exports = Exports::read("--export", args.export.iter().map(String::as_str));
+    let exports = exports.map_err(Stop::bad_input)?;
+    if exports.metrics.is_some() {
+        return Err(Stop::bad_input(
+            "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE",
+        ));
+    }
+    log::makes_way(args.json.as_deref());
+    let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
+    let place = Place::new(Some(rerender::runs(args.runs.as_deref())), suffix);
+    let gathered = gather(&args.parts, &place);
+    let Gathered { run, missing } = gathered.map_err(|lines| Stop {
+        lines,
+        code: exit::COULD_NOT_RUN,
+    })?;
+    let voice = log::voice();
+    let page = keep::page(&run);
+    if let Some(door) = doors::named(&run.manifest.door) {
+        log::out(&door.printed(&run));
+    }
+    log::summary(&console::summary_in(&page.summary, log::columns()));
+    let report = keep::derive(&run, &page, &voice);
+    rerender::report_is_in(report.as_deref());
+    keep::index(&run, &page, &voice);
+    let shown = keep::write_json(&page, args.json.as_deref(), &voice);
+    let exported = exports.write(&run, &page.summary, &voice);
+    if !missing.is_empty() {
+        let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        log::error(format_args!(
+            "INCOMPLETE: of {} parts {} missing: {}",
+            run.manifest.processes.unwrap_or(0),
+            if missing.len() == 1 {
+                "one is"
+            } else {
+                "some are"
+            },
+            numbers.join(", ")
+        ));
+        return Ok(exit::COULD_NOT_RUN);
+    }
+    Ok(if shown && exported {
+        page.summary.exit_code
+    } else {
+        exit::COULD_NOT_RUN
+    })
+}

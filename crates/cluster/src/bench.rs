@@ -1,0 +1,95 @@
+//! How many requests a second can be sent from a machine: one worker in a closed loop against an embedded target of its own, for two
+//! seconds or until enough is shown. It judges nothing.
+
+use engine::{Cause, Line, Options, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock};
+use formats::UrlOptions;
+use measure::{Interval, label};
+use plan::{
+    Plan,
+    units::{MILLISECOND, SECOND},
+};
+use session::LabProcess;
+
+/// For so long, at most.
+const LENGTH_NS: u64 = 2 * SECOND;
+/// Before so long nothing is shown.
+const LEAST_NS: u64 = 250 * MILLISECOND;
+/// So many requests are under way at a time.
+const CONNECTIONS: u32 = 32;
+/// What shows itself so many times over need not be measured to its end.
+const PLENTY: f64 = 2.0;
+
+struct Count {
+    requests: u64,
+    until_ns: u64,
+    zero: Zero,
+    enough: f64,
+    stop: StopHandle,
+}
+
+impl Count {
+    fn per_second(&self) -> f64 {
+        self.requests as f64 * SECOND as f64 / self.until_ns.max(1) as f64
+    }
+}
+
+impl Sink for Count {
+    fn interval(&mut self, interval: Interval) {
+        self.requests += interval.label(label::ALL).counters.ended();
+        let now_ns = clock::monotonic_ns().saturating_sub(self.zero.monotonic_ns);
+        self.until_ns = interval
+            .span
+            .1
+            .min(now_ns)
+            .min(LENGTH_NS)
+            .max(self.until_ns);
+        if self.until_ns >= LEAST_NS && self.per_second() >= PLENTY * self.enough {
+            self.stop.stop(Cause::Limit("enough was shown".into()));
+        }
+    }
+
+    fn line(&mut self, _: Line) {}
+}
+
+/// Requests per second of one worker, or more than so many.
+///
+/// # Errors
+/// One line of why it cannot be measured.
+pub fn per_second(enough: f64) -> Result<f64, String> {
+    let lab = LabProcess::start("truth?mode=constant").map_err(|why| why.line)?;
+    let options = UrlOptions {
+        connections: Some(CONNECTIONS),
+        duration_ns: Some(LENGTH_NS),
+        ..UrlOptions::default()
+    };
+    let plan: Plan = formats::url_plan(lab.url(), &options).map_err(|errors| {
+        let lines: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    })?;
+    let stop = StopHandle::default();
+    let options = Options {
+        workers: Some(1),
+        stop: stop.clone(),
+        drain_ns: Some(SECOND),
+        hosts: Allow {
+            others_too: true,
+            ..Allow::default()
+        },
+        ..Options::default()
+    };
+    let prepared = Prepared::new(&plan, options).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    })?;
+    let zero = Zero::in_ns(20 * MILLISECOND);
+    let mut count = Count {
+        requests: 0,
+        until_ns: 0,
+        zero,
+        enough,
+        stop,
+    };
+    let ran = prepared.run(zero, &mut count);
+    ran.map_err(|error| error.to_string())?;
+    Ok(count.per_second())
+}

@@ -1,0 +1,534 @@
+//! The conductor: begins a run on its nodes at one moment or not at all, puts together what they send, passes on whatever wants an end, and
+//! knows who is lost. What it hears becomes part of the run's record as it comes; it sends no request and judges nothing itself.
+
+use std::{path::PathBuf, time::Duration};
+
+use engine::{Cause, Line, Urgency, Zero, clock};
+use measure::label;
+use plan::{
+    Arrivals, Load, Plan, Shape, Work,
+    profile::{Assumed, Profile},
+    units::{MILLISECOND, SECOND},
+};
+use record::{Event, EventKind, NodeState, NodeSum, Piece, Replica, Start, units};
+use serde_json::Value;
+use session::{
+    Conducting, Divided, Ended, Job, NotRun, Observer, Refused, SharedVoice, Window, divide,
+};
+
+use crate::{
+    link::Backend,
+    losses::Losses,
+    merge::{Merged, Merger},
+    nodes::{Happened, Node, Nodes},
+    wire::{Arming, Down, SessionPart, Sort, Up},
+};
+
+/// For so long a node may go on that hears nothing.
+pub const LEASE_NS: u64 = 5 * SECOND;
+/// How often that is said again, and everything looked at.
+const TICK_NS: u64 = SECOND;
+/// How often is looked for whatever wants an end.
+const LOOK_NS: u64 = 50 * MILLISECOND;
+/// Who has said nothing for so long is told nothing more.
+const SILENT_NS: u64 = 3 * SECOND;
+/// How often clocks are asked anew.
+const CLOCKS_NS: u64 = 10 * SECOND;
+/// So long nodes may take to make a test ready.
+const ARM: Duration = Duration::from_secs(300);
+/// So long before the start every node must have said that it will begin.
+const AGREED_NS: u64 = 500 * MILLISECOND;
+/// The start is so far ahead of the word that says when it is: of nodes elsewhere, and of those on this machine.
+const LEAD_NS: u64 = 2 * SECOND;
+const LEAD_HERE_NS: u64 = SECOND;
+/// And so many times as far as the longest way there and back.
+const WAYS: u64 = 10;
+/// A node is trusted with so much of what it has shown that it can send.
+const TRUSTED: f64 = 0.7;
+/// So long a machine may take to show that.
+const MEASURE: Duration = Duration::from_secs(60);
+/// Arrivals are evenly spaced over nodes where clocks are known to this share of the time between two of them.
+const SPACING: f64 = 0.1;
+
+/// What a conductor is given beside the job.
+pub struct Wanted {
+    /// Whose nodes.
+    pub backend: Box<dyn Backend>,
+    /// How many; none: as many as there are, or as usual.
+    pub nodes: Option<u64>,
+    /// The test, as each node's maker of jobs reads it.
+    pub test: Value,
+    /// In which folder nodes of this machine keep their own records meanwhile.
+    pub keep: Option<PathBuf>,
+}
+
+/// Carries a job out on nodes; `accepted` hears of the plan when nothing is wrong with it.
+///
+/// # Errors
+/// Why there was no load; then nothing was sent.
+pub fn conduct(
+    mut job: Job,
+    wanted: Wanted,
+    accepted: &dyn Fn(&Plan),
+    observer: &mut dyn Observer,
+    voice: &SharedVoice,
+) -> Result<Ended, NotRun> {
+    job.conducts = true;
+    let refused = |lines: Vec<String>| NotRun::Refused(Refused::from(problems(lines)));
+    let mut nodes = Nodes::meet(wanted.backend, wanted.nodes).map_err(refused)?;
+    let count = nodes.all.len() as u64;
+    let mut divided = divide(job, count, voice)?;
+    accepted(divided.plan());
+    nodes.set_clocks().map_err(refused)?;
+    can_send(&mut nodes, divided.plan()).map_err(refused)?;
+    divided.before(Some(&mut *observer))?;
+    arm(&mut nodes, &divided, &wanted.test, wanted.keep.as_ref()).map_err(refused)?;
+    let zero = agree(&mut nodes).map_err(refused)?;
+    let seed = divided.seed();
+    let parent = match divided.begin_at(zero) {
+        Ok(parent) => parent,
+        Err(why) => {
+            nodes.say(&Down::Cancel);
+            return Err(why);
+        }
+    };
+    let window = Window::default();
+    let plan = parent.plan().clone();
+    // Only arrivals of scenarios go by a schedule that any node can carry out a part of.
+    let can_move = matches!(
+        (&plan.load, &plan.work),
+        (Load::Open { .. }, Work::Scenarios(_))
+    );
+    let schedule = plan.schedule(seed);
+    let dir = parent.dir().to_owned();
+    for node in &mut nodes.all {
+        node.replica = Some(Replica::of(&dir, node.number));
+    }
+    let (parent, mut nodes) = parent.conduct(observer, &window, |conducting| {
+        let mut under_way = UnderWay {
+            merger: Merger::of(count),
+            nodes,
+            zero,
+            plan,
+            losses: Losses::of(schedule, can_move),
+            told: Urgency::None,
+            ticked_ns: 0,
+            clocks_ns: clock::monotonic_ns(),
+            conducting,
+        };
+        under_way.begins();
+        under_way.run();
+        under_way.nodes
+    });
+    let ended = parent
+        .ended()
+        .map_err(|error| refused(vec![error.to_string()]))?;
+    // Whoever has not said all of it keeps what it has.
+    for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
+        node.say(&Down::Bye);
+    }
+    Ok(ended)
+}
+
+fn problems(lines: Vec<String>) -> Vec<plan::Problem> {
+    lines.into_iter().map(plan::Problem::anywhere).collect()
+}
+
+/// Refuses a load of which a node's share is more than it is trusted with.
+fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
+    // Of a load that nobody can tell beforehand nothing is asked.
+    let Some(peak) = peak(plan) else {
+        return Ok(());
+    };
+    let share = peak / nodes.all.len() as f64;
+    for node in &mut nodes.all {
+        let enough = share / TRUSTED / node.facts.cores.max(1) as f64;
+        node.say(&Down::Measure { enough });
+    }
+    let measured = nodes.gather(
+        MEASURE,
+        "has not measured what it can send",
+        |said| match said {
+            Up::Measured { per_second } => Some(per_second),
+            _ => None,
+        },
+    )?;
+    let mut wrong = Vec::new();
+    for (node, of_a_core) in nodes.all.iter().zip(measured) {
+        let carries = of_a_core * node.facts.cores.max(1) as f64;
+        if share > TRUSTED * carries {
+            wrong.push(format!(
+                "{} would send {}/s, and has shown {}/s: a node is trusted with {:.0} % of that; use more nodes",
+                node.called(),
+                units::rate(share),
+                units::rate(carries),
+                TRUSTED * 100.0
+            ));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// The most requests a second that an open load comes to.
+fn peak(plan: &Plan) -> Option<f64> {
+    let Load::Open { .. } = plan.load else {
+        return None;
+    };
+    let (profile, _) = session::profile::of(plan, 1, Assumed::default()).ok()?;
+    Some(Profile::peak(profile.requests_per_second)).filter(|peak| peak.is_finite() && *peak > 0.0)
+}
+
+/// Has every node make its part ready.
+fn arm(
+    nodes: &mut Nodes,
+    divided: &Divided,
+    test: &Value,
+    keep: Option<&PathBuf>,
+) -> Result<(), Vec<String>> {
+    let looks = !nodes.are_here();
+    let plan = divided.plan();
+    let adopts = matches!(
+        (&plan.load, &plan.work),
+        (Load::Open { .. }, Work::Scenarios(_))
+    );
+    let parts: Vec<_> = divided.parts().collect();
+    for (node, mut part) in nodes.all.iter_mut().zip(parts) {
+        part.name = Some(node.name.clone());
+        let keep = keep.map(|folder| folder.join(part.run_id.clone()));
+        node.say(&Down::Arm {
+            test: test.clone(),
+            part: Box::new(Arming {
+                part: SessionPart(part),
+                looks,
+                keep,
+                adopts,
+            }),
+        });
+    }
+    nodes.gather(ARM, "has not made the test ready", |said| match said {
+        Up::Armed { workers } => Some(workers),
+        _ => None,
+    })?;
+    Ok(())
+}
+
+/// Chooses the moment of the start and has all nodes say that they will begin then.
+fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
+    let least = if nodes.are_here() {
+        LEAD_HERE_NS
+    } else {
+        LEAD_NS
+    };
+    let zero = Zero::in_ns(least.max(WAYS * nodes.worst_ns()));
+    let whole = Start::at(zero.wall_ns, zero.monotonic_ns);
+    for node in &mut nodes.all {
+        let offset = node.offset.unwrap_or_default();
+        let start = Start {
+            monotonic_ns: offset.there(zero.monotonic_ns),
+            uncertainty_ns: offset.error_ns,
+            ..whole.clone()
+        };
+        node.lease_ends_ns = zero.monotonic_ns + LEASE_NS;
+        node.say(&Down::Go { start });
+    }
+    let agreed_ns = zero.monotonic_ns - AGREED_NS;
+    let silent = "has not said in time that it will begin: nothing was started";
+    let going = nodes.gather_until(agreed_ns, silent, |said| match said {
+        Up::Going => Some(()),
+        _ => None,
+    });
+    if let Err(lines) = going {
+        nodes.say(&Down::Cancel);
+        return Err(lines);
+    }
+    Ok(zero)
+}
+
+/// A run that is under way.
+struct UnderWay<'a, 'b> {
+    nodes: Nodes,
+    merger: Merger,
+    conducting: &'a mut Conducting<'b>,
+    zero: Zero,
+    plan: Plan,
+    losses: Losses,
+    /// How urgently nodes have been told to end.
+    told: Urgency,
+    ticked_ns: u64,
+    clocks_ns: u64,
+}
+
+impl UnderWay<'_, '_> {
+    /// Writes down who carries the run out, and what is known of their clocks.
+    fn begins(&mut self) {
+        let all: Vec<String> = self
+            .nodes
+            .all
+            .iter()
+            .map(|node| {
+                let offset = node.offset.unwrap_or_default();
+                format!(
+                    "{} {} ({} cores; clock known to {})",
+                    node.number,
+                    node.name,
+                    node.facts.cores,
+                    units::time(offset.error_ns)
+                )
+            })
+            .collect();
+        let text = format!("carried out by {} nodes: {}", all.len(), all.join(", "));
+        self.conducting.event(&Event::new(0, EventKind::Note, text));
+        if let Some(text) = self.uneven() {
+            self.conducting
+                .event(&Event::new(0, EventKind::Warning, text));
+        }
+    }
+
+    /// What is lost of even spacing, if it is.
+    fn uneven(&self) -> Option<String> {
+        let Load::Open { phases, .. } = &self.plan.load else {
+            return None;
+        };
+        let is_even = phases
+            .iter()
+            .any(|phase| phase.arrivals == Arrivals::Even && !matches!(phase.shape, Shape::Pause));
+        let gap_ns = self
+            .plan
+            .peak_rate()
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| SECOND as f64 / rate)?;
+        let worst = self.nodes.worst_ns() / 2;
+        (is_even && worst as f64 > SPACING * gap_ns).then(|| {
+            format!(
+                "arrivals are not evenly spaced over all nodes: {} lie between two of them, and clocks are known to {}; each node's own are",
+                units::time(gap_ns as u64),
+                units::time(worst)
+            )
+        })
+    }
+
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns().saturating_sub(self.zero.monotonic_ns)
+    }
+
+    /// Until every node is over or lost.
+    fn run(&mut self) {
+        while self
+            .nodes
+            .all
+            .iter()
+            .any(|node| !matches!(node.state, NodeState::Over | NodeState::Lost))
+        {
+            let next = self.nodes.next(clock::monotonic_ns() + LOOK_NS);
+            if let Some((number, happened)) = next {
+                self.happened(number, happened);
+            }
+            self.pass_on();
+            if clock::monotonic_ns() >= self.ticked_ns + TICK_NS {
+                self.ticked_ns = clock::monotonic_ns();
+                self.tick();
+            }
+        }
+    }
+
+    fn happened(&mut self, number: u64, happened: Happened) {
+        let said = match happened {
+            Happened::Said(said, rest, at_ns) => {
+                let node = &mut self.nodes.all[number as usize];
+                if node.state == NodeState::Silent && !node.gone {
+                    node.state = NodeState::Up;
+                }
+                (said, rest, at_ns)
+            }
+            Happened::Gone => return self.fell_silent(number),
+        };
+        match said {
+            (Up::Piece, bytes, _) => self.piece(number, &bytes),
+            (
+                Up::Pong {
+                    number: ping,
+                    came_ns,
+                    went_ns,
+                },
+                _,
+                at_ns,
+            ) => {
+                let node = &mut self.nodes.all[number as usize];
+                if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                    node.offset = Some(offset);
+                }
+            }
+            (Up::Line { sort, text }, _, _) => self.conducting.line(match sort {
+                Sort::Log => Line::Log {
+                    text,
+                    secrets: Vec::new(),
+                },
+                Sort::Text => Line::Text(text),
+                Sort::Trace => Line::Trace(text),
+                Sort::Remark => Line::Remark(text),
+            }),
+            (Up::Said { text, warning }, _, _) => {
+                let line = format!("{}: {text}", self.nodes.all[number as usize].called());
+                let voice = self.conducting.voice();
+                if warning {
+                    voice.warning(&line)
+                } else {
+                    voice.say(&line)
+                }
+            }
+            (
+                Up::Adopted {
+                    share,
+                    from_ns,
+                    done,
+                },
+                _,
+                _,
+            ) => {
+                let now_ns = self.now_ns();
+                let told =
+                    self.losses
+                        .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
+                if let Some(event) = told {
+                    let voice = self.conducting.voice();
+                    voice.say(&event.text);
+                    self.conducting.event(&event);
+                }
+            }
+            (Up::Over { error }, _, _) => {
+                let node = &mut self.nodes.all[number as usize];
+                node.state = NodeState::Over;
+                node.error = error;
+                let merged = self.merger.ends(number);
+                self.show(merged);
+            }
+            _ => {}
+        }
+    }
+
+    /// A piece of a node's record.
+    fn piece(&mut self, number: u64, bytes: &[u8]) {
+        let node = &mut self.nodes.all[number as usize];
+        let called = node.called();
+        let taken =
+            Piece::from_bytes(bytes).ok_or_else(|| "a piece of its record came damaged".to_owned());
+        let is_lost = node.state == NodeState::Lost;
+        let taken = taken.and_then(|piece| {
+            if is_lost && matches!(piece, Piece::Ended(_)) {
+                // What it sent until its lease ended belongs to the run; its end is not that of its part.
+                return Ok((piece, None));
+            }
+            let replica = node.replica.as_mut().ok_or_else(String::new)?;
+            let unfolded = replica.take(&piece).map_err(|error| error.to_string())?;
+            Ok((piece, unfolded))
+        });
+        let (piece, unfolded) = match taken {
+            Ok(taken) => taken,
+            Err(why) => {
+                // It is told once: what comes behind that cannot be put behind what is missing.
+                if node.replica.take().is_some() {
+                    let line = format!("the record of {called} is not whole here: {why}");
+                    self.conducting.voice().warning(&line);
+                }
+                return;
+            }
+        };
+        node.is_whole |= !is_lost && matches!(piece, Piece::Ended(_));
+        if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
+            node.recorded_to_ns = unfolded.frame.span.1;
+            node.newest = NodeSum::default();
+            node.newest.add(&unfolded.frame);
+            node.requests += unfolded.frame.label(label::ALL).slot.counters.issued;
+            let merged = self.merger.take(number, unfolded, under_way);
+            self.show(merged);
+        }
+    }
+
+    fn show(&mut self, merged: Vec<Merged>) {
+        if !merged.is_empty() {
+            let rows = self.nodes.all.iter().map(Node::row);
+            self.conducting.nodes(rows.collect());
+        }
+        for Merged { whole, under_way } in merged {
+            self.conducting.interval(whole, &under_way);
+        }
+    }
+
+    /// Whatever wants an end wants that of all nodes.
+    fn pass_on(&mut self) {
+        let stop = self.conducting.stop();
+        let urgency = stop.urgency();
+        if urgency <= self.told {
+            return;
+        }
+        self.told = urgency;
+        let text = stop.cause().map(ToString::to_string).unwrap_or_default();
+        let urgent = urgency == Urgency::Abort;
+        self.nodes.say(&Down::Stop { text, urgent });
+    }
+
+    fn tick(&mut self) {
+        let now = clock::monotonic_ns();
+        let asks = now >= self.clocks_ns + CLOCKS_NS;
+        for number in 0..self.nodes.all.len() {
+            let node = &mut self.nodes.all[number];
+            if node.is_up() {
+                if now > node.heard_ns.max(self.zero.monotonic_ns) + SILENT_NS {
+                    self.fell_silent(number as u64);
+                    continue;
+                }
+                node.lease_ends_ns = now + LEASE_NS;
+                let until_ns = node.offset.unwrap_or_default().there(node.lease_ends_ns);
+                node.say(&Down::Lease { until_ns });
+                if asks {
+                    node.ping();
+                }
+            } else if node.state == NodeState::Silent && now > node.lease_ends_ns {
+                self.lost(number as u64);
+            }
+        }
+        if asks {
+            self.clocks_ns = now;
+        }
+        self.conducting.look();
+    }
+
+    /// A node says nothing any more: it is told nothing either, and its lease ends.
+    fn fell_silent(&mut self, number: u64) {
+        let node = &mut self.nodes.all[number as usize];
+        if node.state == NodeState::Up {
+            node.state = NodeState::Silent;
+        }
+    }
+
+    /// Its lease has ended, and nobody has heard of it.
+    fn lost(&mut self, number: u64) {
+        let why = self.nodes.why_gone(number);
+        let node = &mut self.nodes.all[number as usize];
+        node.state = NodeState::Lost;
+        let called = node.called();
+        self.conducting
+            .voice()
+            .warning(&format_args!("{called} was lost: {why}"));
+        let merged = self.merger.ends(number);
+        self.show(merged);
+        if self
+            .nodes
+            .all
+            .iter()
+            .all(|node| node.state == NodeState::Lost)
+        {
+            self.conducting.stop().fail("losing all of its nodes");
+        } else if self.plan.strict {
+            let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
+            self.conducting.stop().stop(cause);
+        }
+        let goes_on =
+            self.told == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
+        let now_ns = self.now_ns();
+        let told = self
+            .losses
+            .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
+        self.conducting.event(&told);
+    }
+}

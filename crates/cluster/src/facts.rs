@@ -1,0 +1,47 @@
+//! What a machine says of itself before anything is sent from it. It judges nothing.
+
+use std::fs;
+
+use record::Host;
+
+use crate::wire::{Facts, PROTOCOL};
+
+/// This machine's.
+#[must_use]
+pub fn own() -> Facts {
+    let host = Host::read();
+    let clock = engine::clock_error_us();
+    Facts {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: name(),
+        boot: line_of("/proc/sys/kernel/random/boot_id"),
+        cores: host.cpus.unwrap_or(1),
+        descriptors: engine::raise_descriptors(),
+        ports: host.local_ports.as_deref().and_then(ports),
+        clock_error_us: clock.flatten(),
+        clock_known: clock.is_some(),
+    }
+}
+
+/// What this machine is called.
+#[must_use]
+pub fn name() -> String {
+    let name = line_of("/proc/sys/kernel/hostname");
+    if name.is_empty() {
+        "a machine".to_owned()
+    } else {
+        name
+    }
+}
+
+fn line_of(path: &str) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+fn ports(range: &str) -> Option<u64> {
+    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+    let (low, high) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    Some(high.saturating_sub(low) + 1)
+}

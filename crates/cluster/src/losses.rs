@@ -1,0 +1,174 @@
+//! What becomes of the arrivals of a node that was lost: who of the others takes them over, from when on, and what is told of it. That a node is
+//! lost, the conductor finds out; no two nodes ever carry out the same arrival, because nothing is taken over before the lease of the lost one has ended.
+
+use std::collections::BTreeSet;
+
+use engine::Zero;
+use plan::{
+    Schedule, Share,
+    units::{MILLISECOND, SECOND},
+};
+use record::{Event, EventKind, NodeLost, NodeState};
+
+use crate::{
+    nodes::{Node, Nodes},
+    wire::Down,
+};
+
+/// A node has room for more below this share of a core, of its busiest worker.
+const ROOM: f64 = 0.6;
+/// And while it keeps its own time to this.
+const ON_TIME_NS: u64 = 10 * MILLISECOND;
+/// Shares are taken over so long behind the word that says so.
+const AHEAD_NS: u64 = SECOND;
+/// From the beginning of such a slot on.
+const SLOT_NS: u64 = 100 * MILLISECOND;
+/// So often somebody is asked again who was held up.
+const TRIES: usize = 3;
+
+/// The losses of a run.
+pub struct Losses {
+    schedule: Schedule,
+    /// Whether arrivals can be carried out by another.
+    can_move: bool,
+    taking: Vec<Taking>,
+}
+
+/// A share that is being taken over.
+struct Taking {
+    lost: NodeLost,
+    shares: Vec<(Share, u64)>,
+    /// What was asked, and of whom.
+    asked: Vec<(u64, Share)>,
+    tries: usize,
+    by: BTreeSet<u64>,
+    from_ns: u64,
+}
+
+impl Losses {
+    /// Of a run with this schedule.
+    pub fn of(schedule: Schedule, can_move: bool) -> Losses {
+        Losses {
+            schedule,
+            can_move,
+            taking: Vec::new(),
+        }
+    }
+
+    /// A node was lost; asks the others to take its shares over where they have room. Answers what is to be told of it now.
+    pub fn lost(
+        &mut self,
+        nodes: &mut Nodes,
+        number: u64,
+        (zero, now_ns): (Zero, u64),
+        goes_on: bool,
+    ) -> Event {
+        let node = &nodes.all[number as usize];
+        let lost = NodeLost {
+            node: number,
+            name: node.name.clone(),
+            recorded_to_ns: node.recorded_to_ns,
+            lease_ends_ns: node
+                .lease_ends_ns
+                .saturating_sub(zero.monotonic_ns)
+                .min(self.schedule.end_ns()),
+            ..NodeLost::default()
+        };
+        let shares = node.shares.clone();
+        let from_ns = (now_ns.max(lost.lease_ends_ns) + AHEAD_NS).next_multiple_of(SLOT_NS);
+        let able: Vec<u64> = nodes
+            .all
+            .iter()
+            .filter(|node| has_room(node))
+            .map(|node| node.number)
+            .collect();
+        if self.can_move && goes_on && from_ns < self.schedule.end_ns() && !able.is_empty() {
+            let mut asked = Vec::new();
+            for (share, _) in &shares {
+                for (place, taker) in (0..).zip(&able) {
+                    asked.push((*taker, share.part(place, able.len() as u64)));
+                }
+            }
+            for (taker, share) in &asked {
+                let said = Down::Adopt {
+                    share: *share,
+                    from_ns,
+                };
+                nodes.all[*taker as usize].say(&said);
+            }
+            self.taking.push(Taking {
+                lost: lost.clone(),
+                shares: shares.clone(),
+                asked,
+                tries: 0,
+                by: BTreeSet::new(),
+                from_ns,
+            });
+        }
+        self.event(lost, &shares, now_ns)
+    }
+
+    /// Somebody has said whether it takes a share over; answers what is to be told once all have.
+    pub fn answered(
+        &mut self,
+        nodes: &mut Nodes,
+        taker: u64,
+        (share, from_ns, done): (Share, u64, bool),
+        now_ns: u64,
+    ) -> Option<Event> {
+        let place = self
+            .taking
+            .iter()
+            .position(|taking| taking.asked.contains(&(taker, share)))?;
+        let taking = &mut self.taking[place];
+        if !done && taking.tries < TRIES {
+            // Held up: from later on, then.
+            taking.tries += 1;
+            let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
+            taking.from_ns = taking.from_ns.max(from_ns);
+            nodes.all[taker as usize].say(&Down::Adopt { share, from_ns });
+            return None;
+        }
+        taking.asked.retain(|asked| *asked != (taker, share));
+        if done {
+            taking.by.insert(taker);
+            nodes.all[taker as usize].shares.push((share, from_ns));
+        }
+        if !taking.asked.is_empty() {
+            return None;
+        }
+        let Taking {
+            lost,
+            shares,
+            by,
+            from_ns,
+            ..
+        } = self.taking.remove(place);
+        if by.is_empty() {
+            return None;
+        }
+        let lost = NodeLost {
+            taken_over_from_ns: Some(from_ns),
+            by: by.into_iter().collect(),
+            ..lost
+        };
+        Some(self.event(lost, &shares, now_ns))
+    }
+
+    fn event(&self, lost: NodeLost, shares: &[(Share, u64)], at_ns: u64) -> Event {
+        let counted = if self.can_move { shares } else { &[] };
+        let lost = lost.counted(&self.schedule, counted);
+        let text = lost.text(lost.due.saturating_sub(lost.recorded));
+        Event {
+            lost: Some(lost),
+            ..Event::new(at_ns, EventKind::NodeLost, text)
+        }
+    }
+}
+
+/// Whether a node can take more upon itself.
+fn has_room(node: &Node) -> bool {
+    let row = node.row();
+    let is_on_time = row.lateness_p99_ns.is_none_or(|late| late < ON_TIME_NS);
+    node.state == NodeState::Up && node.is_up() && row.cpu < ROOM && is_on_time
+}

@@ -1,0 +1,416 @@
+//! One node: the process that carries out a part of a run for a conductor, whom it hears on one stream and answers on another. It begins
+//! when it is told, sends what it measures once a second, and ends when it is told, when it hears of nobody any more, or when its part is
+//! over. What the part is made of, whoever starts the node says; how streams come here is a backend's business.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    time::Duration,
+};
+
+use engine::{Adoptions, Cause, Lease, Line, StopHandle, Urgency, clock};
+use measure::Interval;
+use plan::Share;
+use record::{Copier, Piece, Run};
+use serde_json::Value;
+use session::{Job, Observer, Ready, Refused, SharedVoice, Voice, prepare};
+
+use crate::{
+    bench,
+    conductor::LEASE_NS,
+    facts,
+    wire::{self, Arming, Down, Sort, Up},
+};
+
+/// How often a node looks whether its lease has ended.
+const LOOK: Duration = Duration::from_millis(50);
+/// What ends a part whose conductor has closed the stream.
+const GONE: &str = "its conductor is gone";
+
+/// Makes a job of a test, with what lives as long as it.
+pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, Refused>;
+
+/// Carries out what comes on one stream, and answers on the other, until the conductor is gone or wants no more.
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    make: Maker<'_>,
+) {
+    let (out, writer) = Outbox::to(output);
+    out.say(Up::Hello(Box::new(facts::own())));
+    let ears = Ears::listen(input, &out);
+    let mut node = Node {
+        voice: Arc::new(Relayed(out.clone())),
+        out,
+        armed: None,
+        kept: None,
+    };
+    while let Ok(heard) = ears.heard.recv() {
+        match heard {
+            Heard::Said(Down::Arm { test, part }) => node.arm(&test, *part, &ears.stop, make),
+            Heard::Said(Down::Measure { enough }) => node.measure(enough),
+            Heard::Said(Down::Go { start }) => node.go(start, &ears),
+            Heard::Said(Down::Bye) => {
+                node.forget();
+                break;
+            }
+            // The others are heard where they are read.
+            Heard::Said(_) => {}
+            Heard::Gone => break,
+        }
+    }
+    // What was said last is on its way: nothing is said behind that.
+    let _ = node.out.0.send(None);
+    let _ = writer.join();
+}
+
+struct Node {
+    out: Outbox,
+    voice: SharedVoice,
+    armed: Option<(Ready, Lease)>,
+    /// Where it keeps its own record.
+    kept: Option<PathBuf>,
+}
+
+impl Node {
+    fn arm(&mut self, test: &Value, arming: Arming, stop: &SharedStop, make: Maker<'_>) {
+        match self.ready(test, arming, stop, make) {
+            Ok(workers) => self.out.say(Up::Armed { workers }),
+            Err(refused) => self.out.say(Up::Refused {
+                lines: refused.problems.iter().map(ToString::to_string).collect(),
+                bad_input: refused.bad_input,
+            }),
+        }
+    }
+
+    fn ready(
+        &mut self,
+        test: &Value,
+        arming: Arming,
+        stop: &SharedStop,
+        make: Maker<'_>,
+    ) -> Result<usize, Refused> {
+        let mut part = arming.part.0;
+        let keep = arming.keep.unwrap_or_else(|| own_folder(&part.run_id));
+        part.run.clone_from(&keep);
+        self.kept = Some(keep.join("parts").join(part.share.index.to_string()));
+        let mut job = make(test, part.seed, &self.voice)?;
+        let lease = Lease::unbegun();
+        job.hears_signals = false;
+        job.live = session::live::Wanted::default();
+        job.exports = session::exports::Exports::default();
+        job.json = None;
+        job.copier = Some(Box::new(self.out.clone()));
+        job.options.lease = Some(lease.clone());
+        job.options.adopts = arming.adopts;
+        stop.set(Stopping {
+            part: Some((job.options.stop.clone(), lease.clone())),
+            adoptions: job.options.adoptions.clone(),
+            ..Stopping::default()
+        });
+        let samplers = arming.looks.then(session::sampling::usual);
+        let mut job = job.part(part);
+        job.samplers = samplers.unwrap_or_default();
+        let ready = prepare(job, &self.voice)?;
+        let workers = ready.workers();
+        self.armed = Some((ready, lease));
+        Ok(workers)
+    }
+
+    fn measure(&self, enough: f64) {
+        self.out.say(match bench::per_second(enough) {
+            Ok(per_second) => Up::Measured { per_second },
+            Err(why) => Up::Refused {
+                lines: vec![format!(
+                    "what can be sent from here could not be measured: {why}"
+                )],
+                bad_input: false,
+            },
+        });
+    }
+
+    fn go(&mut self, start: record::Start, ears: &Ears) {
+        let Some((mut ready, lease)) = self.armed.take() else {
+            self.out.say(Up::Over {
+                error: Some("told to begin before it was ready".into()),
+            });
+            return;
+        };
+        lease.begin(start.monotonic_ns + LEASE_NS);
+        ears.stop.starts(start.monotonic_ns);
+        ready.starts(start);
+        self.out.say(Up::Going);
+        let (under_way, over) = mpsc::channel();
+        let watch = watch(lease, ears.stop.clone(), over);
+        let ran = ready.run(&mut Relay(self.out.clone()));
+        drop(under_way);
+        if let Ok(watch) = watch {
+            let _ = watch.join();
+        }
+        let error = match ran {
+            Ok(ended) => ended.error.map(|error| error.to_string()),
+            Err(session::NotRun::Refused(refused)) => {
+                let lines: Vec<String> = refused.problems.iter().map(ToString::to_string).collect();
+                Some(lines.join("; "))
+            }
+            Err(session::NotRun::Before { why, .. }) => Some(why),
+        };
+        if ears.stop.is_cancelled() {
+            self.forget();
+        }
+        self.out.say(Up::Over { error });
+    }
+
+    /// Removes its own record: somebody else has all of it, or there is nothing in it.
+    fn forget(&mut self) {
+        let Some(part) = self.kept.take() else { return };
+        // Whatever cannot be removed is in nobody's way.
+        let _ = fs::remove_dir_all(&part);
+        let above = part.parent().map(Path::to_owned);
+        let run = above.as_deref().and_then(Path::parent);
+        for folder in [above.as_deref(), run].into_iter().flatten() {
+            // Others of the same machine may still be in it.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Where a node keeps its record that was told of no place.
+fn own_folder(run_id: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("loadline-node-{run_id}"))
+}
+
+/// Ends the run when its lease ends, also of workers that are held up.
+fn watch(
+    lease: Lease,
+    stop: SharedStop,
+    over: Receiver<()>,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
+    let thread = std::thread::Builder::new().name("lease".into());
+    thread.spawn(move || {
+        while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(LOOK) {
+            if lease.has_ended() {
+                stop.fail(engine::lease::ENDED);
+                return;
+            }
+        }
+    })
+}
+
+/// How the part under way is told to end, by whoever hears that it is to.
+#[derive(Clone, Default)]
+struct SharedStop(Arc<Mutex<Stopping>>);
+
+#[derive(Default)]
+struct Stopping {
+    part: Option<(StopHandle, Lease)>,
+    /// What it takes over of others.
+    adoptions: Adoptions,
+    /// The zero of all times, by CLOCK_MONOTONIC, once it is known.
+    zero_ns: Option<u64>,
+    cancelled: bool,
+}
+
+impl SharedStop {
+    fn set(&self, stopping: Stopping) {
+        *self.lock() = stopping;
+    }
+
+    fn starts(&self, zero_ns: u64) {
+        self.lock().zero_ns = Some(zero_ns);
+    }
+
+    /// Takes over a share, if it can be.
+    fn adopt(&self, share: Share, from_ns: u64) -> bool {
+        let (adoptions, zero_ns) = {
+            let known = self.lock();
+            (known.adoptions.clone(), known.zero_ns)
+        };
+        let now = |zero_ns: u64| clock::monotonic_ns().saturating_sub(zero_ns);
+        zero_ns.is_some_and(|zero_ns| adoptions.adopt(share, from_ns, || now(zero_ns)).is_ok())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Stopping> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, why: &'static str) {
+        if let Some((stop, _)) = &self.lock().part {
+            stop.fail(why);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.lock().cancelled
+    }
+
+    fn hear(&self, said: &Down) {
+        let mut stopping = self.lock();
+        stopping.cancelled |= matches!(said, Down::Cancel);
+        let Some((stop, lease)) = &stopping.part else {
+            return;
+        };
+        match said {
+            Down::Lease { until_ns } => lease.renew(*until_ns),
+            Down::Cancel => stop.fail("a start that was cancelled"),
+            Down::Stop { text, urgent } => {
+                stop.stop(Cause::Limit(text.clone()));
+                if *urgent && stop.urgency() != Urgency::Abort {
+                    // The second signal is the one that is in a hurry.
+                    stop.stop(Cause::Signal(2));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is heard.
+enum Heard {
+    Said(Down),
+    Gone,
+}
+
+struct Ears {
+    heard: Receiver<Heard>,
+    stop: SharedStop,
+}
+
+impl Ears {
+    /// Hears on a thread of its own: a part that is under way does not keep it from answering.
+    fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> Ears {
+        let (sender, heard) = mpsc::channel();
+        let stop = SharedStop::default();
+        let (own, out) = (stop.clone(), out.clone());
+        let hear = move || {
+            loop {
+                let said = wire::read::<Down>(&mut input);
+                let came_ns = clock::monotonic_ns();
+                match said {
+                    Ok(Some((Down::Ping { number }, _))) => out.say(Up::Pong {
+                        number,
+                        came_ns,
+                        went_ns: clock::monotonic_ns(),
+                    }),
+                    Ok(Some((Down::Adopt { share, from_ns }, _))) => out.say(Up::Adopted {
+                        share,
+                        from_ns,
+                        done: own.adopt(share, from_ns),
+                    }),
+                    Ok(Some((said, _))) => {
+                        own.hear(&said);
+                        if sender.send(Heard::Said(said)).is_err() {
+                            return;
+                        }
+                    }
+                    Ok(None) | Err(_) => {
+                        own.fail(GONE);
+                        let _ = sender.send(Heard::Gone);
+                        return;
+                    }
+                }
+            }
+        };
+        // Without it nothing is ever heard, and the stream's end ends the node.
+        let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
+        Ears { heard, stop }
+    }
+}
+
+/// What is to be said, on its way: nobody waits for a stream.
+#[derive(Clone)]
+struct Outbox(Sender<Option<(Up, Vec<u8>)>>);
+
+impl Outbox {
+    fn to(mut output: impl Write + Send + 'static) -> (Outbox, std::thread::JoinHandle<()>) {
+        let (sender, receiver) = mpsc::channel::<Option<(Up, Vec<u8>)>>();
+        let writer = std::thread::spawn(move || {
+            while let Ok(Some((said, rest))) = receiver.recv() {
+                // Nobody listens any more: the part goes on to its end, or to that of its lease, and keeps its own record.
+                if wire::write(&mut output, &said, &rest).is_err() {
+                    return;
+                }
+            }
+        });
+        (Outbox(sender), writer)
+    }
+
+    fn say(&self, said: Up) {
+        self.say_with(said, Vec::new());
+    }
+
+    fn say_with(&self, said: Up, rest: Vec<u8>) {
+        // Without a stream there is nobody to tell.
+        let _ = self.0.send(Some((said, rest)));
+    }
+}
+
+impl Copier for Outbox {
+    fn take(&mut self, piece: Piece) {
+        self.say_with(Up::Piece, piece.to_bytes());
+    }
+}
+
+/// Hears of the run; its intervals go another way.
+struct Relay(Outbox);
+
+impl Observer for Relay {
+    fn started(&mut self, _: &Run) {}
+
+    fn interval(&mut self, _: &Interval, _: &Run) {}
+
+    fn line(&mut self, line: &Line) {
+        let (sort, text) = match line {
+            Line::Log { text, .. } => (Sort::Log, text),
+            Line::Text(text) => (Sort::Text, text),
+            Line::Trace(text) => (Sort::Trace, text),
+            Line::Remark(text) => (Sort::Remark, text),
+            Line::Error(_) | Line::Secret(_) | Line::Step(_) => return,
+        };
+        let text = text.clone();
+        self.0.say(Up::Line { sort, text });
+    }
+}
+
+/// A voice that the conductor hears.
+struct Relayed(Outbox);
+
+impl Relayed {
+    fn said(&self, line: &dyn std::fmt::Display, warning: bool) {
+        let text = line.to_string();
+        self.0.say(Up::Said { text, warning });
+    }
+}
+
+impl Voice for Relayed {
+    fn say(&self, line: &dyn std::fmt::Display) {
+        self.said(line, false);
+    }
+
+    fn warning(&self, line: &dyn std::fmt::Display) {
+        self.said(line, true);
+    }
+
+    fn error(&self, line: &dyn std::fmt::Display) {
+        self.said(line, true);
+    }
+
+    fn out(&self, text: &str) {
+        let text = text.to_owned();
+        self.0.say(Up::Line {
+            sort: Sort::Text,
+            text,
+        });
+    }
+
+    fn document(&self, _: &str) {}
+
+    fn last_words(&self, line: &dyn std::fmt::Display) {
+        self.said(line, true);
+    }
+}

@@ -1,0 +1,400 @@
+//! The nodes as their conductor sees them: who they are, what they have said last, and how something is said to them. What follows from
+//! that is the conductor's.
+
+use std::{
+    collections::VecDeque,
+    io::Write,
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    time::Duration,
+};
+
+use engine::clock;
+use plan::{Share, units::SECOND};
+use record::{NodeRow, NodeState, NodeSum, Replica};
+
+use crate::{
+    clocks::{Exchange, Offset},
+    link::{Backend, Link},
+    wire::{self, Down, Facts, PROTOCOL, Up},
+};
+
+/// So long a node may take to say what it is.
+const MEET: Duration = Duration::from_secs(60);
+/// So many questions tell how far a clock is off.
+const PINGS: u64 = 64;
+/// So long all answers to one question may take.
+const PING: Duration = Duration::from_secs(5);
+
+/// What has happened to a node.
+pub enum Happened {
+    /// It has said something; read at that moment.
+    Said(Up, Vec<u8>, u64),
+    /// Its stream has ended.
+    Gone,
+}
+
+/// A node.
+pub struct Node {
+    /// Its number.
+    pub number: u64,
+    /// Where it is.
+    pub name: String,
+    out: Box<dyn Write + Send>,
+    /// What its machine is.
+    pub facts: Facts,
+    /// Its clock, less this one.
+    pub offset: Option<Offset>,
+    /// The last time that was asked: which question, and when.
+    asked: (u64, u64),
+    /// Whether it takes part.
+    pub state: NodeState,
+    /// Whether its stream has ended.
+    pub gone: bool,
+    /// When it was last heard of.
+    pub heard_ns: u64,
+    /// When its lease ends, at the latest.
+    pub lease_ends_ns: u64,
+    /// The end of its newest interval, in nanoseconds from the start.
+    pub recorded_to_ns: u64,
+    /// Its record here.
+    pub replica: Option<Replica>,
+    /// Whether all of its record is here.
+    pub is_whole: bool,
+    /// What its part died of.
+    pub error: Option<String>,
+    /// What it did in its newest interval, and the requests that it has begun so far.
+    pub newest: NodeSum,
+    pub requests: u64,
+    /// What it carries out: its own share, and what it has taken over from when on.
+    pub shares: Vec<(Share, u64)>,
+}
+
+impl Node {
+    /// Says something; whoever cannot be told is found out otherwise.
+    pub fn say(&mut self, said: &Down) {
+        let _ = wire::write(&mut self.out, said, &[]);
+    }
+
+    /// Asks for its time.
+    pub fn ping(&mut self) {
+        let number = self.asked.0 + 1;
+        self.asked = (number, clock::monotonic_ns());
+        self.say(&Down::Ping { number });
+    }
+
+    /// Takes its answer, if it is that to the last question; answers what that says.
+    pub fn pong(
+        &mut self,
+        number: u64,
+        (came_ns, went_ns): (u64, u64),
+        at_ns: u64,
+    ) -> Option<Offset> {
+        (number == self.asked.0).then(|| {
+            let exchange = Exchange {
+                asked_ns: self.asked.1,
+                came_ns,
+                went_ns,
+                answered_ns: at_ns,
+            };
+            exchange.offset()
+        })
+    }
+
+    /// For messages: `node 1 (a-host)`.
+    pub fn called(&self) -> String {
+        format!("node {} ({})", self.number, self.name)
+    }
+
+    /// As a row.
+    pub fn row(&self) -> NodeRow {
+        let offset = self.offset.unwrap_or_default();
+        NodeRow {
+            requests: self.requests,
+            offset_ns: Some(offset.ns),
+            offset_error_ns: offset.error_ns,
+            ..self.newest.row(self.number, self.name.clone(), self.state)
+        }
+    }
+
+    /// Whether it can still be asked for something.
+    pub fn is_up(&self) -> bool {
+        self.state == NodeState::Up && !self.gone
+    }
+}
+
+/// All of them.
+pub struct Nodes {
+    pub all: Vec<Node>,
+    heard: Receiver<(u64, Happened)>,
+    /// What was heard while something else was waited for.
+    held: VecDeque<(u64, Happened)>,
+    backend: Box<dyn Backend>,
+}
+
+impl Nodes {
+    /// Has a backend start so many, or as many as it has, and hears from each what it is.
+    ///
+    /// # Errors
+    /// A line for each that cannot take part.
+    pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
+        let links = backend.place(wanted).map_err(|line| vec![line])?;
+        let count = links.len() as u64;
+        let (sender, heard) = mpsc::channel();
+        let mut all = Vec::new();
+        for (number, link) in (0..).zip(links) {
+            let Link { name, out, input } = link;
+            listen(number, input, sender.clone())
+                .map_err(|error| vec![format!("no thread for a node: {error}")])?;
+            all.push(Node {
+                number,
+                name,
+                out,
+                facts: Facts::default(),
+                offset: None,
+                asked: (0, 0),
+                state: NodeState::Up,
+                gone: false,
+                heard_ns: 0,
+                lease_ends_ns: 0,
+                recorded_to_ns: 0,
+                replica: None,
+                is_whole: false,
+                error: None,
+                newest: NodeSum::default(),
+                requests: 0,
+                shares: vec![(
+                    Share {
+                        index: number,
+                        of: count,
+                    },
+                    0,
+                )],
+            });
+        }
+        let mut nodes = Nodes {
+            all,
+            heard,
+            held: VecDeque::new(),
+            backend,
+        };
+        let facts = nodes.gather(MEET, "said nothing", |said| match said {
+            Up::Hello(facts) => Some(*facts),
+            _ => None,
+        })?;
+        let mut wrong = Vec::new();
+        for (node, facts) in nodes.all.iter_mut().zip(facts) {
+            let own = env!("CARGO_PKG_VERSION");
+            if facts.version != own || facts.protocol != PROTOCOL {
+                wrong.push(format!(
+                    "{} has Loadline {}, this is {own}: all nodes need the same version",
+                    node.called(),
+                    facts.version
+                ));
+            }
+            if !nodes.backend.is_here() {
+                node.name.clone_from(&facts.name);
+            }
+            node.facts = facts;
+        }
+        if wrong.is_empty() {
+            Ok(nodes)
+        } else {
+            Err(wrong)
+        }
+    }
+
+    /// Finds out how far each clock is off.
+    ///
+    /// # Errors
+    /// A line for each that does not answer.
+    pub fn set_clocks(&mut self) -> Result<(), Vec<String>> {
+        for _ in 0..PINGS {
+            for node in &mut self.all {
+                node.ping();
+            }
+            let mut left = self.all.len();
+            let until_ns = clock::monotonic_ns() + PING.as_nanos() as u64;
+            while left > 0 {
+                match self.next(until_ns) {
+                    Some((
+                        number,
+                        Happened::Said(
+                            Up::Pong {
+                                number: ping,
+                                came_ns,
+                                went_ns,
+                            },
+                            _,
+                            at_ns,
+                        ),
+                    )) => {
+                        let node = &mut self.all[number as usize];
+                        if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                            node.offset = Some(offset.or(node.offset));
+                            left -= 1;
+                        }
+                    }
+                    Some((number, Happened::Gone)) => return Err(vec![self.gone(number)]),
+                    Some(_) => {}
+                    None => {
+                        return Err(vec![
+                            "a node does not say what time it is: nothing was started".into(),
+                        ]);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for one answer of each, and answers them in order.
+    ///
+    /// # Errors
+    /// What they said instead, or that they said nothing.
+    pub fn gather<T>(
+        &mut self,
+        wait: Duration,
+        silent: &str,
+        wanted: impl Fn(Up) -> Option<T>,
+    ) -> Result<Vec<T>, Vec<String>> {
+        let until_ns = clock::monotonic_ns() + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        self.gather_until(until_ns, silent, wanted)
+    }
+
+    /// The same up to a moment of this machine's monotonic clock.
+    ///
+    /// # Errors
+    /// As [`Nodes::gather`].
+    pub fn gather_until<T>(
+        &mut self,
+        until_ns: u64,
+        silent: &str,
+        wanted: impl Fn(Up) -> Option<T>,
+    ) -> Result<Vec<T>, Vec<String>> {
+        let mut answers: Vec<Option<T>> = self.all.iter().map(|_| None).collect();
+        let mut others = VecDeque::new();
+        while answers.iter().any(Option::is_none) {
+            let Some((number, happened)) = self.next(until_ns) else {
+                let late = answers
+                    .iter()
+                    .zip(&self.all)
+                    .filter(|(answer, _)| answer.is_none());
+                return Err(late
+                    .map(|(_, node)| format!("{} {silent}", node.called()))
+                    .collect());
+            };
+            let said = match happened {
+                Happened::Said(Up::Refused { lines, .. }, _, _) => {
+                    let called = self.all[number as usize].called();
+                    return Err(lines
+                        .iter()
+                        .map(|line| format!("{called}: {line}"))
+                        .collect());
+                }
+                Happened::Said(Up::Over { error: Some(why) }, _, _) => {
+                    return Err(vec![format!(
+                        "{}: {why}",
+                        self.all[number as usize].called()
+                    )]);
+                }
+                Happened::Said(Up::Piece, bytes, at_ns) => {
+                    // Who is ready begins to write, whoever is waited for.
+                    others.push_back((number, Happened::Said(Up::Piece, bytes, at_ns)));
+                    continue;
+                }
+                Happened::Said(said, _, _) => said,
+                Happened::Gone => return Err(vec![self.gone(number)]),
+            };
+            if let Some(answer) = wanted(said) {
+                answers[number as usize] = Some(answer);
+            }
+        }
+        self.held = others;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// The next thing that happens, up to a moment of this machine's monotonic clock.
+    pub fn next(&mut self, until_ns: u64) -> Option<(u64, Happened)> {
+        if let Some(held) = self.held.pop_front() {
+            return Some(held);
+        }
+        let wait = until_ns.saturating_sub(clock::monotonic_ns());
+        match self.heard.recv_timeout(Duration::from_nanos(wait)) {
+            Ok((number, happened)) => {
+                if let Some(node) = self
+                    .all
+                    .get_mut(usize::try_from(number).unwrap_or(usize::MAX))
+                {
+                    match &happened {
+                        Happened::Said(_, _, at_ns) => node.heard_ns = *at_ns,
+                        Happened::Gone => node.gone = true,
+                    }
+                }
+                Some((number, happened))
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Says the same to all that take part.
+    pub fn say(&mut self, said: &Down) {
+        for node in self.all.iter_mut().filter(|node| node.is_up()) {
+            node.say(said);
+        }
+    }
+
+    /// That a node is gone, and why if that is known.
+    pub fn gone(&mut self, number: u64) -> String {
+        let why = self.why_gone(number);
+        let node = &self.all[number as usize];
+        format!("{} is gone: {why}", node.called())
+    }
+
+    /// Why a node is gone.
+    pub fn why_gone(&mut self, number: u64) -> String {
+        // Its stream ends a moment before its process is over.
+        let known = (0..20).find_map(|_| {
+            let known = self.backend.why_gone(number);
+            if known.is_none() {
+                std::thread::park_timeout(Duration::from_millis(10));
+            }
+            known
+        });
+        known.unwrap_or_else(|| "its stream has ended".to_owned())
+    }
+
+    /// Whether they are on this machine.
+    pub fn are_here(&self) -> bool {
+        self.backend.is_here()
+    }
+
+    /// The longest that a question and its answer take on their way.
+    pub fn worst_ns(&self) -> u64 {
+        let of_each = self.all.iter().filter_map(|node| node.offset);
+        of_each
+            .map(|offset| 2 * offset.error_ns)
+            .max()
+            .unwrap_or(SECOND)
+    }
+}
+
+fn listen(
+    number: u64,
+    mut input: Box<dyn std::io::Read + Send>,
+    heard: Sender<(u64, Happened)>,
+) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new().name(format!("node-{number}"));
+    thread.spawn(move || {
+        while let Ok(Some((said, rest))) = wire::read::<Up>(&mut input) {
+            let at_ns = clock::monotonic_ns();
+            if heard
+                .send((number, Happened::Said(said, rest, at_ns)))
+                .is_err()
+            {
+                return;
+            }
+        }
+        let _ = heard.send((number, Happened::Gone));
+    })?;
+    Ok(())
+}

@@ -1,0 +1,372 @@
+//! Nodes on a Ray cluster. Ray places and starts them, tells of those that die, and carries bytes; what speaks to it is a Python program of the
+//! package (`loadline.ray`), a child of this process, over whose streams those of all nodes go: each message has a number before it that says
+//! whose it is. What nodes say to each other is nothing that is known here.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Write},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, Sender},
+    },
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use session::{SharedVoice, python};
+
+use crate::link::{Backend, COMMAND, Link};
+
+/// What is no node's.
+const CONTROL: u32 = u32::MAX;
+/// So long nodes may take to be there, in seconds.
+const PLACE_S: u64 = 60;
+/// Nothing that is carried is longer.
+const LONGEST: u32 = 256 << 20;
+const HOW: &str = "pip install 'loadline[ray]' brings Ray";
+
+/// What is to be there on a Ray cluster.
+pub struct Ray {
+    /// Its head; none: whatever the environment names.
+    pub address: Option<String>,
+    /// Whether a cluster beyond this machine is used that asks for no token.
+    pub insecure: bool,
+    /// Files that nodes need: relative path and content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// In which of their folders the test runs.
+    pub folder: String,
+    /// Variables that nodes need. They go through Ray's own channel and into no file.
+    pub environment: Vec<(String, String)>,
+    /// For what nodes say on standard error.
+    pub voice: SharedVoice,
+    relay: Option<Relay>,
+}
+
+/// The program that speaks to Ray.
+struct Relay {
+    child: Child,
+    lost: Arc<Mutex<BTreeMap<u64, String>>>,
+    /// Held so that the stream stays open: its end releases everything.
+    _out: Shared,
+}
+
+type Shared = Arc<Mutex<ChildStdin>>;
+
+/// What the program says.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Told {
+    Placed { placed: Vec<Place> },
+    Lost { lost: u64, why: String },
+    Said { said: u64, text: String },
+    Refused { refused: String },
+}
+
+#[derive(Debug, Deserialize)]
+struct Place {
+    name: String,
+}
+
+impl Ray {
+    /// Nodes of a cluster, with what a test needs there.
+    #[must_use]
+    pub fn of(address: Option<String>, insecure: bool, voice: &SharedVoice) -> Ray {
+        Ray {
+            address,
+            insecure,
+            files: Vec::new(),
+            folder: ".".to_owned(),
+            environment: Vec::new(),
+            voice: voice.clone(),
+            relay: None,
+        }
+    }
+
+    fn order(&self, nodes: Option<u64>) -> Value {
+        let files = self.files.iter();
+        let files: Vec<Value> = files
+            .map(|(path, content)| json!([path, STANDARD.encode(content)]))
+            .collect();
+        let environment: BTreeMap<&String, &String> = self
+            .environment
+            .iter()
+            .map(|(name, value)| (name, value))
+            .collect();
+        json!({
+            "nodes": nodes,
+            "address": self.address,
+            "timeout_s": PLACE_S,
+            "arguments": [COMMAND],
+            "folder": self.folder,
+            "files": files,
+            "environment": environment,
+            "insecure": self.insecure,
+        })
+    }
+}
+
+impl Backend for Ray {
+    fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String> {
+        let python = python::with_package(HOW)?;
+        let (child, out, mut input) = start(&python)?;
+        let out: Shared = Arc::new(Mutex::new(out));
+        let order = serde_json::to_vec(&self.order(nodes)).map_err(|error| error.to_string())?;
+        let lost: Arc<Mutex<BTreeMap<u64, String>>> = Arc::default();
+        self.relay = Some(Relay {
+            child,
+            lost: Arc::clone(&lost),
+            _out: Arc::clone(&out),
+        });
+        let broken = |error: io::Error| format!("what speaks to Ray has ended: {error}");
+        write(&out, CONTROL, &order).map_err(broken)?;
+        let placed = placed(&mut input)?;
+        let (senders, links): (Vec<Sender<Vec<u8>>>, Vec<Link>) = (0..)
+            .zip(placed)
+            .map(|(number, place)| {
+                let (sender, receiver) = mpsc::channel();
+                let link = Link {
+                    name: place.name,
+                    out: Box::new(ToNode {
+                        number,
+                        out: Arc::clone(&out),
+                    }),
+                    input: Box::new(FromNode {
+                        parts: receiver,
+                        rest: Vec::new(),
+                        taken: 0,
+                    }),
+                };
+                (sender, link)
+            })
+            .unzip();
+        let voice = self.voice.clone();
+        let thread = std::thread::Builder::new().name("ray".into());
+        let carry = move || carry(input, senders, &lost, &voice);
+        thread
+            .spawn(carry)
+            .map_err(|error| format!("no thread for Ray: {error}"))?;
+        Ok(links)
+    }
+
+    fn why_gone(&mut self, node: u64) -> Option<String> {
+        let lost = &self.relay.as_ref()?.lost;
+        lost.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&node)
+            .cloned()
+    }
+
+    fn is_here(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // It releases what it has placed when its stream ends, which is when the last node's is closed; should it hang, nobody waits.
+        for _ in 0..200 {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
+    let mut command = Command::new(python);
+    command
+        .args(["-m", "loadline.ray"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    // A signal from the terminal is the conductor's.
+    command.process_group(0);
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{}: {error}", python.display()))?;
+    let streams = child.stdin.take().zip(child.stdout.take());
+    let (out, input) = streams.ok_or("a process without streams")?;
+    Ok((child, out, input))
+}
+
+/// Where the nodes are, once all are there.
+fn placed(input: &mut ChildStdout) -> Result<Vec<Place>, String> {
+    loop {
+        let (number, bytes) = read(input)
+            .map_err(|error| format!("what speaks to Ray: {error}"))?
+            .ok_or("what speaks to Ray has ended without a word")?;
+        if number != CONTROL {
+            continue;
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(Told::Placed { placed }) => return Ok(placed),
+            Ok(Told::Refused { refused }) => return Err(refused),
+            Ok(Told::Lost { lost, why }) => return Err(format!("node {lost}: {why}")),
+            Ok(Told::Said { .. }) => {}
+            Err(error) => return Err(format!("what speaks to Ray says something else: {error}")),
+        }
+    }
+}
+
+/// Deals out what comes, until the stream ends.
+fn carry(
+    mut input: ChildStdout,
+    senders: Vec<Sender<Vec<u8>>>,
+    lost: &Mutex<BTreeMap<u64, String>>,
+    voice: &SharedVoice,
+) {
+    let mut open: Vec<Option<Sender<Vec<u8>>>> = senders.into_iter().map(Some).collect();
+    while let Ok(Some((number, bytes))) = read(&mut input) {
+        let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        if number != CONTROL {
+            let Some(to) = open.get_mut(place(u64::from(number))) else {
+                continue;
+            };
+            match to {
+                // Nothing is the end of a stream; behind it comes no more.
+                _ if bytes.is_empty() => *to = None,
+                Some(sender) => drop(sender.send(bytes)),
+                None => {}
+            }
+            continue;
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(Told::Lost { lost: number, why }) => {
+                let mut all = lost.lock().unwrap_or_else(PoisonError::into_inner);
+                all.entry(number).or_insert(why);
+                drop(all);
+                if let Some(to) = open.get_mut(place(number)) {
+                    *to = None;
+                }
+            }
+            Ok(Told::Said { said, text }) => voice.say(&format_args!("node {said}: {text}")),
+            Ok(Told::Refused { refused }) => voice.warning(&refused),
+            Ok(Told::Placed { .. }) | Err(_) => {}
+        }
+    }
+}
+
+/// What is said to a node.
+struct ToNode {
+    number: u32,
+    out: Shared,
+}
+
+impl Write for ToNode {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !bytes.is_empty() {
+            write(&self.out, self.number, bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for ToNode {
+    fn drop(&mut self) {
+        // Nothing is the end.
+        let _ = write(&self.out, self.number, &[]);
+    }
+}
+
+/// What a node says.
+struct FromNode {
+    parts: Receiver<Vec<u8>>,
+    rest: Vec<u8>,
+    taken: usize,
+}
+
+impl Read for FromNode {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.rest.len() {
+            match self.parts.recv() {
+                Ok(part) => (self.rest, self.taken) = (part, 0),
+                Err(_) => return Ok(0),
+            }
+        }
+        let rest = &self.rest[self.taken..];
+        let taken = rest.len().min(into.len());
+        into[..taken].copy_from_slice(&rest[..taken]);
+        self.taken += taken;
+        Ok(taken)
+    }
+}
+
+fn write(out: &Shared, number: u32, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    let mut whole = Vec::with_capacity(bytes.len() + 8);
+    whole.extend(number.to_le_bytes());
+    whole.extend(length.to_le_bytes());
+    whole.extend(bytes);
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    out.write_all(&whole)?;
+    out.flush()
+}
+
+/// The next that comes, and whose it is; none at the end.
+fn read(input: &mut impl Read) -> io::Result<Option<(u32, Vec<u8>)>> {
+    let mut head = [0; 8];
+    match input.read_exact(&mut head) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let [a, b, c, d, e, f, g, h] = head;
+    let (number, length) = (
+        u32::from_le_bytes([a, b, c, d]),
+        u32::from_le_bytes([e, f, g, h]),
+    );
+    if length > LONGEST {
+        return Err(io::Error::other("what came is too long"));
+    }
+    let mut bytes = vec![0; length as usize];
+    input.read_exact(&mut bytes)?;
+    Ok(Some((number, bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_is_dealt_out_in_order() {
+        let mut bytes: Vec<u8> = Vec::new();
+        for (number, text) in [(3u32, "abc"), (CONTROL, "{}"), (3, "")] {
+            bytes.extend(number.to_le_bytes());
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        let mut stream = bytes.as_slice();
+        assert_eq!(read(&mut stream).unwrap(), Some((3, b"abc".to_vec())));
+        assert_eq!(read(&mut stream).unwrap(), Some((CONTROL, b"{}".to_vec())));
+        assert_eq!(read(&mut stream).unwrap(), Some((3, Vec::new())));
+        assert_eq!(read(&mut stream).unwrap(), None);
+        assert!(read(&mut [1u8, 0, 0, 0, 9, 0, 0, 0, 1].as_slice()).is_err());
+    }
+
+    #[test]
+    fn a_stream_is_read_in_whatever_pieces() {
+        let (sender, parts) = mpsc::channel();
+        for part in ["ab", "c", "defg"] {
+            sender.send(part.as_bytes().to_vec()).unwrap();
+        }
+        drop(sender);
+        let mut from = FromNode {
+            parts,
+            rest: Vec::new(),
+            taken: 0,
+        };
+        let mut text = String::new();
+        from.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "abcdefg");
+    }
+}

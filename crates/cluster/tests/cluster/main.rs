@@ -1,0 +1,308 @@
+//! The crate's own interface: records that are copied piece by piece and put together again, and what that takes of a conductor with many
+//! nodes.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use cluster::merge::Merger;
+use engine::clock;
+use measure::{
+    Interval, Kind, Label, LabelId, Outcome, Slot,
+    label::{self, Group},
+};
+use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, Share, units::SECOND};
+use record::{
+    Copier, End, HostSample, Manifest, Piece, Place, Replica, Run, Started, State, Writer, gather,
+    redact::{Redactor, Salt},
+};
+
+/// Requests per second of a node.
+const RATE: u64 = 1_000;
+const NAMES: u16 = 20;
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Copier for Kept {
+    fn take(&mut self, piece: Piece) {
+        self.0.lock().unwrap().push(piece.to_bytes());
+    }
+}
+
+fn plan() -> Plan {
+    let phase = Phase::new(60 * SECOND, Shape::Rate(Rate::per_second(3 * RATE)));
+    let load = Load::Open {
+        phases: vec![phase],
+        first: FirstArrival::AtStart,
+    };
+    let url = "http://127.0.0.1:9/";
+    Plan {
+        load,
+        ..formats::url_plan(url, &formats::UrlOptions::default()).unwrap()
+    }
+}
+
+fn labels() -> Vec<Label> {
+    let mut all = measure::Labels::default().all().to_vec();
+    all.extend((2..NAMES + 2).map(|id| Label {
+        id,
+        group: Group::Request,
+        method: "GET".into(),
+        name: format!("/a/{id}"),
+        text: format!("GET /a/{id}"),
+    }));
+    all
+}
+
+/// An interval in which so many requests took so long, by name.
+fn interval(index: u64, share: Share) -> Interval {
+    let mut interval = Interval {
+        index,
+        span: (index * SECOND, (index + 1) * SECOND),
+        ..Interval::default()
+    };
+    interval.run.cpu_ns = vec![80_000_000];
+    let mut random = share.index * 7_919 + index;
+    for number in 0..RATE {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let ns = 200_000 + (random >> 33) % 40_000_000;
+        let id = 2 + (number % u64::from(NAMES)) as LabelId;
+        for id in [label::ALL, id] {
+            let slot: &mut Slot = interval.slots.entry((id, 0)).or_default();
+            (slot.counters.issued, slot.counters.ok) =
+                (slot.counters.issued + 1, slot.counters.ok + 1);
+            slot.record(Kind::Service, Outcome::Ok, ns);
+            slot.record(Kind::Response, Outcome::Ok, ns + 90_000);
+        }
+        (interval.run.due, interval.run.started) = (interval.run.due + 1, interval.run.started + 1);
+    }
+    interval
+}
+
+/// The pieces of a node's record of so many seconds; and where it kept it itself.
+fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) -> Vec<Vec<u8>> {
+    let plan = plan();
+    let started = Started {
+        share: Some(share),
+        node: Some(format!("machine-{}", share.index)),
+        run_id: "r".into(),
+        workers: 1,
+        ..Started::default()
+    };
+    let kept = Kept::default();
+    let redactor = || Redactor::new(&plan, &[], Salt::new([7; 16]));
+    let manifest = Manifest::new(&plan, started);
+    let copier: Box<dyn Copier> = Box::new(kept.clone());
+    let writer = Writer::create_part(
+        folder,
+        (&manifest, &plan),
+        &labels(),
+        redactor(),
+        Some(copier),
+    );
+    let mut writer = writer.unwrap();
+    for index in 0..seconds {
+        assert!(
+            writer
+                .interval(&interval(index, share), &HostSample::default())
+                .is_none()
+        );
+    }
+    if ends {
+        let end = End {
+            ns: seconds * SECOND,
+            reason: None,
+            cause: None,
+            record_ends_ns: None,
+            recorded_to_ns: None,
+        };
+        assert!(writer.finish(State::Complete, end).1.is_none());
+    }
+    let pieces = kept.0.lock().unwrap().clone();
+    pieces
+}
+
+/// A folder that goes with the test.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn temporary() -> Temporary {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let name = format!("loadline-cluster-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    Temporary(path)
+}
+
+fn share(index: u64, of: u64) -> Share {
+    Share { index, of }
+}
+
+#[test]
+fn a_copy_is_the_record_byte_for_byte() {
+    let (own, whole) = (temporary(), temporary());
+    let pieces = recorded(own.path(), share(1, 3), 4, true);
+    let mut replica = Replica::of(whole.path(), 1);
+    let mut seconds = 0;
+    for piece in &pieces {
+        let piece = Piece::from_bytes(piece).unwrap();
+        seconds += usize::from(replica.take(&piece).unwrap().is_some());
+    }
+    assert_eq!(seconds, 4);
+    let files = |folder: PathBuf| {
+        let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                (name, std::fs::read(path).unwrap())
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    assert_eq!(
+        files(own.path().join("parts/1")),
+        files(whole.path().join("parts/1"))
+    );
+    // Without its beginning a piece has no place.
+    let mut late = Replica::of(temporary().path(), 2);
+    assert!(
+        late.take(&Piece::from_bytes(pieces.last().unwrap()).unwrap())
+            .is_err()
+    );
+    assert!(late.take(&Piece::from_bytes(&pieces[2]).unwrap()).is_err());
+}
+
+#[test]
+fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
+    let (first, second, torn, runs) = (temporary(), temporary(), temporary(), temporary());
+    recorded(first.path(), share(0, 2), 3, true);
+    recorded(second.path(), share(1, 2), 3, true);
+    recorded(torn.path(), share(1, 2), 2, false);
+    let place = || Place::new(Some(runs.path().to_owned()), 9);
+    let bring = |folders: &[&Temporary]| -> Vec<PathBuf> {
+        folders
+            .iter()
+            .map(|folder| folder.path().to_owned())
+            .collect()
+    };
+    for order in [[&torn, &first, &second], [&second, &torn, &first]] {
+        let gathered = gather(&bring(&order), &place()).unwrap();
+        assert!(gathered.missing.is_empty());
+        let run = gathered.run;
+        assert_eq!(run.totals.label(label::ALL).slot.counters.issued, 6 * RATE);
+        assert_eq!(
+            (run.manifest.state, run.manifest.load.planned),
+            (State::Complete, Some(60 * 3 * RATE))
+        );
+        assert_eq!(run.nodes.len(), 2);
+        assert!(run.damage.is_empty(), "{:?}", run.damage);
+    }
+    let gathered = gather(&bring(&[&torn]), &place()).unwrap();
+    assert_eq!(gathered.missing, [0]);
+    assert_eq!(gathered.run.manifest.state, State::Interrupted);
+    assert_eq!(
+        gathered.run.totals.label(label::ALL).slot.counters.issued,
+        2 * RATE
+    );
+    let none = gather(&[runs.path().to_owned()], &place()).unwrap_err();
+    assert!(none[0].contains("is no run record"), "{none:?}");
+}
+
+#[test]
+fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
+    let (own, whole) = (temporary(), temporary());
+    let mut merger = Merger::of(3);
+    let mut issued = 0;
+    let mut count = |merged: Vec<cluster::merge::Merged>| {
+        for merged in merged {
+            let all = merged.whole.frame.parts.get(&(label::ALL, 0)).unwrap();
+            issued += all.slot.counters.issued;
+        }
+    };
+    for node in 0..3 {
+        let mut replica = Replica::of(whole.path(), node);
+        for piece in recorded(own.path(), share(node, 3), 5, true) {
+            let piece = Piece::from_bytes(&piece).unwrap();
+            let unfolded = replica.take(&piece).unwrap();
+            if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
+                count(merger.take(node, unfolded, under_way));
+            }
+        }
+        count(merger.ends(node));
+    }
+    assert_eq!(issued, 15 * RATE);
+    let place = Place::new(Some(temporary().path().to_owned()), 1);
+    let run: Run = gather(&[whole.path().to_owned()], &place).unwrap().run;
+    assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
+}
+
+/// What 64 nodes with 20 names each take of a conductor, live: `cargo test --release -p cluster -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures: takes the machine for itself"]
+fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {
+    const NODES: u64 = 64;
+    const SECONDS: u64 = 20;
+    let (own, whole) = (temporary(), temporary());
+    let said: Vec<Vec<Vec<u8>>> = (0..NODES)
+        .map(|node| recorded(own.path(), share(node, NODES), SECONDS, true))
+        .collect();
+    let bytes: usize = said.iter().flatten().map(Vec::len).sum();
+    let mut replicas: Vec<Replica> = (0..NODES)
+        .map(|node| Replica::of(whole.path(), node))
+        .collect();
+    let mut merger = Merger::of(NODES);
+    let plan = plan();
+    let manifest = Manifest::new(&plan, Started::default());
+    let mut writer = Writer::in_memory(
+        &manifest,
+        &labels(),
+        Redactor::new(&plan, &[], Salt::new([7; 16])),
+    );
+    let longest = said.iter().map(Vec::len).max().unwrap();
+    let before_ns = clock::thread_cpu_ns();
+    let mut seconds = 0;
+    for at in 0..longest {
+        for (node, replica) in (0..).zip(&mut replicas) {
+            let Some(piece) = said[node as usize].get(at) else {
+                continue;
+            };
+            let piece = Piece::from_bytes(piece).unwrap();
+            let unfolded = replica.take(&piece).unwrap();
+            if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
+                for merged in merger.take(node, unfolded, under_way) {
+                    seconds += 1;
+                    writer.interval_of_parts(merged.whole);
+                }
+            }
+        }
+    }
+    let cpu = (clock::thread_cpu_ns() - before_ns) as f64 / 1e9 / SECONDS as f64;
+    println!(
+        "{NODES} nodes, {NAMES} names, {RATE} requests/s each: {:.1} % of a core, {:.0} kB/s from each node",
+        cpu * 100.0,
+        bytes as f64 / NODES as f64 / SECONDS as f64 / 1e3
+    );
+    assert_eq!(seconds, SECONDS);
+    assert!(cpu < 0.25, "{cpu}");
+}

@@ -1,0 +1,123 @@
+//! The arrivals of a worker whose process may take over those of others: its own and all that were taken over, in the order of time. It
+//! looks for shares behind every moment on which it acts. Who takes over what is not its business, nor what becomes of an arrival.
+
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+};
+
+use plan::{
+    Schedule, Share,
+    schedule::{Arrival, Shard},
+};
+
+use crate::{
+    adoptions::{self, Adoptions, View},
+    course::{KNOWN_NS, LOOK_NS},
+    worker::Worker,
+};
+
+/// What comes of one share.
+#[derive(Debug)]
+struct Coming<'a> {
+    next: Arrival,
+    rest: Shard<'a>,
+}
+
+/// The next arrival of a worker whose process may take over those of others.
+pub(super) struct Adopting<'a> {
+    schedule: &'a Schedule,
+    /// Which worker, of how many.
+    place: (u64, u64),
+    view: View,
+    /// The earliest of all shares comes first; arrivals are numbered in the order of time.
+    coming: BinaryHeap<Coming<'a>>,
+    /// What time it was before the last look: no more is asked than that, while arrivals follow each other closely.
+    known_ns: u64,
+}
+
+impl<'a> Adopting<'a> {
+    pub fn of(
+        adoptions: &Adoptions,
+        schedule: &'a Schedule,
+        own: Share,
+        place: (u64, u64),
+    ) -> Adopting<'a> {
+        let mut adopting = Adopting {
+            schedule,
+            place,
+            view: adoptions.view(),
+            coming: BinaryHeap::new(),
+            known_ns: 0,
+        };
+        adopting.add(schedule.shard(own.index, own.of));
+        adopting
+    }
+
+    fn add(&mut self, mut rest: Shard<'a>) {
+        if let Some(next) = rest.next() {
+            self.coming.push(Coming { next, rest });
+        }
+    }
+
+    /// The next arrival, at most one look before it is due; none when no more can come.
+    ///
+    /// A share is known so long before its moment that nothing of it could come before what is answered here, which is why that is
+    /// never given back.
+    pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
+        // Whoever takes something over has told of it by then.
+        let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
+        loop {
+            for adopted in self.view.news() {
+                self.add(adoptions::shard(adopted, self.schedule, self.place));
+            }
+            let next = self.coming.peek().map(|coming| coming.next);
+            let until_ns = next.map_or(over_ns, |arrival| arrival.intended_ns);
+            let ahead_ns = next.map_or(0, |_| LOOK_NS);
+            let is_near = |now: u64| now.saturating_add(ahead_ns) >= until_ns;
+            if is_near(self.known_ns) || worker.arrivals_end.is_aborted() {
+                return self.take();
+            }
+            // Between asking what time it is and acting on it there is always a look.
+            self.known_ns = worker.clock.now();
+            if !is_near(self.known_ns) {
+                // A run that ends meanwhile is noticed above.
+                let _ = worker
+                    .sleep_until(until_ns.min(self.known_ns + LOOK_NS), &worker.arrivals_end)
+                    .await;
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Arrival> {
+        let mut first = self.coming.peek_mut()?;
+        let arrival = first.next;
+        match first.rest.next() {
+            Some(next) => first.next = next,
+            None => {
+                PeekMut::pop(first);
+            }
+        }
+        Some(arrival)
+    }
+}
+
+impl Ord for Coming<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.next.number.cmp(&self.next.number)
+    }
+}
+
+impl PartialOrd for Coming<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Coming<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.next.number == other.next.number
+    }
+}
+
+impl Eq for Coming<'_> {}

@@ -1,0 +1,67 @@
+//! A process that takes over what was another's while it runs, with the real clock.
+
+use engine::{Adoptions, clock::Clock};
+use plan::{Schedule, Share};
+
+use super::*;
+
+/// Has the process take a share over as soon as its first interval is complete.
+struct TakesOver {
+    kept: Kept,
+    adoptions: Adoptions,
+    zero: Zero,
+    lost: Share,
+    from_ns: Option<u64>,
+}
+
+impl Sink for TakesOver {
+    fn interval(&mut self, interval: Interval) {
+        if self.from_ns.is_none() {
+            let from_ns = Clock::system(self.zero).now() + 2 * Adoptions::AHEAD_NS;
+            let told = self
+                .adoptions
+                .adopt(self.lost, from_ns, || Clock::system(self.zero).now());
+            self.from_ns = told.ok().map(|()| from_ns);
+        }
+        self.kept.interval(interval);
+    }
+
+    fn line(&mut self, line: Line) {
+        self.kept.line(line);
+    }
+}
+
+#[test]
+fn what_is_taken_over_while_it_runs_is_sent_by_all_its_workers() {
+    let lab = lab::Lab::start("sum", &lab::Options::default()).expect("a lab");
+    let target = format!("http://{}", lab.address());
+    let steps = vec![request(get("/sum?a=1&b=2"))];
+    let test = plan(&target, rate(200, 4 * SECOND), steps);
+    // Between two arrivals of its own workers nothing happens for longer than they may sleep.
+    let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
+    let adoptions = Adoptions::default();
+    let options = Options {
+        adopts: true,
+        adoptions: adoptions.clone(),
+        share: own,
+        workers: Some(2),
+        drain_ns: Some(5 * SECOND),
+        ..Options::default()
+    };
+    let prepared = Prepared::new(&test, options).expect("a plan that compiles");
+    let zero = Zero::in_ns(5 * MILLISECOND);
+    let mut sink = TakesOver {
+        kept: Kept::default(),
+        adoptions,
+        zero,
+        lost,
+        from_ns: None,
+    };
+    prepared.run(zero, &mut sink).expect("a run");
+    let from_ns = sink.from_ns.expect("taken over");
+    let schedule = Schedule::new(&test.load, 0);
+    let taken_over = schedule.due_of_share(lost, from_ns, u64::MAX);
+    assert!(taken_over > 10, "{taken_over}");
+    let expected = own.of_first(800) + taken_over;
+    assert_eq!(sink.kept.arrivals(), (expected, expected, 0));
+}

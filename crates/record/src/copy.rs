@@ -1,0 +1,225 @@
+//! A copy of a record that is being written, kept by somebody else: what is added to it, piece by piece, as bytes, and the folder that
+//! is made of the pieces, which is the record's byte for byte. How pieces travel is the caller's business.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use measure::{Histogram, LabelId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Leaf, Manifest, RecordError, Unfolded,
+    files::{Files, replace},
+};
+
+/// How long requests have been under way that are so at an interval's end: by label, times and how many. In no record.
+pub type Ages = BTreeMap<LabelId, Vec<(u64, u64)>>;
+
+/// Hears of everything that is added to a record, in order. It must not wait.
+pub trait Copier: Send {
+    /// The next piece.
+    fn take(&mut self, piece: Piece);
+}
+
+/// What is added to a record at once.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Piece {
+    /// What is known before the first request.
+    Begun {
+        /// Without secrets.
+        manifest: Box<Manifest>,
+        /// Without secrets.
+        plan: Value,
+    },
+    /// An interval.
+    Leaf {
+        /// Its lines.
+        leaf: Leaf,
+        /// For rules that look at what is still under way.
+        under_way: Ages,
+    },
+    /// Lines that belong to no interval.
+    Lines {
+        /// Of which file.
+        file: Extra,
+        /// Whole lines.
+        text: String,
+    },
+    /// The record is complete.
+    Ended(Box<Manifest>),
+}
+
+/// Files whose lines belong to no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Extra {
+    /// What happened.
+    Events,
+    /// What was measured beside the load.
+    Server,
+}
+
+/// A piece without what is long in it.
+#[derive(Serialize, Deserialize)]
+// Not tagged inside: numbers that are keys would not come back.
+#[serde(rename_all = "lowercase")]
+enum Head {
+    Begun {
+        manifest: Box<Manifest>,
+        plan: Value,
+    },
+    Leaf {
+        under_way: Ages,
+    },
+    Lines {
+        file: Extra,
+    },
+    Ended {
+        manifest: Box<Manifest>,
+    },
+}
+
+impl Piece {
+    /// As bytes: a line of JSON, and behind it the lines of a leaf or a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (head, rest) = match self {
+            Piece::Begun { manifest, plan } => {
+                let (manifest, plan) = (manifest.clone(), plan.clone());
+                (Head::Begun { manifest, plan }, Vec::new())
+            }
+            Piece::Leaf { leaf, under_way } => {
+                let under_way = under_way.clone();
+                (Head::Leaf { under_way }, leaf.to_bytes())
+            }
+            Piece::Lines { file, text } => (Head::Lines { file: *file }, text.clone().into_bytes()),
+            Piece::Ended(manifest) => {
+                let manifest = manifest.clone();
+                (Head::Ended { manifest }, Vec::new())
+            }
+        };
+        // Our own plain structs: there is nothing in them that JSON cannot hold.
+        let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend(rest);
+        bytes
+    }
+
+    /// The piece of such bytes; none where they are anything else.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Piece> {
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
+        let piece = match serde_json::from_slice(head).ok()? {
+            Head::Begun { manifest, plan } => Piece::Begun { manifest, plan },
+            Head::Leaf { under_way } => {
+                let leaf = Leaf::from_bytes(rest)?;
+                return Some(Piece::Leaf { leaf, under_way });
+            }
+            Head::Lines { file } => {
+                let text = String::from_utf8(rest.to_vec()).ok()?;
+                let is_whole = text.is_empty() || text.ends_with('\n');
+                return is_whole.then_some(Piece::Lines { file, text });
+            }
+            Head::Ended { manifest } => Piece::Ended(manifest),
+        };
+        rest.is_empty().then_some(piece)
+    }
+}
+
+/// The ages of what is under way, for a piece.
+#[must_use]
+pub fn ages(under_way: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
+    let cells = |ages: &Histogram<u64>| ages.cells().map(|(from, _, n)| (from, n)).collect();
+    let all = under_way.iter().filter(|(_, ages)| ages.count() > 0);
+    all.map(|(id, ages)| (*id, cells(ages))).collect()
+}
+
+/// The copy: one process's record in the folder of a run.
+pub struct Replica {
+    dir: PathBuf,
+    files: Option<Files>,
+}
+
+impl Replica {
+    /// Of the process of a number; its folder is made with the first piece.
+    #[must_use]
+    pub fn of(run: &Path, number: u64) -> Replica {
+        Replica {
+            dir: run.join("parts").join(number.to_string()),
+            files: None,
+        }
+    }
+
+    /// Writes a piece down; of a leaf, answers what it holds.
+    ///
+    /// # Errors
+    /// When it cannot be written, or is no piece of a record that has begun.
+    pub fn take(&mut self, piece: &Piece) -> Result<Option<Unfolded>, RecordError> {
+        let dir = self.dir.clone();
+        let failed = |source| RecordError::NotWritable { path: dir, source };
+        let unbegun = || std::io::Error::other("a piece came before the record had begun");
+        let mut unfolded = None;
+        let written = match piece {
+            Piece::Begun { manifest, plan } => self.begin(manifest, plan),
+            Piece::Ended(manifest) => replace(&self.dir.join("manifest.json"), manifest),
+            Piece::Leaf { leaf, .. } => {
+                unfolded = leaf.unfold();
+                let damaged = || std::io::Error::other("an interval came damaged");
+                match &mut self.files {
+                    _ if unfolded.is_none() => Err(damaged()),
+                    Some(files) => files.interval(leaf),
+                    None => Err(unbegun()),
+                }
+            }
+            Piece::Lines { file, text } => match (&mut self.files, file) {
+                (Some(files), Extra::Events) => files.events(text),
+                (Some(files), Extra::Server) => files.server(text),
+                (None, _) => Err(unbegun()),
+            },
+        };
+        written.map_err(failed).map(|()| unfolded)
+    }
+
+    fn begin(&mut self, manifest: &Manifest, plan: &Value) -> std::io::Result<()> {
+        fs::create_dir_all(&self.dir)?;
+        replace(&self.dir.join("manifest.json"), manifest)?;
+        replace(&self.dir.join("plan.json"), plan)?;
+        let has_books = manifest.door != "run";
+        self.files = Some(Files::begin(&self.dir, manifest.start.wall_ns, has_books)?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_piece_comes_back_as_it_went(
+            ages in prop::collection::btree_map(0..50u16, prop::collection::vec((any::<u64>(), 1..9u64), 1..5), 0..4),
+            lines in prop::collection::vec("[a-z{}\"]{0,20}", 0..4),
+        ) {
+            let leaf = Leaf::default();
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let file = Extra::Events;
+            for piece in [Piece::Leaf { leaf, under_way: ages }, Piece::Lines { file, text }] {
+                let bytes = piece.to_bytes();
+                let came = Piece::from_bytes(&bytes);
+                prop_assert_eq!(came.as_ref(), Some(&piece));
+            }
+        }
+
+        #[test]
+        fn whatever_comes_is_a_piece_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Piece::from_bytes(&bytes);
+        }
+    }
+}

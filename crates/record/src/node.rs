@@ -1,0 +1,353 @@
+//! A process of a run that was lost while the run went on: what `events.jsonl` keeps of that, and what follows for the arrivals that were
+//! its to send. Whether it is lost, and who takes over what, was found out by who conducts the run.
+
+use plan::{Schedule, Share};
+use serde::{Deserialize, Serialize};
+
+use crate::{Event, ProcessFacts, Run, units};
+
+/// A lost process. Times are nanoseconds from the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeLost {
+    /// Which process, by number.
+    #[serde(default)]
+    pub node: u64,
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The end of the last of its intervals that had come by then.
+    #[serde(default)]
+    pub recorded_to_ns: u64,
+    /// The end of its lease: behind that it certainly sends nothing.
+    #[serde(default)]
+    pub lease_ends_ns: u64,
+    /// Of its own arrivals, and those that it had taken over, how many were due until the end of its lease, by arithmetic.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub due: u64,
+    /// Of them, those that were due until `recorded_to_ns`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub recorded: u64,
+    /// How many were intended behind its lease and before others took over, up to the end of the load where nobody did: nobody sends
+    /// them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsent: u64,
+    /// From when on others carry out what was its, behind the end of its lease; none: nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_over_from_ns: Option<u64>,
+    /// Who, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<u64>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl NodeLost {
+    /// The same with its arrivals counted: those of its shares, each from a moment on - its own from 0, what it had taken over from when on
+    /// it had. A closed load has none.
+    #[must_use]
+    pub fn counted(mut self, schedule: &Schedule, shares: &[(Share, u64)]) -> NodeLost {
+        let until = |at_ns: u64| {
+            let due =
+                |(share, from_ns): &(Share, u64)| schedule.due_of_share(*share, *from_ns, at_ns);
+            shares.iter().map(due).sum::<u64>()
+        };
+        self.due = until(self.lease_ends_ns);
+        self.recorded = until(self.recorded_to_ns).min(self.due);
+        let left = |(share, from_ns): &(Share, u64)| {
+            let first = share.of_first(schedule.before(*from_ns));
+            let next = match self.taken_over_from_ns {
+                Some(at_ns) => schedule.before(at_ns),
+                None => schedule.total(),
+            };
+            share.of_first(next).saturating_sub(first)
+        };
+        self.unsent = shares
+            .iter()
+            .map(left)
+            .sum::<u64>()
+            .saturating_sub(self.due);
+        self
+    }
+
+    /// What was lost with it, in words; so many arrivals of which nobody knows whether they were sent.
+    #[must_use]
+    pub fn text(&self, unknown: u64) -> String {
+        let lost = format!(
+            "{} was lost at {}",
+            called(self.node, &self.name),
+            clock(self.recorded_to_ns)
+        );
+        let others = match self.by.len() {
+            1 => "another".to_owned(),
+            n => format!("{} others", units::count(n as u64)),
+        };
+        let taken_over = self.taken_over_from_ns.map(clock);
+        if self.due + self.unsent == 0 {
+            return match taken_over {
+                Some(at) => format!("{lost}: {others} took over at {at}"),
+                None => format!("{lost}, and nobody took over what was its"),
+            };
+        }
+        let arrivals = match self.unsent {
+            1 => "1 arrival".to_owned(),
+            n => format!("{} arrivals", units::count(n)),
+        };
+        let unknown = units::count(unknown);
+        match taken_over {
+            Some(at) => format!(
+                "{lost}: {arrivals} unsent until {others} took over at {at}, {unknown} unknown"
+            ),
+            None => format!("{lost}, and nobody took over: {arrivals} unsent, {unknown} unknown"),
+        }
+    }
+
+    /// From when to when the run was not what it was to be because of it, up to a moment at most: from where its record ends to where
+    /// others had taken over.
+    #[must_use]
+    pub fn touched(&self, end_ns: u64) -> (u64, u64) {
+        let to_ns = self.taken_over_from_ns.unwrap_or(end_ns);
+        (self.recorded_to_ns, to_ns.max(self.recorded_to_ns))
+    }
+
+    /// How many of its arrivals nobody knows anything of, where these are the run's processes as their records have them: it may have
+    /// sent them before its lease ended.
+    fn unknown(&self, processes: &[ProcessFacts]) -> u64 {
+        if processes.is_empty() {
+            // Nobody has looked at the records yet.
+            return self.due.saturating_sub(self.recorded);
+        }
+        let own = processes
+            .iter()
+            .find(|process| process.share.index == self.node);
+        match own {
+            None => self.due,
+            Some(own) if own.is_whole() => 0,
+            Some(own) => self.due.saturating_sub(own.due),
+        }
+    }
+}
+
+/// What a process is called: `node 1 (worker-b)`.
+#[must_use]
+pub fn called(node: u64, name: &str) -> String {
+    if name.is_empty() {
+        return format!("node {node}");
+    }
+    format!("node {node} ({name})")
+}
+
+/// A moment as a clock shows it: `00:20`, from an hour on `1:00:20`.
+#[must_use]
+pub fn clock(ns: u64) -> String {
+    let seconds = ns / plan::units::SECOND;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        return format!("{hours}:{minutes:02}:{seconds:02}");
+    }
+    format!("{minutes:02}:{seconds:02}")
+}
+
+impl ProcessFacts {
+    /// Whether it closed its books, and they are all there.
+    fn is_whole(&self) -> bool {
+        let closed = self.end.as_ref();
+        closed.is_some_and(|end| end.recorded_to_ns.unwrap_or(end.ns) <= self.recorded_to_ns)
+    }
+}
+
+impl Run {
+    /// The processes that were lost while the run went on, by number. What was told last of one holds.
+    #[must_use]
+    pub fn nodes_lost(&self) -> Vec<&NodeLost> {
+        all(&self.events)
+    }
+
+    /// Arrivals of which nobody knows whether they were sent: a lost process's between where its record ends and the end of its lease.
+    #[must_use]
+    pub fn unknown(&self) -> u64 {
+        let lost = self.nodes_lost();
+        lost.into_iter().map(|lost| self.unknown_of(lost)).sum()
+    }
+
+    /// The same of one process.
+    #[must_use]
+    pub fn unknown_of(&self, lost: &NodeLost) -> u64 {
+        lost.unknown(&self.processes)
+    }
+
+    /// Arrivals that a lost process's record has as due beyond the end of its lease, where it went on counting: others may have taken
+    /// them over.
+    #[must_use]
+    pub fn counted_twice(&self) -> u64 {
+        let lost = self.nodes_lost();
+        let beyond = lost.into_iter().filter_map(|lost| {
+            let mut all = self.processes.iter();
+            let own = all.find(|process| process.share.index == lost.node)?;
+            Some(own.due.saturating_sub(lost.due))
+        });
+        beyond.sum()
+    }
+
+    /// Whether somebody has told that a process was lost.
+    pub(crate) fn is_lost(&self, node: u64) -> bool {
+        let mut told = self.events.iter().filter_map(|event| event.lost.as_ref());
+        told.any(|lost| lost.node == node)
+    }
+}
+
+fn all(events: &[Event]) -> Vec<&NodeLost> {
+    let mut lost: Vec<&NodeLost> = Vec::new();
+    for told in events.iter().filter_map(|event| event.lost.as_ref()) {
+        lost.retain(|known| known.node != told.node);
+        lost.push(told);
+    }
+    lost.sort_by_key(|lost| lost.node);
+    lost
+}
+
+/// When a run was not what it was to be because processes were lost, up to a moment at most: stretches in order, none overlapping
+/// another, in nanoseconds from the start.
+pub(crate) fn touched(events: &[Event], end_ns: u64) -> Vec<(u64, u64)> {
+    let mut touched: Vec<(u64, u64)> = Vec::new();
+    let lost = all(events).into_iter();
+    let mut spans: Vec<(u64, u64)> = lost.map(|lost| lost.touched(end_ns)).collect();
+    spans.retain(|(from, to)| from < to);
+    spans.sort_unstable();
+    for (from, to) in spans {
+        match touched.last_mut() {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => touched.push((from, to)),
+        }
+    }
+    touched
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::EventKind;
+
+    fn schedule(rate: u64, seconds: u64) -> Schedule {
+        let phase = Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(rate)));
+        let load = Load::Open {
+            phases: vec![phase],
+            first: FirstArrival::AtStart,
+        };
+        Schedule::new(&load, 1)
+    }
+
+    fn lost() -> NodeLost {
+        NodeLost {
+            node: 1,
+            name: "worker-b".into(),
+            recorded_to_ns: 20 * SECOND,
+            lease_ends_ns: 25 * SECOND,
+            taken_over_from_ns: Some(26 * SECOND),
+            by: vec![0, 2],
+            ..NodeLost::default()
+        }
+    }
+
+    #[test]
+    fn what_is_lost_is_counted_by_arithmetic_and_said_in_words() {
+        let own = [(Share { index: 1, of: 3 }, 0)];
+        let told = lost().counted(&schedule(300, 60), &own);
+        assert_eq!((told.due, told.recorded, told.unsent), (2500, 2000, 100));
+        assert_eq!(
+            told.text(500),
+            "node 1 (worker-b) was lost at 00:20: 100 arrivals unsent until 2 others took over at 00:26, 500 unknown"
+        );
+        let nobody = NodeLost {
+            name: String::new(),
+            taken_over_from_ns: None,
+            by: Vec::new(),
+            ..told
+        };
+        let nobody = nobody.counted(&schedule(300, 60), &own);
+        assert_eq!(nobody.unsent, 3500);
+        assert_eq!(
+            nobody.text(0),
+            "node 1 was lost at 00:20, and nobody took over: 3,500 arrivals unsent, 0 unknown"
+        );
+        let closed = NodeLost {
+            recorded_to_ns: 3_601 * SECOND,
+            taken_over_from_ns: None,
+            ..lost()
+        };
+        assert_eq!(
+            closed.text(0),
+            "node 1 (worker-b) was lost at 1:00:01, and nobody took over what was its"
+        );
+    }
+
+    #[test]
+    fn what_is_touched_reaches_from_the_end_of_the_record_to_where_others_had_taken_over() {
+        let told = |lost: NodeLost| Event {
+            lost: Some(lost),
+            ..Event::new(0, EventKind::NodeLost, "")
+        };
+        let nobody = NodeLost {
+            node: 2,
+            recorded_to_ns: 50 * SECOND,
+            taken_over_from_ns: None,
+            ..lost()
+        };
+        // What is told later of the same one holds.
+        let first = NodeLost {
+            taken_over_from_ns: None,
+            ..lost()
+        };
+        let mut events = vec![told(first), told(nobody), told(lost())];
+        let spans = |events: &[Event]| {
+            let spans = touched(events, 60 * SECOND).into_iter();
+            spans
+                .map(|(from, to)| (from / SECOND, to / SECOND))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(spans(&events), [(20, 26), (50, 60)]);
+        events.push(told(NodeLost {
+            node: 3,
+            recorded_to_ns: 25 * SECOND,
+            taken_over_from_ns: Some(50 * SECOND),
+            ..lost()
+        }));
+        assert_eq!(spans(&events), [(20, 60)]);
+    }
+
+    proptest! {
+        #[test]
+        fn each_arrival_of_a_lost_share_is_due_left_or_taken_over(
+            rate in 1u64..500, of in 2u64..6, recorded in 0u64..12_000, lease in 0u64..6_000, gap in 0u64..3_000,
+        ) {
+            let schedule = schedule(rate, 10);
+            let ms = plan::units::MILLISECOND;
+            let share = Share { index: of - 1, of };
+            // Of another lost process's share it had taken over a part.
+            let part = Share { index: 0, of }.part(0, of - 1);
+            let shares = [(share, 0), (part, 1_500 * ms)];
+            let from_ns = (recorded + lease + gap) * ms;
+            let told = NodeLost {
+                recorded_to_ns: recorded * ms,
+                lease_ends_ns: (recorded + lease) * ms,
+                taken_over_from_ns: Some(from_ns),
+                ..NodeLost::default()
+            };
+            let told = told.counted(&schedule, &shares);
+            let taken: u64 = shares.iter().map(|(share, own)| schedule.due_of_share(*share, from_ns.max(*own), u64::MAX)).sum();
+            let all: u64 = shares.iter().map(|(share, own)| schedule.due_of_share(*share, *own, u64::MAX)).sum();
+            prop_assert_eq!(told.due + told.unsent + taken, all);
+            prop_assert!(told.recorded <= told.due);
+            let nobody = NodeLost { taken_over_from_ns: None, ..told.clone() }.counted(&schedule, &shares);
+            prop_assert_eq!(nobody.due + nobody.unsent, all);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! How each of several nodes did: of a run that goes on, what whoever conducts it knows of the newest interval; of one that is read, what its
+//! part holds. Nothing is judged here.
+
+use measure::{
+    Histogram, Kind, Outcome,
+    confidence::{self, Windows},
+    label,
+    slot::Counters,
+    summary::Times,
+};
+use plan::units::SECOND;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Frame, Manifest, State};
+
+/// A node, as a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeRow {
+    /// Its number, from 0.
+    pub node: u64,
+    /// What its machine is called.
+    pub name: String,
+    /// `up`, `silent`, `lost`, `over`.
+    pub state: NodeState,
+    /// Requests that it began: in the newest interval of a run that goes on, else in all of it, per second.
+    pub rate: f64,
+    /// Requests that it began so far.
+    pub requests: u64,
+    /// Its busiest worker, as a share of a core, spinning left out.
+    pub cpu: f64,
+    /// Lateness, the 99th percentile, by its own clock.
+    pub lateness_p99_ns: Option<u64>,
+    /// Response time of what was answered, the 99th percentile.
+    pub response_p99_ns: Option<u64>,
+    /// Between which times its 95th percentile lies, with 95 % confidence; none where its requests do not tell.
+    pub response_p95_within_ns: Option<(u64, u64)>,
+    /// Its monotonic clock less that of whoever conducts the run, in nanoseconds, as it was measured last; none of a run that is read.
+    pub offset_ns: Option<i64>,
+    /// By how much that may be wrong.
+    pub offset_error_ns: u64,
+}
+
+/// Whether a node takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeState {
+    /// It does.
+    Up,
+    /// Nothing is heard of it, and it may go on until its lease ends.
+    Silent,
+    /// It was lost.
+    Lost,
+    /// Its part is over.
+    Over,
+}
+
+impl NodeState {
+    /// As it is shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeState::Up => "up",
+            NodeState::Silent => "silent",
+            NodeState::Lost => "lost",
+            NodeState::Over => "over",
+        }
+    }
+}
+
+/// What one node did, added up.
+#[derive(Debug, Clone, Default)]
+pub struct NodeSum {
+    counters: Counters,
+    lateness: Histogram,
+    response: Histogram,
+    unanswered: u64,
+    windows: Windows,
+    /// By worker.
+    cpu_ns: Vec<u64>,
+    length_ns: u64,
+}
+
+impl NodeSum {
+    /// Adds an interval.
+    pub fn add(&mut self, frame: &Frame) {
+        let all = frame.label(label::ALL);
+        self.counters.add(&all.slot.counters);
+        if let Some(lateness) = all.slot.histogram(Kind::Lateness, Outcome::Ok) {
+            self.lateness.add(lateness);
+        }
+        let answered = Times::of(&all.slot, Kind::Response).answered;
+        let unanswered = all.slot.counters.without_answer();
+        self.windows
+            .push(frame.span.0 / SECOND, frame.phase, &answered, unanswered);
+        self.response.add(&answered);
+        self.unanswered += unanswered;
+        let workers = frame.run.cpu_ns.len();
+        self.cpu_ns.resize(self.cpu_ns.len().max(workers), 0);
+        for (worker, sum) in self.cpu_ns.iter_mut().enumerate() {
+            let of = |all: &[u64]| all.get(worker).copied().unwrap_or(0);
+            *sum += of(&frame.run.cpu_ns).saturating_sub(of(&frame.run.spin_ns));
+        }
+        self.length_ns += frame.span.1.saturating_sub(frame.span.0);
+    }
+
+    /// The same as a row.
+    #[must_use]
+    pub fn row(&self, node: u64, name: String, state: NodeState) -> NodeRow {
+        let length_ns = self.length_ns.max(1) as f64;
+        let busiest = self.cpu_ns.iter().max().copied().unwrap_or(0);
+        NodeRow {
+            node,
+            name,
+            state,
+            rate: self.counters.issued as f64 * SECOND as f64 / length_ns,
+            requests: self.counters.issued,
+            cpu: busiest as f64 / length_ns,
+            lateness_p99_ns: self.lateness.quantile(0.99),
+            response_p99_ns: self.response.quantile(0.99),
+            response_p95_within_ns: self.within(0.95),
+            offset_ns: None,
+            offset_error_ns: 0,
+        }
+    }
+
+    fn within(&self, q: f64) -> Option<(u64, u64)> {
+        let known = confidence::interval(&self.response, self.unanswered, &self.windows, q)?;
+        Some((known.low_ns, known.high_ns?)).filter(|_| known.has_low)
+    }
+
+    /// The row of a part that was read; none where nobody has conducted it.
+    pub(super) fn of_part(&self, own: &Manifest, is_lost: bool) -> Option<NodeRow> {
+        let state = match own.state {
+            _ if is_lost => NodeState::Lost,
+            State::Running => NodeState::Lost,
+            State::Complete | State::Interrupted => NodeState::Over,
+        };
+        let name = own.node.clone()?;
+        let row = self.row(own.share.unwrap_or_default().index, name, state);
+        Some(NodeRow {
+            offset_error_ns: own.start.uncertainty_ns,
+            ..row
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! What was counted in a run, added up from its finished intervals: by label and phase, over time, and apart from that what criteria are
+//! judged by. Where the intervals come from is others' business.
+
+use std::collections::BTreeMap;
+
+use measure::{Kind, Label, LabelId, confidence::Windows, label, summary::Times};
+
+use super::{Frame, IntervalRow, Manifest, Part, history::History};
+
+/// What was counted in a run's finished intervals.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// By (label, phase of the intended start).
+    pub parts: BTreeMap<(LabelId, u32), Part>,
+    /// By interval.
+    pub rows: BTreeMap<u64, IntervalRow>,
+    /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
+    /// Of several processes, those of one second in one.
+    pub windows: BTreeMap<(LabelId, Kind), Windows>,
+    /// The run over time.
+    pub history: History,
+    /// All requests that ended after the load.
+    pub after_load: Part,
+    load_end_ns: u64,
+    /// Stretches of time that no criterion is judged by, because a process was lost.
+    pub(super) left_out: Vec<(u64, u64)>,
+    /// By (label, phase of the intended start), what came in intervals that have nothing of them; nothing where there are none.
+    outside: BTreeMap<(LabelId, u32), Part>,
+    /// By reason of an error, the end of the last interval in which it came.
+    pub last_seen: BTreeMap<String, u64>,
+    /// Response times of each interval, for the sin of averaging percentiles.
+    #[cfg(feature = "mutants")]
+    pub responses: Vec<measure::Histogram>,
+}
+
+impl Totals {
+    /// Totals of nothing yet, of such a run.
+    #[must_use]
+    pub fn of(manifest: &Manifest) -> Totals {
+        Totals {
+            history: History::new(manifest.start.wall_ns),
+            load_end_ns: manifest.load.end_ns,
+            ..Totals::default()
+        }
+    }
+
+    /// Adds an interval; `labels` are those of the run so far.
+    pub fn add(&mut self, frame: &Frame, labels: &[Label]) {
+        self.history.add(frame, labels);
+        let is_judged = !self.left_out.is_empty() && !self.leaves_out(frame.span);
+        for (key, part) in &frame.parts {
+            self.parts.entry(*key).or_default().add(part);
+            if is_judged {
+                self.outside.entry(*key).or_default().add(part);
+            }
+            if key.0 == label::ALL && frame.span.0 >= self.load_end_ns {
+                self.after_load.add(part);
+            }
+            for reason in part.reasons() {
+                let last = self.last_seen.entry(reason).or_default();
+                *last = (*last).max(frame.span.1);
+            }
+        }
+        #[cfg(feature = "mutants")]
+        if let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase)) {
+            let times = measure::summary::Times::of(&part.slot, measure::Kind::Response);
+            self.responses.push(times.answered);
+        }
+        self.add_windows(frame);
+        let row = frame.row();
+        self.rows
+            .entry(frame.index)
+            .and_modify(|known| known.add(&row))
+            .or_insert(row);
+    }
+
+    fn add_windows(&mut self, frame: &Frame) {
+        let second = self.history.second(frame.span.0);
+        for ((id, phase), part) in &frame.parts {
+            let unanswered = part.slot.counters.without_answer();
+            for kind in [Kind::Response, Kind::Service, Kind::Iteration] {
+                let answered = Times::of(&part.slot, kind).answered;
+                let of_all = *id == label::ALL && kind != Kind::Iteration;
+                let is_wanted = of_all || kind == Kind::Iteration && answered.count() > 0;
+                if is_wanted && answered.count() + unanswered > 0 {
+                    let windows = self.windows.entry((*id, kind)).or_default();
+                    windows.push(second, *phase, &answered, unanswered);
+                }
+            }
+        }
+    }
+
+    /// By how much samples of a kind hang together, for judging the quantile `q` against a bound; 1: not at all. Of all
+    /// requests, or of that one of the wanted labels - scenarios, groups - of which they hang together most; in all phases, or in some.
+    #[must_use]
+    pub fn inflation(
+        &self,
+        kind: Kind,
+        q: f64,
+        (bound, phases): (u64, Option<&[u32]>),
+        wanted: impl Fn(LabelId) -> bool,
+    ) -> f64 {
+        let of_kind = self.windows.iter();
+        let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
+        let inflation = |((id, _), windows): (&(LabelId, Kind), &Windows)| {
+            let wanted = |label, phase| {
+                label == *id && phases.is_none_or(|phases: &[u32]| phases.contains(&phase))
+            };
+            let times = Times::of(&self.sum(wanted).slot, kind);
+            let x = times.answered.quantile(q)?;
+            Some(windows.doubted_inflation(x, bound, phases))
+        };
+        of_kind.filter_map(inflation).fold(1.0, f64::max)
+    }
+
+    /// The same of the seconds of the wall clock from one up to another, of the quantile that is `x`.
+    #[must_use]
+    pub fn inflation_within(
+        &self,
+        kind: Kind,
+        (x, bound): (u64, u64),
+        (from, to): (u64, u64),
+        wanted: impl Fn(LabelId) -> bool,
+    ) -> f64 {
+        let of_kind = self.windows.iter();
+        let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
+        let inflation = |(_, windows): (&(LabelId, Kind), &Windows)| {
+            windows.within(from, to).doubted_inflation(x, bound, None)
+        };
+        of_kind.map(inflation).fold(1.0, f64::max)
+    }
+
+    /// Everything of the labels and phases that are wanted, in one.
+    #[must_use]
+    pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
+        sum(&self.parts, wanted)
+    }
+
+    /// The same of what criteria are judged by: without the seconds that they leave out.
+    #[must_use]
+    pub fn judged(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
+        if self.left_out.is_empty() {
+            return self.sum(wanted);
+        }
+        sum(&self.outside, wanted)
+    }
+
+    /// The stretches of time that no criterion is judged by, because a process was lost: in order, none overlapping another.
+    #[must_use]
+    pub fn left_out(&self) -> &[(u64, u64)] {
+        &self.left_out
+    }
+
+    /// Whether criteria leave out a stretch of time, of which nothing is counted apart: because something of it is left out.
+    #[must_use]
+    pub fn leaves_out(&self, (from, to): (u64, u64)) -> bool {
+        let mut left_out = self.left_out.iter();
+        left_out.any(|(begin, end)| from < *end && to > *begin)
+    }
+
+    /// Everything of one label.
+    #[must_use]
+    pub fn label(&self, id: LabelId) -> Part {
+        self.sum(|label, _| label == id)
+    }
+
+    /// The end of the last finished interval, in nanoseconds from the start.
+    #[must_use]
+    pub fn last_end_ns(&self) -> u64 {
+        self.rows.values().map(|row| row.span.1).max().unwrap_or(0)
+    }
+}
+
+fn sum(parts: &BTreeMap<(LabelId, u32), Part>, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
+    let mut sum = Part::default();
+    let parts = parts.iter();
+    for (_, part) in parts.filter(|((label, phase), _)| wanted(*label, *phase)) {
+        sum.add(part);
+    }
+    sum
+}

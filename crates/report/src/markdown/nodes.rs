@@ -1,0 +1,19 @@
+//! How each node of a run did: a section of `report.md`.
+
+use super::{
+    sections::section,
+    table::{Table, escaped},
+};
+use crate::nodes;
+use analysis::summary::Summary;
+
+pub fn table(summary: &Summary) -> String {
+    if summary.nodes.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&nodes::HEADS);
+    for row in &summary.nodes {
+        table.row(nodes::cells(row));
+    }
+    section("Nodes", &format!("{table}\n{}", escaped(nodes::MEANING)))
+}

@@ -1,0 +1,66 @@
+//! Which Python has the package that some commands need: named by a variable, beside the binary, or on the search path. What it is started
+//! for is its caller's business.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Names the interpreter, for whoever has several.
+pub const NAMED: &str = "LOADLINE_PYTHON";
+/// What the interpreter is asked before it is trusted with a test.
+const QUESTION: &str = "import importlib.util as u, sys; \
+     sys.exit(0 if u.find_spec('loadline') and u.find_spec('loadline._native') else 7)";
+/// Its answer where the package is missing.
+const NO_PACKAGE: i32 = 7;
+
+/// The Python that has the package; `how` says how to come by it.
+///
+/// # Errors
+/// One line of why there is no such Python.
+pub fn with_package(how: &str) -> Result<PathBuf, String> {
+    let python = interpreter(how)?;
+    let asked = Command::new(&python)
+        .args(["-c", QUESTION])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match asked {
+        Ok(status) if status.success() => Ok(python),
+        Ok(status) if status.code() == Some(NO_PACKAGE) => Err(format!(
+            "{} has no package `loadline`: {how}; {NAMED} names another Python",
+            python.display()
+        )),
+        Ok(status) => Err(format!("{} does not work: {status}", python.display())),
+        Err(error) => Err(format!("{}: {error}", python.display())),
+    }
+}
+
+/// `LOADLINE_PYTHON`, else the Python beside the binary, else the one of the search path.
+fn interpreter(how: &str) -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os(NAMED).filter(|name| !name.is_empty()) {
+        return Ok(PathBuf::from(named));
+    }
+    let names = ["python3", "python"];
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent);
+    // A link to us may stand beside a Python that we do not stand beside ourselves.
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let linked = called.as_deref().and_then(Path::parent);
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let on_path: Vec<PathBuf> = std::env::split_paths(&search).collect();
+    let folders = linked
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .into_iter()
+        .chain(beside)
+        .chain(on_path.iter().map(PathBuf::as_path));
+    for folder in folders {
+        for name in names {
+            let python = folder.join(name);
+            if python.is_file() {
+                return Ok(python);
+            }
+        }
+    }
+    Err(format!("no Python: {NAMED} names one; {how}"))
+}

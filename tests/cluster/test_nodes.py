@@ -1,0 +1,229 @@
+"""One run on several nodes of this machine: counted once and added up, begun and ended together; what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import until
+from excuses import exits
+from many import nodes_of, parts, plan, sent
+from peers import Recorder
+
+
+def last(loadline) -> Path:
+    return loadline.folder / ".loadline/runs/last"
+
+
+def test_three_nodes_send_what_one_would_each_arrival_once(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "[{ rate: 120/s, duration: 2s }, { rate: 90/s, duration: 2s, arrivals: poisson }]")
+        ran = loadline("run", "plan.yml", "--seed", 7, "--on", "local", "--nodes", 3, "--json", "all.json")
+        assert exits(ran, 0), ran.stdout + ran.stderr
+        seen = sent(peer)
+        peer.requests.clear()
+        alone = loadline("run", "plan.yml", "--seed", 7, "--json", "one.json")
+        assert exits(alone, 0), alone.stderr
+        assert sent(peer) == seen
+    assert set(seen.values()) == {1}
+    of_many, of_one = (json.loads((loadline.folder / name).read_text()) for name in ("all.json", "one.json"))
+    for ledger in ("planned", "started", "completed", "unsent"):
+        assert of_many["arrivals"][ledger] == of_one["arrivals"][ledger], ledger
+    assert of_many["arrivals"]["planned"] == len(seen) == of_many["all"]["count"]
+    # The record is the nodes' added up, and nobody has more than his share, give or take one.
+    each = parts(loadline.folder / ".loadline/runs" / Path(of_many_dir(ran)).name)
+    assert sum(part["issued"] for part in each) == len(seen)
+    assert all(abs(part["issued"] - len(seen) / 3) <= 1 for part in each)
+    assert [node["node"] for node in of_many["nodes"]] == [0, 1, 2]
+    assert sum(node["requests"] for node in of_many["nodes"]) == len(seen)
+    assert {node["state"] for node in of_many["nodes"]} == {"over"}
+    assert "node 2" in ran.stdout
+    report = Path(loadline.folder / of_many_dir(ran))
+    assert "## Nodes" in (report / "report.md").read_text()
+    # What nodes keep for themselves is gone when the conductor has it.
+    kept = loadline.folder / ".loadline/runs/.nodes"
+    assert not kept.exists() or not any(kept.iterdir())
+
+
+def of_many_dir(ran) -> str:
+    return str(Path(re.search(r"^Report: (.+)$", ran.stdout, re.M)[1]).parent)
+
+
+def test_users_caps_and_steps_around_the_load_are_divided_or_done_once(loadline):
+    more = """\
+setup:
+  - post: { url: /login, capture: { token: $.token } }
+teardown:
+  - post: /logout
+"""
+    with Recorder(lambda _: (200, {}, b'{"token": "t-1"}')) as peer:
+        loadline.write(
+            "plan.yml",
+            f"loadline: 1\ntarget: {peer.url}\nload: {{ users: 5, duration: 2s }}\n{more}steps:\n"
+            "  - get: { url: /a, headers: { X-Token: '{{ token }}' } }\n  - think: 100ms\n",
+        )
+        ran = loadline("run", "plan.yml", "--on", "local", "--nodes", 2)
+        assert exits(ran, 0), ran.stdout + ran.stderr
+        paths = Counter(request.path for request in peer.requests)
+        tokens = {request.headers.get("x-token") for request in peer.requests if request.path == "/a"}
+    assert (paths["/login"], paths["/logout"]) == (1, 1)
+    assert tokens == {"t-1"}
+    assert paths["/a"] == loadline.summary()["requests"]["issued"]
+    assert loadline.summary()["in_flight"] is not None
+
+
+def test_a_rule_on_the_whole_ends_all_nodes(loadline):
+    with Recorder(lambda _: (503, {}, b"no")) as peer:
+        plan(loadline, peer.url, "{ rate: 60/s, duration: 60s }")
+        began = time.monotonic()
+        ran = loadline("run", "plan.yml", "--on", "local", "--stop", "errors > 50% for 1s: stop fail")
+        took = time.monotonic() - began
+    assert ran.returncode in (1, 4), ran.stdout + ran.stderr
+    assert took < 30
+    assert "errors > 50% for 1 s" in " ".join(ran.stdout.split())
+    assert loadline.summary()["run"]["ended_by"]
+
+
+def test_ctrl_c_ends_all_nodes_and_there_is_a_report(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "{ rate: 60/s, duration: 60s }")
+        process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3)
+        nodes = nodes_of(process)
+        until(lambda: len(peer.requests) > 60, "the load")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Report: " in out
+    assert "ended early" in out
+    assert not any(Path(f"/proc/{pid}").exists() for pid in nodes)
+    arrivals = loadline.summary()["arrivals"]
+    assert arrivals["adds_up"], arrivals
+
+
+def test_without_its_conductor_nobody_sends_and_what_was_measured_can_be_merged(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "{ rate: 90/s, duration: 60s }")
+        process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3)
+        nodes = nodes_of(process)
+        until(lambda: len(peer.requests) > 150, "the load")
+        process.kill()
+        process.communicate(timeout=30)
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in nodes), "the nodes' end", 8)
+        seen = sent(peer)
+    runs = loadline.folder / ".loadline/runs"
+    kept = list((runs / ".nodes").iterdir())
+    assert len(kept) == 1
+    ran = loadline("merge", runs / "last", kept[0], "--json", "merged.json")
+    # What was given up counts as failed.
+    assert ran.returncode in (0, 1, 4), ran.stdout + ran.stderr
+    merged = json.loads((loadline.folder / "merged.json").read_text())
+    # Each node closed its books when it heard that nobody was there: nothing is missing.
+    assert merged["requests"]["issued"] == sum(seen.values())
+    assert set(seen.values()) == {1}
+    assert merged["requests"]["adds_up"]
+    assert "its conductor is gone" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--on", "local", "--nodes", "0"], "--nodes 0: at least 1 is needed"),
+        (["--on", "local", "--once"], "--once beside --on"),
+        (["--on", "local", "--address", "h:1"], "--address and --insecure-cluster are for --on ray"),
+        (["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"], "--shard 3/3: write which of how many, from 0"),
+        (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a moment as"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(loadline, arguments, line):
+    ran = loadline("run", "http://127.0.0.1:9", *arguments)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"loadline: error: {line}") or line in ran.stderr
+    assert len(ran.stderr.splitlines()) <= 2, ran.stderr
+
+
+def test_a_part_that_comes_too_late_sends_nothing(loadline):
+    with Recorder() as peer:
+        ran = loadline("run", peer.url, "--rate", "10/s", "--shard", "0/2", "--seed", 1, "--start-at", "1000")
+        assert not peer.requests
+    assert ran.returncode == 3
+    assert "late: --start-at 1000 is over" in ran.stderr
+
+
+def test_locust_has_ways_of_its_own(loadline):
+    loadline.write("locustfile.py", "from locust import HttpUser\n")
+    ran = loadline("run", "locustfile.py", "--on", "local")
+    assert ran.returncode == 3
+    assert "Locust has its own master and workers" in ran.stderr
+
+
+def test_a_node_that_cannot_read_the_test_starts_nothing(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "{ rate: 60/s, duration: 2s }")
+        # Nodes read it again, and by then it is another one.
+        (loadline.folder / "ids.csv").unlink()
+        ran = loadline("run", "plan.yml", "--on", "local")
+        assert not peer.requests
+    assert ran.returncode == 2
+    assert "ids.csv" in ran.stderr
+
+
+def shards(loadline, url: str, which: list[int], of: int, seed: int = 5, ahead: float = 3.0) -> list[Path]:
+    at = f"{time.time() + ahead:.3f}"
+    same = ["--target", url, "--seed", seed, "--start-at", at]
+    started = [loadline.start("run", "plan.yml", *same, "--shard", f"{n}/{of}", "--runs", f"part-{seed}-{n}") for n in which]
+    for process in started:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode in (0, 4), out + err
+        assert "this is part" in out
+    return [loadline.folder / f"part-{seed}-{n}/last" for n in which]
+
+
+def test_parts_that_nobody_conducts_are_merged_into_what_one_would_have_sent(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "[{ rate: 60/s, duration: 2s }, { rate: 45/s, duration: 1s, arrivals: poisson }]")
+        found = shards(loadline, peer.url, [0, 1, 2], 3)
+        seen = sent(peer)
+    assert set(seen.values()) == {1}
+    ran = loadline("merge", *found, "--json", "merged.json")
+    assert exits(ran, 0), ran.stdout + ran.stderr
+    merged = json.loads((loadline.folder / "merged.json").read_text())
+    assert merged["arrivals"]["planned"] == merged["arrivals"]["started"] == len(seen)
+    assert "PASS" in ran.stdout
+    assert "this is part" not in ran.stdout
+    # The order in which they are named is nothing.
+    again = loadline("merge", *reversed(found), "--json", "again.json")
+    assert exits(again, 0)
+    other = json.loads((loadline.folder / "again.json").read_text())
+    assert other["all"] == merged["all"]
+
+
+def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "{ rate: 60/s, duration: 1s }")
+        threads = []
+        found: dict[int, list[Path]] = {}
+        for seed, which in ((5, [0, 2]), (6, [1])):
+            thread = threading.Thread(target=lambda s=seed, w=which: found.update({s: shards(loadline, peer.url, w, 3, s)}))
+            thread.start()
+            threads.append(thread)
+        for thread in threads:
+            thread.join()
+    missing = loadline("merge", *found[5])
+    assert missing.returncode == 3
+    assert "INCOMPLETE: of 3 parts one is missing: 1" in missing.stderr
+    assert "process 1 of 3 left no record" in missing.stdout
+    foreign = loadline("merge", *found[5], *found[6])
+    assert foreign.returncode == 3
+    assert "INCOMPATIBLE: " in foreign.stderr
+    assert "it is of another run" in foreign.stderr
+    whole = loadline("run", "plan.yml", "--target", "http://127.0.0.1:9", "--rate", "5/s", "--duration", "1s")
+    assert whole.returncode
+    none = loadline("merge", last(loadline))
+    assert none.returncode == 3
+    assert "is a whole run, and no part of one" in none.stderr

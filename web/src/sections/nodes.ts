@@ -1,0 +1,45 @@
+// How each node of a run did that several machines carry out: while it goes on, in its newest interval.
+
+import { type Child } from "../dom/el";
+import { table } from "../dom/table";
+import { NONE } from "../text/figures";
+import { count, rate, share, time } from "../text/units";
+import type { NodeRow, Page } from "../types";
+import { muted, type Section, section } from "./section";
+
+const COLUMNS = [
+  { name: "Node", number: true },
+  { name: "Machine" },
+  { name: "State" },
+  { name: "Requests", number: true },
+  { name: "Requests/s", number: true },
+  { name: "CPU", number: true, title: "The busiest worker, as a share of a core" },
+  { name: "Lateness p99", number: true, title: "By the node's own clock" },
+  { name: "Response p99", number: true },
+  { name: "Clock", number: true, title: "By how much it may be off from the others'" },
+];
+const MEANING =
+  "CPU: the busiest worker, as a share of a core. Lateness is judged by each node's own clock. " +
+  "Clock: by how much it may be off from the others'.";
+
+export function nodes(): Section {
+  return section("nodes", "Nodes", (page: Page) => {
+    const rows = page.summary.nodes ?? [];
+    if (rows.length === 0) return {};
+    return { above: [table("Nodes", COLUMNS, rows.map(row)), muted(MEANING)] };
+  });
+}
+
+function row(one: NodeRow): Child[] {
+  return [
+    String(one.node),
+    one.name,
+    one.state,
+    count(one.requests),
+    rate(one.rate),
+    share(one.cpu),
+    one.lateness_p99_ns === null ? NONE : time(one.lateness_p99_ns),
+    one.response_p99_ns === null ? NONE : time(one.response_p99_ns),
+    `±${time(one.offset_error_ns)}`,
+  ];
+}
