@@ -37,7 +37,7 @@ class Conductor:
         self.is_over = False
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def order(self, nodes: int, arguments: list[str], **more: object) -> None:
+    def order(self, nodes: int | None, arguments: list[str], **more: object) -> None:
         files = [[name, base64.b64encode(content).decode()] for name, content in dict(more.pop("files", {})).items()]
         asked = {"address": None, "timeout_s": 60, "folder": ".", "environment": {}, "insecure": True}
         self.send(CONTROL, json.dumps({"nodes": nodes, "arguments": arguments, "files": files, **asked, **more}).encode())

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.alone]
 def run_on(coordinate, stand_in):
     """Nodes that run the stand-in."""
 
-    def run(cluster, nodes: int, *arguments: str, **more: object) -> Conductor:
+    def run(cluster, nodes: int | None, *arguments: str, **more: object) -> Conductor:
         one = coordinate(env=more.pop("env", {}))
         environment = {"LOADLINE_BINARY": stand_in, **more.pop("environment", {})}
         one.order(nodes, list(arguments), **{"address": cluster.address, "environment": environment, **more})
@@ -166,6 +166,15 @@ def test_too_few_nodes_are_told_with_what_each_lacks(run_on, cluster):
     assert line.startswith("the cluster has 1 of 4 nodes with a free CPU, 2 are wanted: ")
     assert line.count("has 0 of 1 CPUs free") == 2
     busy.close()
+    settled(cluster)
+
+
+def test_without_a_number_all_that_have_room_are_taken(run_on, cluster):
+    one = run_on(cluster, None, "echo")
+    assert {place["ray"] for place in one.placed()} == set(cluster.raylets)
+    line = run_on(cluster, None, "echo", timeout_s=1).refusal()
+    assert line.startswith("the cluster has 0 of 4 nodes with a free CPU, 1 is wanted: ")
+    one.close()
     settled(cluster)
 
 

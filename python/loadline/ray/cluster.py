@@ -134,7 +134,8 @@ def _what_lacks(wanted: int, timeout_s: float) -> str:
     reasons = list(_lacking(alive, free))
     shown = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
     of = f" of {len(alive)}" if len(alive) != with_room else ""
-    have = f"the cluster has {with_room}{of} node{'s' * (with_room != 1 or bool(of))} with a free CPU, {wanted} are wanted"
+    are = "is" if wanted == 1 else "are"
+    have = f"the cluster has {with_room}{of} node{'s' * (with_room != 1 or bool(of))} with a free CPU, {wanted} {are} wanted"
     return f"{have}: {shown or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
 
 
