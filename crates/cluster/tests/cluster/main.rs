@@ -1,6 +1,8 @@
 //! The crate's own interface: records that are copied piece by piece and put together again, and what that takes of a conductor with many
 //! nodes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::{
     path::PathBuf,
     sync::{
@@ -125,8 +127,7 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
         };
         assert!(writer.finish(State::Complete, end).1.is_none());
     }
-    let pieces = kept.0.lock().unwrap().clone();
-    pieces
+    std::mem::take(&mut *kept.0.lock().unwrap())
 }
 
 /// A folder that goes with the test.
