@@ -27,6 +27,8 @@ const CONTROL: u32 = u32::MAX;
 const PLACE_S: u64 = 60;
 /// Nothing that is carried is longer.
 const LONGEST: u32 = 256 << 20;
+/// So often is looked whether everything is released, 50 ms apart: a node's program may take a few seconds to end.
+const RELEASE: usize = 400;
 const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 
 /// What is to be there on a Ray cluster.
@@ -51,7 +53,7 @@ struct Relay {
     child: Child,
     lost: Arc<Mutex<BTreeMap<u64, String>>>,
     /// Held so that the stream stays open: its end releases everything.
-    _out: Shared,
+    out: Option<Shared>,
 }
 
 type Shared = Arc<Mutex<ChildStdin>>;
@@ -119,7 +121,7 @@ impl Backend for Ray {
         self.relay = Some(Relay {
             child,
             lost: Arc::clone(&lost),
-            _out: Arc::clone(&out),
+            out: Some(Arc::clone(&out)),
         });
         let broken = |error: io::Error| format!("what speaks to Ray has ended: {error}");
         write(&out, CONTROL, &order).map_err(broken)?;
@@ -167,8 +169,9 @@ impl Backend for Ray {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // It releases what it has placed when its stream ends, which is when the last node's is closed; should it hang, nobody waits.
-        for _ in 0..200 {
+        // It releases what it has placed when its stream ends, which is when nobody holds it any more.
+        drop(self.out.take());
+        for _ in 0..RELEASE {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
