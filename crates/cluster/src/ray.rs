@@ -23,7 +23,7 @@ use crate::link::{Backend, COMMAND, Link};
 
 /// What is no node's.
 const CONTROL: u32 = u32::MAX;
-/// So long nodes may take to be there, in seconds.
+/// So long nodes may take to be there, in seconds, where nobody says how long.
 const PLACE_S: u64 = 60;
 /// Nothing that is carried is longer.
 const LONGEST: u32 = 256 << 20;
@@ -35,6 +35,8 @@ pub struct Ray {
     pub address: Option<String>,
     /// Whether a cluster beyond this machine is used that asks for no token.
     pub insecure: bool,
+    /// So long nodes may take to be there, in seconds.
+    pub place_s: u64,
     /// Files that nodes need: relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
     /// In which of their folders the test runs.
@@ -51,7 +53,7 @@ struct Relay {
     child: Child,
     lost: Arc<Mutex<BTreeMap<u64, String>>>,
     /// Held so that the stream stays open: its end releases everything.
-    _out: Shared,
+    out: Option<Shared>,
 }
 
 type Shared = Arc<Mutex<ChildStdin>>;
@@ -78,6 +80,7 @@ impl Ray {
         Ray {
             address,
             insecure,
+            place_s: PLACE_S,
             files: Vec::new(),
             folder: ".".to_owned(),
             environment: Vec::new(),
@@ -99,7 +102,7 @@ impl Ray {
         json!({
             "nodes": nodes,
             "address": self.address,
-            "timeout_s": PLACE_S,
+            "timeout_s": self.place_s,
             "arguments": [COMMAND],
             "folder": self.folder,
             "files": files,
@@ -119,7 +122,7 @@ impl Backend for Ray {
         self.relay = Some(Relay {
             child,
             lost: Arc::clone(&lost),
-            _out: Arc::clone(&out),
+            out: Some(Arc::clone(&out)),
         });
         let broken = |error: io::Error| format!("what speaks to Ray has ended: {error}");
         write(&out, CONTROL, &order).map_err(broken)?;
@@ -167,8 +170,9 @@ impl Backend for Ray {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // It releases what it has placed when its stream ends, which is when the last node's is closed; should it hang, nobody waits.
-        for _ in 0..200 {
+        // It releases what it has placed when its stream ends: with this, once the last node's is closed. Should it hang, nobody waits.
+        self.out = None;
+        for _ in 0..400 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
