@@ -36,7 +36,7 @@ pub struct Shipped {
 /// One line of a file that cannot be sent along.
 pub fn of(args: &args::Run, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
-    let named = plan.files.iter().map(PathBuf::from);
+    let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);
     let flags = [&args.cacert, &args.cert, &args.key];
     let flags = flags.into_iter().flatten().cloned();
     let bodies = args

@@ -1,27 +1,25 @@
 //! The conductor: begins a run on its nodes at one moment or not at all, puts together what they send, passes on whatever wants an end, and
 //! knows who is lost. What it hears becomes part of the run's record as it comes; it sends no request and judges nothing itself.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use engine::{Cause, Line, Urgency, Zero, clock};
 use measure::label;
 use plan::{
     Arrivals, Load, Plan, Shape, Work,
-    profile::{Assumed, Profile},
     units::{MILLISECOND, SECOND},
 };
-use record::{Event, EventKind, NodeState, NodeSum, Piece, Replica, Start, units};
+use record::{Event, EventKind, NodeState, NodeSum, Piece, Replica, units};
 use serde_json::Value;
-use session::{
-    Conducting, Divided, Ended, Job, NotRun, Observer, Refused, SharedVoice, Window, divide,
-};
+use session::{Conducting, Ended, Job, NotRun, Observer, Refused, SharedVoice, Window, divide};
 
 use crate::{
     link::Backend,
     losses::Losses,
     merge::{Merged, Merger},
     nodes::{Happened, Node, Nodes},
-    wire::{Arming, Down, SessionPart, Sort, Up},
+    start,
+    wire::{Down, Sort, Up},
 };
 
 /// For so long a node may go on that hears nothing.
@@ -34,19 +32,6 @@ const LOOK_NS: u64 = 50 * MILLISECOND;
 const SILENT_NS: u64 = 3 * SECOND;
 /// How often clocks are asked anew.
 const CLOCKS_NS: u64 = 10 * SECOND;
-/// So long nodes may take to make a test ready.
-const ARM: Duration = Duration::from_secs(300);
-/// So long before the start every node must have said that it will begin.
-const AGREED_NS: u64 = 500 * MILLISECOND;
-/// The start is so far ahead of the word that says when it is: of nodes elsewhere, and of those on this machine.
-const LEAD_NS: u64 = 2 * SECOND;
-const LEAD_HERE_NS: u64 = SECOND;
-/// And so many times as far as the longest way there and back.
-const WAYS: u64 = 10;
-/// A node is trusted with so much of what it has shown that it can send.
-const TRUSTED: f64 = 0.7;
-/// So long a machine may take to show that.
-const MEASURE: Duration = Duration::from_secs(60);
 /// Arrivals are evenly spaced over nodes where clocks are known to this share of the time between two of them.
 const SPACING: f64 = 0.1;
 
@@ -80,10 +65,10 @@ pub fn conduct(
     let mut divided = divide(job, count, voice)?;
     accepted(divided.plan());
     nodes.set_clocks().map_err(refused)?;
-    can_send(&mut nodes, divided.plan()).map_err(refused)?;
+    start::can_send(&mut nodes, divided.plan()).map_err(refused)?;
     divided.before(Some(&mut *observer))?;
-    arm(&mut nodes, &divided, &wanted.test, wanted.keep.as_ref()).map_err(refused)?;
-    let zero = agree(&mut nodes).map_err(refused)?;
+    start::arm(&mut nodes, &divided, &wanted.test, wanted.keep.as_ref()).map_err(refused)?;
+    let zero = start::agree(&mut nodes).map_err(refused)?;
     let seed = divided.seed();
     let parent = match divided.begin_at(zero) {
         Ok(parent) => parent,
@@ -132,116 +117,6 @@ pub fn conduct(
 
 fn problems(lines: Vec<String>) -> Vec<plan::Problem> {
     lines.into_iter().map(plan::Problem::anywhere).collect()
-}
-
-/// Refuses a load of which a node's share is more than it is trusted with.
-fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
-    // Of a load that nobody can tell beforehand nothing is asked.
-    let Some(peak) = peak(plan) else {
-        return Ok(());
-    };
-    let share = peak / nodes.all.len() as f64;
-    for node in &mut nodes.all {
-        let enough = share / TRUSTED / node.facts.cores.max(1) as f64;
-        node.say(&Down::Measure { enough });
-    }
-    let measured = nodes.gather(
-        MEASURE,
-        "has not measured what it can send",
-        |said| match said {
-            Up::Measured { per_second } => Some(per_second),
-            _ => None,
-        },
-    )?;
-    let mut wrong = Vec::new();
-    for (node, of_a_core) in nodes.all.iter().zip(measured) {
-        let carries = of_a_core * node.facts.cores.max(1) as f64;
-        if share > TRUSTED * carries {
-            wrong.push(format!(
-                "{} would send {}/s, and has shown {}/s: a node is trusted with {:.0} % of that; use more nodes",
-                node.called(),
-                units::rate(share),
-                units::rate(carries),
-                TRUSTED * 100.0
-            ));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-}
-
-/// The most requests a second that an open load comes to.
-fn peak(plan: &Plan) -> Option<f64> {
-    let Load::Open { .. } = plan.load else {
-        return None;
-    };
-    let (profile, _) = session::profile::of(plan, 1, Assumed::default()).ok()?;
-    Some(Profile::peak(profile.requests_per_second)).filter(|peak| peak.is_finite() && *peak > 0.0)
-}
-
-/// Has every node make its part ready.
-fn arm(
-    nodes: &mut Nodes,
-    divided: &Divided,
-    test: &Value,
-    keep: Option<&PathBuf>,
-) -> Result<(), Vec<String>> {
-    let looks = !nodes.are_here();
-    let plan = divided.plan();
-    let adopts = matches!(
-        (&plan.load, &plan.work),
-        (Load::Open { .. }, Work::Scenarios(_))
-    );
-    let parts: Vec<_> = divided.parts().collect();
-    for (node, mut part) in nodes.all.iter_mut().zip(parts) {
-        part.name = Some(node.name.clone());
-        let keep = keep.map(|folder| folder.join(part.run_id.clone()));
-        node.say(&Down::Arm {
-            test: test.clone(),
-            part: Box::new(Arming {
-                part: SessionPart(part),
-                looks,
-                keep,
-                adopts,
-            }),
-        });
-    }
-    nodes.gather(ARM, "has not made the test ready", |said| match said {
-        Up::Armed { workers } => Some(workers),
-        _ => None,
-    })?;
-    Ok(())
-}
-
-/// Chooses the moment of the start and has all nodes say that they will begin then.
-fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
-    let least = if nodes.are_here() {
-        LEAD_HERE_NS
-    } else {
-        LEAD_NS
-    };
-    let zero = Zero::in_ns(least.max(WAYS * nodes.worst_ns()));
-    let whole = Start::at(zero.wall_ns, zero.monotonic_ns);
-    for node in &mut nodes.all {
-        let offset = node.offset.unwrap_or_default();
-        let start = Start {
-            monotonic_ns: offset.there(zero.monotonic_ns),
-            uncertainty_ns: offset.error_ns,
-            ..whole.clone()
-        };
-        node.lease_ends_ns = zero.monotonic_ns + LEASE_NS;
-        node.say(&Down::Go { start });
-    }
-    let agreed_ns = zero.monotonic_ns - AGREED_NS;
-    let silent = "has not said in time that it will begin: nothing was started";
-    let going = nodes.gather_until(agreed_ns, silent, |said| match said {
-        Up::Going => Some(()),
-        _ => None,
-    });
-    if let Err(lines) = going {
-        nodes.say(&Down::Cancel);
-        return Err(lines);
-    }
-    Ok(zero)
 }
 
 /// A run that is under way.

@@ -17,6 +17,7 @@ pub mod merge;
 pub mod node;
 mod nodes;
 mod ray;
+mod start;
 pub mod wire;
 
 pub use conductor::{LEASE_NS, Wanted, conduct};

@@ -1,8 +1,12 @@
 //! How readers get at files: through a function, so that a text can stand for one in tests and fuzzing.
 
-use std::path::Path;
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use plan::{At, Problem};
+use plan::{At, Plan, Problem};
 
 /// A file's bytes, or why there are none.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
@@ -13,6 +17,31 @@ pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 /// Why it cannot be read.
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| error.to_string())
+}
+
+/// Reads from the disk, and notes what.
+#[derive(Debug, Default)]
+pub struct Noting(RefCell<BTreeSet<PathBuf>>);
+
+impl Noting {
+    /// A file's bytes.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let bytes = from_disk(path)?;
+        self.0.borrow_mut().insert(path.to_owned());
+        Ok(bytes)
+    }
+
+    /// The plan that was made of them, which knows what else was read for it.
+    #[must_use]
+    pub fn told(self, mut plan: Plan) -> Plan {
+        let read = self.0.into_inner().into_iter();
+        let read = read.map(|path| path.display().to_string());
+        plan.also_read = read.filter(|path| !plan.files.contains(path)).collect();
+        plan
+    }
 }
 
 /// A file's text, or where it is none, from 1 and in bytes: a replacement character in a request is nobody's wish.

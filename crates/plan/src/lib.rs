@@ -122,6 +122,9 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// The files that the plan was read from.
     pub files: Vec<String>,
+    /// What else was read for it: tables, bodies, certificates. Whoever runs it elsewhere needs them too.
+    #[serde(skip)]
+    pub also_read: Vec<String>,
     /// Hosts that may be loaded beside those that the plan names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
@@ -189,6 +192,7 @@ impl Plan {
             door_settings: serde_json::Value::Null,
             notes: Vec::new(),
             files: Vec::new(),
+            also_read: Vec::new(),
             allow_hosts: Vec::new(),
             secrets: Vec::new(),
             secret_names: Vec::new(),

@@ -1,6 +1,8 @@
 //! The crate's own interface: records that are copied piece by piece and put together again, and what that takes of a conductor with many
 //! nodes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::{
     path::PathBuf,
     sync::{
@@ -125,8 +127,7 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
         };
         assert!(writer.finish(State::Complete, end).1.is_none());
     }
-    let pieces = kept.0.lock().unwrap().clone();
-    pieces
+    std::mem::take(&mut *kept.0.lock().unwrap())
 }
 
 /// A folder that goes with the test.
@@ -252,7 +253,8 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
         count(merger.ends(node));
     }
     assert_eq!(issued, 15 * RATE);
-    let place = Place::new(Some(temporary().path().to_owned()), 1);
+    let runs = temporary();
+    let place = Place::new(Some(runs.path().to_owned()), 1);
     let run: Run = gather(&[whole.path().to_owned()], &place).unwrap().run;
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }

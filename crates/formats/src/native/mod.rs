@@ -14,7 +14,7 @@ use plan::Plan;
 use crate::{
     Inputs, LoadErrors, Reader, Sample,
     document::{Dialect, Mark, Node},
-    files::{ReadFile, from_disk, from_text},
+    files::{Noting, ReadFile, from_disk, from_text},
     findings::Findings,
     open,
 };
@@ -59,7 +59,9 @@ const KEY: &str = "loadline";
 /// # Errors
 /// Every problem of the plan, each with its place.
 pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
-    load_with(inputs, &from_disk)
+    let noting = Noting::default();
+    let plan = load_with(inputs, &|path| noting.read(path))?;
+    Ok(noting.told(plan))
 }
 
 /// Translates a plan's text without touching any file: for tests and fuzzing.

@@ -20,7 +20,7 @@ use headers::{CLIENT_USER_AGENT, USER_AGENT};
 use crate::refusal;
 use formats::{
     Inputs, LoadErrors, Reader, Sample,
-    files::{ReadFile, from_disk, from_text},
+    files::{Noting, ReadFile, from_text},
     findings::Findings,
 };
 
@@ -55,7 +55,9 @@ impl Reader for Scripts {
 /// # Errors
 /// Every problem of the script, or the first one in Artillery's own words.
 pub fn load(given: impl Into<Given>) -> Result<Plan, LoadErrors> {
-    load_with(&given.into(), &from_disk)
+    let noting = Noting::default();
+    let plan = load_with(&given.into(), &|path| noting.read(path))?;
+    Ok(noting.told(plan))
 }
 
 /// Translates one script's text without touching any file: for tests and fuzzing.

@@ -1,0 +1,90 @@
+"""Whole runs over Ray, on three nodes of this machine: as much as on one, counted by the target; and one that loses a node."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from conftest import LOADLINE, until
+from excuses import exits
+from many import plan, sent
+from peers import Recorder
+
+pytestmark = [pytest.mark.long, pytest.mark.alone]
+
+RATE, SECONDS = 90, 24
+
+
+@pytest.fixture
+def on_ray(cluster) -> tuple[list[object], dict[str, str]]:
+    """The flags, and what the nodes' Python needs to find the program."""
+    flags = ["--on", "ray", "--nodes", 3, "--address", cluster.address, "--insecure-cluster"]
+    return flags, {"RAY_AUTH_MODE": "disabled", "LOADLINE_BINARY": str(LOADLINE.resolve())}
+
+
+def children_of(pid: int) -> set[int]:
+    found: set[int] = set()
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            found |= {child} | children_of(child)
+    return found
+
+
+def programs(cluster) -> list[int]:
+    """What runs a part, on whatever node."""
+    every = sorted(pid for raylet in cluster.raylets.values() for pid in children_of(raylet))
+
+    def is_node(pid: int) -> bool:
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]
+        except OSError:
+            return False
+
+    return [pid for pid in every if is_node(pid)]
+
+
+def test_three_nodes_send_what_was_planned_and_the_target_counts_the_same(loadline, on_ray, start_lab):
+    flags, env = on_ray
+    lab = start_lab("truth", "mode=exponential", "mean=5ms", "servers=64", "--log", "lab.log")
+    ran = loadline("run", lab.url, "--rate", "3000/s", "--duration", "30s", *flags, "--json", "summary.json", env=env, timeout=180)
+    assert exits(ran, 0), ran.stdout + ran.stderr
+    summary = json.loads((loadline.folder / "summary.json").read_text())
+    arrivals = summary["arrivals"]
+    assert arrivals["planned"] == arrivals["started"] == arrivals["completed"] == 90_000
+    # A line for each, by the target.
+    with (loadline.folder / "lab.log").open() as log:
+        assert sum(1 for _ in log) in (90_000, 90_001)
+    assert sum(node["requests"] for node in summary["nodes"]) == 90_000
+    assert len(summary["nodes"]) == 3
+
+
+def test_a_node_that_is_killed_is_told_of_and_its_files_and_variables_were_there(loadline, on_ray, cluster):
+    flags, env = on_ray
+    with Recorder() as peer:
+        plan(loadline, peer.url, f"{{ rate: {RATE}/s, duration: {SECONDS}s }}")
+        text = (
+            (loadline.folder / "plan.yml")
+            .read_text()
+            .replace("  - get: /a?id={{ id }}", "  - get: '/a?id={{ id }}&v={{ $env.FOR_NODES }}'")
+        )
+        loadline.write("plan.yml", text)
+        started = loadline.start("run", "plan.yml", *flags, "--json", "summary.json", env={**os.environ, **env, "FOR_NODES": "v-1"})
+        until(lambda: len(peer.requests) > 2 * RATE, "the load", 60)
+        victims = programs(cluster)
+        assert len(victims) == 3
+        os.kill(victims[1], signal.SIGKILL)
+        out, err = started.communicate(timeout=120)
+        seen = sent(peer)
+        assert all(request.path.endswith("&v=v-1") for request in peer.requests)
+    assert started.returncode in (0, 4), out + err
+    arrivals = json.loads((loadline.folder / "summary.json").read_text())["arrivals"]
+    assert set(seen.values()) == {1}
+    least = arrivals["planned"] - arrivals["unsent"] - arrivals.get("unknown", 0)
+    assert least <= len(seen) <= arrivals["planned"] - arrivals["unsent"], (arrivals, len(seen))
+    told = " ".join((out + err).split())
+    assert "was lost" in told
+    assert "2 others took over at" in told
+    until(lambda: not programs(cluster), "the end of all programs", 20)
