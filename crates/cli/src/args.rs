@@ -1,5 +1,6 @@
 //! The command line. Only what is said; what it means is decided by the commands.
 
+mod cluster;
 mod decisions;
 mod many;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use serde::{Deserialize, Serialize};
 
+pub use cluster::{K8s, K8sCommand, Render};
 pub use many::{Many, Merge, Shard};
 
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
@@ -71,6 +73,9 @@ pub enum Command {
     /// Put the parts of a run that several machines carried out together
     #[command(display_order = 92)]
     Merge(Merge),
+    /// Have a cluster of Kubernetes carry a run out
+    #[command(display_order = 92)]
+    K8s(K8s),
     /// Carry out a part of a run, for whoever conducts it on the other end of standard input and output
     #[command(hide = true)]
     Node,

@@ -22,6 +22,7 @@ mod headers;
 mod history_of;
 mod imported;
 mod init_plan;
+mod k8s;
 mod labs;
 mod list;
 mod load;
@@ -103,6 +104,7 @@ fn main() -> ExitCode {
         args::Command::List(list) => list::command(&list),
         args::Command::History(history) => history_of::command(&history),
         args::Command::Merge(merge) => merged::command(&merge),
+        args::Command::K8s(k8s) => k8s::command(&k8s),
         args::Command::Node => many::node(),
         args::Command::Doctor => doctor::command(),
         args::Command::Demo(demo) => demo::command(&demo),

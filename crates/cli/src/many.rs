@@ -9,7 +9,14 @@ use plan::{Plan, Problem, Share, Work, units::MILLISECOND};
 use record::{Start, units};
 use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
 
-use crate::{args, embedded::Embedded, log, mocked::Mocked, native, rerender, ship, stop::Stop};
+use crate::{
+    args,
+    embedded::Embedded,
+    log,
+    mocked::Mocked,
+    native, rerender, ship,
+    stop::{Stop, flag_error},
+};
 
 /// More parts than this do not carry out one run.
 const MOST: u64 = 4096;
@@ -61,9 +68,9 @@ pub fn asked(args: &args::Run) -> Result<bool, Stop> {
         return Err(Stop::bad_input("--nodes 0: at least 1 is needed"));
     }
     let on_ray = many.on.as_deref() == Some("ray");
-    if !on_ray && (many.address.is_some() || many.insecure_cluster) {
+    if !on_ray && (many.address.is_some() || many.insecure_cluster || many.wait.is_some()) {
         return Err(Stop::bad_input(
-            "--address and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",
+            "--address, --wait and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",
         ));
     }
     Ok(true)
@@ -125,6 +132,11 @@ pub fn wanted(
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
         let mut ray = Ray::of(many.address.clone(), many.insecure_cluster, &log::voice());
+        if let Some(text) = &many.wait {
+            let wait_ns =
+                plan::units::parse_duration(text).map_err(|e| flag_error("--wait", text, &e))?;
+            ray.place_s = wait_ns.div_ceil(plan::units::SECOND);
+        }
         let shipped = ship::of(args, plan).map_err(Stop::bad_input)?;
         environment.extend(ship::environment(&shipped.files, &test));
         (ray.files, ray.folder, ray.environment) = (shipped.files, shipped.folder, environment);

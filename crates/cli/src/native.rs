@@ -403,6 +403,28 @@ fn load(
     }
 }
 
+/// The plan of a run and how long what is under way behind its load may go on, with nothing started.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(args: &args::Run) -> Result<(Plan, u64), Stop> {
+    let flags = Flags::read(args)?;
+    contradictions(args, &flags)?;
+    if doors::programs(&args.what).is_some() {
+        return Err(Stop::bad_input(
+            "Locust has its own master and workers: a locustfile is nothing for --on and --shard",
+        ));
+    }
+    let plan = match doors::scripts(&args.what) {
+        Some(scripts) => {
+            let asked = asked(args, &flags, args.target.as_deref()).map_err(Stop::bad_input)?;
+            scripts.read(&asked).map_err(Stop::bad_input)?.0
+        }
+        None => load::load(args, &flags, args.target.as_deref(), &[])?,
+    };
+    Ok((plan, flags.drain_ns))
+}
+
 /// The job of a node that carries out a part of a run, and what lives as long as that.
 ///
 /// # Errors

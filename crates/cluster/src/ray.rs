@@ -23,7 +23,7 @@ use crate::link::{Backend, COMMAND, Link};
 
 /// What is no node's.
 const CONTROL: u32 = u32::MAX;
-/// So long nodes may take to be there, in seconds.
+/// So long nodes may take to be there, in seconds, where nobody says how long.
 const PLACE_S: u64 = 60;
 /// Nothing that is carried is longer.
 const LONGEST: u32 = 256 << 20;
@@ -37,6 +37,8 @@ pub struct Ray {
     pub address: Option<String>,
     /// Whether a cluster beyond this machine is used that asks for no token.
     pub insecure: bool,
+    /// So long nodes may take to be there, in seconds.
+    pub place_s: u64,
     /// Files that nodes need: relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
     /// In which of their folders the test runs.
@@ -80,6 +82,7 @@ impl Ray {
         Ray {
             address,
             insecure,
+            place_s: PLACE_S,
             files: Vec::new(),
             folder: ".".to_owned(),
             environment: Vec::new(),
@@ -101,7 +104,7 @@ impl Ray {
         json!({
             "nodes": nodes,
             "address": self.address,
-            "timeout_s": PLACE_S,
+            "timeout_s": self.place_s,
             "arguments": [COMMAND],
             "folder": self.folder,
             "files": files,

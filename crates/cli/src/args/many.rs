@@ -18,6 +18,9 @@ pub struct Many {
     /// Of Ray's head, HOST:PORT [default: $RAY_ADDRESS]
     #[arg(long, value_name = "HOST:PORT", requires = "on")]
     pub address: Option<String>,
+    /// How long nodes of a Ray cluster are waited for [default: 60s]
+    #[arg(long, value_name = "TIME", requires = "on")]
+    pub wait: Option<String>,
     /// Use a Ray cluster beyond this machine that asks nobody for a token
     #[arg(long, requires = "on")]
     pub insecure_cluster: bool,
@@ -34,6 +37,7 @@ impl Many {
             ("--on", self.on.clone()),
             ("--nodes", nodes),
             ("--address", self.address.clone()),
+            ("--wait", self.wait.clone()),
         ];
         let named = named
             .into_iter()

@@ -1,0 +1,184 @@
+//! `loadline k8s render`: the manifests of a run of several nodes on Kubernetes. What they look like is `k8s`'s; here the test is read as a run
+//! would read it, so that what is wrong with it is known before a cluster is asked.
+
+use clap::Parser;
+use k8s::{Job, Unusable, Wanted};
+use plan::{Plan, units, units::SECOND};
+use session::{exit, exports, inputs};
+
+use crate::{
+    args, log, native, ship,
+    stop::{Stop, flag_error},
+};
+
+/// Beside the load and its drain, for images and hosts that are not there yet.
+const MARGIN_S: u64 = 15 * 60;
+/// From now to the beginning of an indexed job, where nobody says when.
+const AHEAD_NS: u64 = 5 * 60 * SECOND;
+/// Flags whose values are the manifest's to say.
+const OURS: [&str; 10] = [
+    "--on",
+    "--nodes",
+    "--address",
+    "--insecure-cluster",
+    "--wait",
+    "--shard",
+    "--start-at",
+    "--runs",
+    "--ui",
+    "--open",
+];
+
+/// Runs `loadline k8s`.
+pub fn command(args: &args::K8s) -> u8 {
+    let args::K8sCommand::Render(args) = &args.command;
+    render(args).unwrap_or_else(Stop::tell)
+}
+
+fn render(args: &args::Render) -> Result<u8, Stop> {
+    let run = run_of(args)?;
+    let (plan, drain_ns) = native::read(&run)?;
+    let text = wanted(args, &run, (&plan, drain_ns))
+        .and_then(|wanted| k8s::render(&wanted).map_err(|why: Unusable| Stop::bad_input(why)))?;
+    if log::is_stdout(&args.output) {
+        log::out(&text);
+        return Ok(exit::PASS);
+    }
+    exports::can_be_written(&args.output).map_err(Stop::could_not_run)?;
+    std::fs::write(&args.output, text)
+        .map_err(|error| Stop::could_not_run(format!("{}: {error}", args.output.display())))?;
+    Ok(exit::PASS)
+}
+
+/// What `loadline run` makes of the flags.
+fn run_of(args: &args::Render) -> Result<args::Run, Stop> {
+    let is_ours = |flag: &&String| {
+        let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);
+        OURS.contains(&name)
+    };
+    if let Some(flag) = args.flags.iter().find(is_ours) {
+        return Err(Stop::bad_input(format!(
+            "{flag} behind --: the manifest says that itself, leave it out"
+        )));
+    }
+    let line = ["loadline", "run", &args.what].map(str::to_owned);
+    let line = line.into_iter().chain(args.flags.iter().cloned());
+    match args::Args::try_parse_from(line).map(|args| args.command) {
+        Ok(args::Command::Run(run)) => Ok(*run),
+        Ok(_) => Err(Stop::bad_input("behind -- stand flags of `loadline run`")),
+        Err(error) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Err(Stop::bad_input(format!(
+                "behind --: {}",
+                first.trim_start_matches("error: ")
+            )))
+        }
+    }
+}
+
+fn wanted(
+    args: &args::Render,
+    run: &args::Run,
+    (plan, drain_ns): (&Plan, u64),
+) -> Result<Wanted, Stop> {
+    let seconds = |flag: &str, text: &str| {
+        units::parse_duration(text)
+            .map(|ns| ns.div_ceil(SECOND))
+            .map_err(|error| flag_error(flag, text, &error))
+    };
+    let wait_s = seconds("--wait", &args.wait)?;
+    let on_ray = args.job == "ray";
+    let mut ahead_s = 0;
+    let job = if on_ray {
+        if args.start_at.is_some() {
+            return Err(Stop::bad_input(
+                "--start-at is for --job indexed: a conductor says itself when nodes begin",
+            ));
+        }
+        Job::Ray {
+            version: args.ray_version.clone(),
+            wait_s,
+        }
+    } else {
+        let now_ns = inputs::now_wall_ns();
+        let (start_at, at_ns) = start(args, now_ns)?;
+        ahead_s = (at_ns - now_ns).div_ceil(SECOND);
+        if plan.before.is_some() {
+            return Err(Stop::bad_input(
+                "a test with steps before the load needs a conductor: --job ray",
+            ));
+        }
+        Job::Indexed {
+            seed: run.seed.unwrap_or_else(inputs::random_seed),
+            start_at,
+        }
+    };
+    let load_s = plan.end_ns().saturating_add(drain_ns).div_ceil(SECOND);
+    let deadline_s = match &args.deadline {
+        Some(text) => seconds("--deadline", text)?,
+        None => load_s + MARGIN_S + if on_ray { wait_s } else { ahead_s },
+    };
+    let (files, folder) = match &args.in_image {
+        Some(folder) if folder.is_absolute() => (Vec::new(), folder.to_string_lossy().into_owned()),
+        Some(folder) => {
+            return Err(Stop::bad_input(format!(
+                "--in-image {}: write the folder from the root of the image",
+                folder.display()
+            )));
+        }
+        None => ship::of(run, plan)
+            .map(|shipped| (shipped.files, shipped.folder))
+            .map_err(Stop::bad_input)?,
+    };
+    Ok(Wanted {
+        name: args
+            .name
+            .clone()
+            .unwrap_or_else(|| k8s::default_name(&args.what)),
+        namespace: args.namespace.clone(),
+        image: args.image.clone(),
+        nodes: args.nodes,
+        cpu: args.cpu.clone(),
+        memory: args.memory.clone(),
+        storage: args.storage.clone(),
+        env_from: args.env_from.clone(),
+        what: args.what.clone(),
+        flags: without_seed(&args.flags, on_ray),
+        folder,
+        files,
+        deadline_s,
+        job,
+    })
+}
+
+/// Of an indexed job the manifest says the seed.
+fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut all = flags.iter();
+    while let Some(flag) = all.next() {
+        match flag.as_str() {
+            "--seed" if !on_ray => drop(all.next()),
+            text if !on_ray && text.starts_with("--seed=") => {}
+            _ => kept.push(flag.clone()),
+        }
+    }
+    kept
+}
+
+/// When all parts begin, as it is written and in nanoseconds.
+fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), Stop> {
+    let Some(text) = &args.start_at else {
+        let at_ns = (now_ns + AHEAD_NS).div_ceil(SECOND) * SECOND;
+        return Ok((record::utc(at_ns, "%Y-%m-%dT%H:%M:%SZ"), at_ns));
+    };
+    let at_ns = record::moment(text).ok_or_else(|| {
+        Stop::bad_input(format!(
+            "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
+        ))
+    })?;
+    if at_ns <= now_ns {
+        return Err(Stop::bad_input(format!("--start-at {text} is over")));
+    }
+    Ok((text.clone(), at_ns))
+}

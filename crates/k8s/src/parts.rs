@@ -1,0 +1,180 @@
+//! What both kinds of jobs have: the test's files, room for records, and what a pod is and is not allowed.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use crate::{
+    Wanted,
+    yaml::{block, indented, quoted},
+};
+
+/// Where the files of the test are.
+pub const FILES: &str = "/test";
+/// Where records are written.
+pub const RECORDS: &str = "/records";
+/// What a ConfigMap holds at most, keys included.
+const MOST: usize = 1 << 20;
+/// Who the program is in its image (`packaging/Dockerfile`), and who owns what it writes.
+const USER: u32 = 10001;
+
+/// `metadata` of one of the objects.
+pub fn metadata(wanted: &Wanted, name: &str) -> String {
+    let mut out = format!("metadata:\n  name: {}\n", quoted(name));
+    if let Some(namespace) = &wanted.namespace {
+        out += &format!("  namespace: {}\n", quoted(namespace));
+    }
+    out + "  labels: " + &labels(wanted, None) + "\n"
+}
+
+/// By which everything of this test is found, and who is who in it.
+pub fn labels(wanted: &Wanted, role: Option<&str>) -> String {
+    let role = role.map_or_else(String::new, |role| {
+        format!(", app.kubernetes.io/component: {}", quoted(role))
+    });
+    format!(
+        "{{app.kubernetes.io/name: loadline, app.kubernetes.io/instance: {}{role}}}",
+        quoted(&wanted.name)
+    )
+}
+
+/// Room for the records, which the pods do not outlive.
+pub fn claim(wanted: &Wanted) -> String {
+    let (mode, why) = match wanted.job {
+        crate::Job::Ray { .. } => (
+            "ReadWriteOnce",
+            "The head alone writes the record, which the cluster does not outlive.",
+        ),
+        crate::Job::Indexed { .. } => (
+            "ReadWriteMany",
+            "Every pod writes the record of its part, on whatever host it is: the storage has to allow that.",
+        ),
+    };
+    format!(
+        "apiVersion: v1\nkind: PersistentVolumeClaim\n{}spec:\n  # {why}\n  accessModes: [{mode}]\n  resources: {{requests: {{storage: {}}}}}\n",
+        metadata(wanted, &format!("{}-records", wanted.name)),
+        quoted(&wanted.storage),
+    )
+}
+
+/// The files of the test.
+pub fn files(wanted: &Wanted) -> Result<String, String> {
+    let (mut texts, mut bytes, mut size) = (String::new(), String::new(), 0);
+    for (number, (_, content)) in wanted.files.iter().enumerate() {
+        let key = key(number);
+        match std::str::from_utf8(content) {
+            Ok(text) => {
+                size += key.len() + text.len();
+                texts += &format!("  {key}: {}\n", block(text, 4));
+            }
+            Err(_) => {
+                size += key.len() + content.len();
+                bytes += &format!("  {key}: {}\n", STANDARD.encode(content));
+            }
+        }
+    }
+    if size > MOST {
+        return Err(format!(
+            "the files of the test are {size} bytes, and a ConfigMap holds {MOST}: put them into the image and name their folder with --in-image"
+        ));
+    }
+    let mut out = format!(
+        "apiVersion: v1\nkind: ConfigMap\n{}# Keys have no folders: where each file belongs stands where this is mounted.\n",
+        metadata(wanted, &format!("{}-files", wanted.name))
+    );
+    if !texts.is_empty() {
+        out += &format!("data:\n{texts}");
+    }
+    if !bytes.is_empty() {
+        out += &format!("binaryData:\n{bytes}");
+    }
+    Ok(out)
+}
+
+fn key(number: usize) -> String {
+    format!("file-{number}")
+}
+
+/// The volumes of a pod that runs the test: its files, and its records if it writes some.
+pub fn volumes(wanted: &Wanted, has_records: bool) -> String {
+    let mut out = String::new();
+    if !wanted.files.is_empty() {
+        out += &format!(
+            "- name: files\n  configMap:\n    name: {}\n    items:\n",
+            quoted(&format!("{}-files", wanted.name))
+        );
+        for (number, (path, _)) in wanted.files.iter().enumerate() {
+            out += &format!("      - {{key: {}, path: {}}}\n", key(number), quoted(path));
+        }
+    }
+    if has_records {
+        out += &format!(
+            "- name: records\n  persistentVolumeClaim: {{claimName: {}}}\n",
+            quoted(&format!("{}-records", wanted.name))
+        );
+    }
+    out
+}
+
+/// Where they are seen.
+pub fn mounts(wanted: &Wanted) -> String {
+    let mut out = String::new();
+    if !wanted.files.is_empty() {
+        out += &format!("- {{name: files, mountPath: {FILES}, readOnly: true}}\n");
+    }
+    out + &format!("- {{name: records, mountPath: {RECORDS}}}\n")
+}
+
+/// Where the test runs.
+pub fn folder(wanted: &Wanted) -> String {
+    match wanted.folder.as_str() {
+        folder if folder.starts_with('/') => folder.to_owned(),
+        "." | "" => FILES.to_owned(),
+        folder => format!("{FILES}/{folder}"),
+    }
+}
+
+/// What a pod as a whole may be.
+pub fn pod_security() -> String {
+    format!(
+        "# Load needs no rights.\nsecurityContext:\n  runAsNonRoot: true\n  runAsUser: {USER}\n  runAsGroup: {USER}\n  fsGroup: {USER}\n  seccompProfile: {{type: RuntimeDefault}}\n"
+    )
+}
+
+/// What a container may do.
+pub const CONTAINER_SECURITY: &str =
+    "securityContext:\n  allowPrivilegeEscalation: false\n  capabilities: {drop: [ALL]}\n";
+
+/// What a node has: exactly so much, so that nobody takes any of it and it is the last to be evicted.
+pub fn resources(cpu: &str, memory: &str) -> String {
+    let (cpu, memory) = (quoted(cpu), quoted(memory));
+    format!(
+        "resources:\n  requests: {{cpu: {cpu}, memory: {memory}}}\n  limits: {{cpu: {cpu}, memory: {memory}}}\n"
+    )
+}
+
+/// One node on each host: two would share its CPUs, its ports and its network.
+pub fn apart(wanted: &Wanted) -> String {
+    let labels = labels(wanted, Some("node"));
+    format!(
+        "# One node on each host: two would share its CPUs, its ports and its network.\naffinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      - topologyKey: kubernetes.io/hostname\n        labelSelector:\n          matchLabels: {labels}\n"
+    )
+}
+
+/// Values that the test refers to as variables of the environment.
+pub fn env_from(wanted: &Wanted) -> String {
+    wanted.env_from.as_ref().map_or_else(String::new, |name| {
+        format!("envFrom:\n  - secretRef: {{name: {}}}\n", quoted(name))
+    })
+}
+
+/// `metadata` of a pod, with what keeps others from moving it.
+pub fn pod_metadata(wanted: &Wanted, role: &str) -> String {
+    format!(
+        "metadata:\n  labels: {}\n  annotations:\n    # A pod that is moved is a node that is lost.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",
+        labels(wanted, Some(role))
+    )
+}
+
+/// Pieces of YAML one below the other, further in.
+pub fn below(by: usize, pieces: &[String]) -> String {
+    indented(&pieces.concat(), by)
+}

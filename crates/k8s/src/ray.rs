@@ -1,0 +1,169 @@
+//! A RayJob of KubeRay's: a head that conducts, a node on each of so many hosts, all of it gone when the run is over.
+
+use crate::{
+    Wanted,
+    parts::{self, CONTAINER_SECURITY, RECORDS, below},
+    yaml::{quoted, word},
+};
+
+/// Ray's own least: nothing of a load goes through its store.
+const STORE: &str = "80000000";
+/// The conductor reads of each node once a second.
+const HEAD_CPU: &str = "2";
+const HEAD_MEMORY: &str = "4Gi";
+
+/// What is said before, and the job.
+pub fn rendered(wanted: &Wanted, version: &str, wait_s: u64) -> (String, String) {
+    let job = format!(
+        "\
+apiVersion: ray.io/v1
+kind: RayJob
+{metadata}spec:
+  entrypoint: {entrypoint}
+  # The sidecar is of the image that is there already.
+  submissionMode: SidecarMode
+  # A load is never sent a second time behind anybody's back.
+  backoffLimit: 0
+  # The load, what is under way behind it, and the time until all nodes are there.
+  activeDeadlineSeconds: {deadline}
+  # Hosts are given back at once; the record stays on its volume.
+  shutdownAfterJobFinishes: true
+  rayClusterSpec:
+    rayVersion: {version}
+    # Without a token whoever reaches the head runs code on every node. The operator makes one, in a Secret of its own, and tells it to
+    # each container of this cluster, with RAY_AUTH_MODE=token.
+    authOptions: {{mode: token}}
+    headGroupSpec:
+      # The head conducts and sends nothing: no node is placed on it.
+      rayStartParams: {{num-cpus: \"0\", object-store-memory: \"{STORE}\", disable-usage-stats: \"true\"}}
+      template:
+{head}    workerGroupSpecs:
+      - groupName: nodes
+        replicas: {nodes}
+        minReplicas: {nodes}
+        maxReplicas: {nodes}
+        rayStartParams: {{num-cpus: \"1\", object-store-memory: \"{STORE}\", disable-usage-stats: \"true\"}}
+        template:
+{node}",
+        metadata = parts::metadata(wanted, &wanted.name),
+        entrypoint = quoted(&entrypoint(wanted, wait_s)),
+        deadline = wanted.deadline_s,
+        version = quoted(version),
+        nodes = wanted.nodes,
+        head = below(8, &head(wanted)),
+        node = below(10, &node(wanted)),
+    );
+    (before(wanted), job)
+}
+
+fn before(wanted: &Wanted) -> String {
+    let name = &wanted.name;
+    format!(
+        "\
+# Made by `loadline k8s render`: {nodes} nodes of a Ray cluster carry out one run. KubeRay from 1.5.1 has to be installed, which knows tokens.
+#
+#   kubectl apply -f FILE                              begins
+#   kubectl get rayjob {name}
+#   kubectl logs -f -c ray-job-submitter -l app.kubernetes.io/instance={name},app.kubernetes.io/component=head
+#   kubectl delete -f FILE                             ends it; what keeps the record goes with it
+#
+# The exit code of the run is that of the job: FAILED is also said of a run whose criteria failed. The record is on the volume
+# {name}-records.
+",
+        nodes = wanted.nodes,
+    )
+}
+
+fn entrypoint(wanted: &Wanted, wait_s: u64) -> String {
+    let mut line = format!(
+        "cd {} && exec loadline run {} --on ray --nodes {} --wait {wait_s}s --runs {RECORDS}",
+        word(&parts::folder(wanted)),
+        word(&wanted.what),
+        wanted.nodes
+    );
+    for flag in &wanted.flags {
+        line.push(' ');
+        line += &word(flag);
+    }
+    line
+}
+
+fn head(wanted: &Wanted) -> Vec<String> {
+    let container = [
+        "- name: ray-head\n".to_owned(),
+        below(
+            2,
+            &[
+                format!("image: {}\n", quoted(&wanted.image)),
+                environment(),
+                parts::env_from(wanted),
+                parts::resources(HEAD_CPU, HEAD_MEMORY),
+                CONTAINER_SECURITY.to_owned(),
+                format!(
+                    "volumeMounts:\n{}",
+                    below(2, &[shared_mount(), parts::mounts(wanted)])
+                ),
+            ],
+        ),
+    ];
+    vec![
+        parts::pod_metadata(wanted, "head"),
+        "spec:\n".to_owned(),
+        below(2, &[
+            "# A head that comes back has lost its run: nobody may wait for it.\nrestartPolicy: Never\n".to_owned(),
+            parts::pod_security(),
+            format!("containers:\n{}", below(2, &container)),
+            format!("volumes:\n{}", below(2, &[shared(), parts::volumes(wanted, true)])),
+        ]),
+    ]
+}
+
+fn node(wanted: &Wanted) -> Vec<String> {
+    let container = [
+        "- name: ray-worker\n".to_owned(),
+        below(
+            2,
+            &[
+                format!("image: {}\n", quoted(&wanted.image)),
+                environment(),
+                parts::resources(&wanted.cpu, &wanted.memory),
+                CONTAINER_SECURITY.to_owned(),
+                format!("volumeMounts:\n{}", below(2, &[shared_mount()])),
+            ],
+        ),
+    ];
+    vec![
+        parts::pod_metadata(wanted, "node"),
+        "spec:\n".to_owned(),
+        below(
+            2,
+            &[
+                "restartPolicy: Never\n".to_owned(),
+                parts::pod_security(),
+                parts::apart(wanted),
+                format!("containers:\n{}", below(2, &container)),
+                format!("volumes:\n{}", below(2, &[shared()])),
+            ],
+        ),
+    ]
+}
+
+fn environment() -> String {
+    "\
+env:
+  # Nobody is told that a load test takes place.
+  - {name: RAY_USAGE_STATS_ENABLED, value: \"0\"}
+  # What Ray starts gives way to all else by default: not what makes a load.
+  - {name: RAY_worker_niceness, value: \"0\"}
+"
+    .to_owned()
+}
+
+/// Ray's store, which is larger than what a container has of shared memory by default.
+fn shared() -> String {
+    "- name: shared-memory\n  emptyDir: {medium: Memory, sizeLimit: 128Mi}\n".to_owned()
+}
+
+fn shared_mount() -> String {
+    "- {name: shared-memory, mountPath: /dev/shm}\n".to_owned()
+}
