@@ -13,7 +13,7 @@ from conftest import until
 from many import nodes_of, plan, sent
 from peers import Recorder
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 RATE, SECONDS = 90, 22
 

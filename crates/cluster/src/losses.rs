@@ -18,7 +18,7 @@ use crate::{
 /// A node has room for more below this share of a core, of its busiest worker.
 const ROOM: f64 = 0.6;
 /// And while it keeps its own time to this.
-const ON_TIME_NS: u64 = 10 * MILLISECOND;
+const ON_TIME_NS: u64 = 50 * MILLISECOND;
 /// Shares are taken over so long behind the word that says so.
 const AHEAD_NS: u64 = SECOND;
 /// From the beginning of such a slot on.
