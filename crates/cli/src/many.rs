@@ -5,7 +5,7 @@ use std::io;
 
 use cluster::{Backend, Local, Ray, Wanted};
 use engine::clock;
-use plan::{Plan, Problem, Share, units::MILLISECOND};
+use plan::{Plan, Problem, Share, Work, units::MILLISECOND};
 use record::{Start, units};
 use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
 
@@ -86,6 +86,23 @@ pub fn wanted(
     (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
     mocks: Option<&Mocked>,
 ) -> Result<Wanted, Stop> {
+    let alone = match &plan.work {
+        Work::Batch(_) => Some("a script (.lua), whose raw requests go over fixed connections,"),
+        Work::Mqtt(_) => Some("a test of MQTT clients"),
+        _ => plan.beside.is_some().then_some("a plan with MQTT clients"),
+    };
+    if let Some(what) = alone {
+        return Err(Stop::bad_input(format!(
+            "{what} is carried out by one process: leave --on out"
+        )));
+    }
+    let on_ray = args.many.on.as_deref() == Some("ray");
+    let is_here = matches!(lab, Some(Embedded::Own(_))) || broker.is_some() || mocks.is_some();
+    if on_ray && is_here {
+        return Err(Stop::bad_input(
+            "embedded targets (lab:) and mocks listen on this machine, and nodes of a cluster are elsewhere: start them where nodes reach them, and name that with --target",
+        ));
+    }
     let mut environment = Vec::new();
     let own = match lab {
         Some(Embedded::Own(lab)) => lab.listeners(),
@@ -112,7 +129,6 @@ pub fn wanted(
     let test = serde_json::to_value(&of_node).map_err(|error| {
         Stop::could_not_run(format!("the command line cannot be handed on: {error}"))
     })?;
-    let on_ray = args.many.on.as_deref() == Some("ray");
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
         let mut ray = Ray::of(many.address.clone(), many.insecure_cluster, &log::voice());

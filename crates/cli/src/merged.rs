@@ -1,7 +1,7 @@
 //! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
 //! together is `record`'s to say.
 
-use record::{Gathered, Place, gather};
+use record::{Gathered, Place, Run, gather};
 use report::console;
 use session::{exit, exports::Exports, keep};
 
@@ -53,9 +53,30 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
         ));
         return Ok(exit::COULD_NOT_RUN);
     }
+    if let Some(torn) = run.lost().next() {
+        log::error(format_args!(
+            "INCOMPLETE: part {} did not come to its end, and nobody has told why",
+            torn.share.index
+        ));
+        return Ok(exit::COULD_NOT_RUN);
+    }
+    let ended = run.manifest.end.as_ref();
+    if let Some(why) = ended
+        .and_then(|end| end.reason.as_ref())
+        .filter(|_| is_fault(&run))
+    {
+        log::error(format_args!("the run ended early: {why}"));
+        return Ok(exit::COULD_NOT_RUN);
+    }
     Ok(if shown && exported {
-        page.summary.exit_code
+        exit::of_record(page.summary.exit_code, &run)
     } else {
         exit::COULD_NOT_RUN
     })
+}
+
+/// Whether something of ours has ended it.
+fn is_fault(run: &Run) -> bool {
+    let end = run.manifest.end.as_ref();
+    end.is_some_and(|end| end.cause.as_deref() == Some("fault"))
 }

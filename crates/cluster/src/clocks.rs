@@ -1,6 +1,9 @@
 //! How far another machine's monotonic clock is from this one's, by asking it what time it is: of many questions, the one that was answered
 //! soonest says most. Who asks is somebody else's business.
 
+/// So far two clocks may come apart between two questions: 50 millionths of ten seconds.
+const DRIFT_NS: u64 = 500_000;
+
 /// One question and its answer, all in nanoseconds: asked and answered by this clock, came and went by the other's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
@@ -43,6 +46,18 @@ impl Offset {
     #[must_use]
     pub fn there(&self, here_ns: u64) -> u64 {
         here_ns.saturating_add_signed(self.ns)
+    }
+
+    /// What is known behind a later exchange: that one, unless what was known is much better, which then is a little less so.
+    #[must_use]
+    pub fn renewing(self, known: Option<Offset>) -> Offset {
+        match known {
+            Some(known) if known.error_ns.saturating_add(DRIFT_NS) * 2 < self.error_ns => Offset {
+                error_ns: known.error_ns.saturating_add(DRIFT_NS),
+                ..known
+            },
+            _ => self,
+        }
     }
 
     /// The better of two.

@@ -89,7 +89,7 @@ pub fn conduct(
     for node in &mut nodes.all {
         node.replica = Some(Replica::of(&dir, node.number));
     }
-    let (parent, mut nodes) = parent.conduct(observer, &window, |conducting| {
+    let (parent, (mut nodes, trouble)) = parent.conduct(observer, &window, |conducting| {
         let mut under_way = UnderWay {
             merger: Merger::of(count),
             nodes,
@@ -97,16 +97,17 @@ pub fn conduct(
             plan,
             losses: Losses::of(schedule, can_move),
             told: Urgency::None,
+            trouble: None,
             ticked_ns: 0,
             clocks_ns: clock::monotonic_ns(),
             conducting,
         };
         under_way.begins();
         under_way.run();
-        under_way.nodes
+        (under_way.nodes, under_way.trouble)
     });
     let ended = parent
-        .ended()
+        .ended_amid(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
     // Whoever has not said all of it keeps what it has.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
@@ -129,6 +130,8 @@ struct UnderWay<'a, 'b> {
     losses: Losses,
     /// How urgently nodes have been told to end.
     told: Urgency,
+    /// Why not all of the run is here.
+    trouble: Option<String>,
     ticked_ns: u64,
     clocks_ns: u64,
 }
@@ -194,9 +197,11 @@ impl UnderWay<'_, '_> {
             .iter()
             .any(|node| !matches!(node.state, NodeState::Over | NodeState::Lost))
         {
-            let next = self.nodes.next(clock::monotonic_ns() + LOOK_NS);
-            if let Some((number, happened)) = next {
+            let mut until_ns = clock::monotonic_ns() + LOOK_NS;
+            // Everything that has come is heard before anybody is taken for silent.
+            while let Some((number, happened)) = self.nodes.next(until_ns) {
                 self.happened(number, happened);
+                until_ns = 0;
             }
             self.pass_on();
             if clock::monotonic_ns() >= self.ticked_ns + TICK_NS {
@@ -210,7 +215,10 @@ impl UnderWay<'_, '_> {
         let said = match happened {
             Happened::Said(said, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
-                if node.state == NodeState::Silent && !node.gone {
+                if node.state == NodeState::Silent && clock::monotonic_ns() > node.lease_ends_ns {
+                    // It comes back behind its lease: it has given up by itself.
+                    self.lost(number);
+                } else if node.state == NodeState::Silent && !node.gone {
                     node.state = NodeState::Up;
                 }
                 (said, rest, at_ns)
@@ -230,7 +238,8 @@ impl UnderWay<'_, '_> {
             ) => {
                 let node = &mut self.nodes.all[number as usize];
                 if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
-                    node.offset = Some(offset);
+                    // A clock that drifts is known less well with time; an answer that took long says less than what was known.
+                    node.offset = Some(offset.renewing(node.offset));
                 }
             }
             (Up::Line { sort, text }, _, _) => self.conducting.line(match sort {
@@ -272,8 +281,13 @@ impl UnderWay<'_, '_> {
             }
             (Up::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
-                node.state = NodeState::Over;
-                node.error = error;
+                if node.state != NodeState::Lost {
+                    node.state = NodeState::Over;
+                    let called = node.called();
+                    if let Some(why) = error {
+                        self.amiss(format!("{called} did not carry out its part: {why}"));
+                    }
+                }
                 let merged = self.merger.ends(number);
                 self.show(merged);
             }
@@ -302,8 +316,12 @@ impl UnderWay<'_, '_> {
             Err(why) => {
                 // It is told once: what comes behind that cannot be put behind what is missing.
                 if node.replica.take().is_some() {
-                    let line = format!("the record of {called} is not whole here: {why}");
-                    self.conducting.voice().warning(&line);
+                    self.amiss(format!(
+                        "the record of {called} is not whole here ({why}): `loadline merge` with the one that it keeps itself makes it whole"
+                    ));
+                    // The others are waited for no longer because of it.
+                    let merged = self.merger.ends(number);
+                    self.show(merged);
                 }
                 return;
             }
@@ -317,6 +335,14 @@ impl UnderWay<'_, '_> {
             let merged = self.merger.take(number, unfolded, under_way);
             self.show(merged);
         }
+    }
+
+    /// Something because of which not all of the run is here.
+    fn amiss(&mut self, line: String) {
+        self.conducting.voice().warning(&line);
+        let event = Event::new(self.now_ns(), EventKind::Warning, line.clone());
+        self.conducting.event(&event);
+        self.trouble.get_or_insert(line);
     }
 
     fn show(&mut self, merged: Vec<Merged>) {
@@ -337,14 +363,25 @@ impl UnderWay<'_, '_> {
             return;
         }
         self.told = urgency;
-        let text = stop.cause().map(ToString::to_string).unwrap_or_default();
+        let text = self.cause();
         let urgent = urgency == Urgency::Abort;
         self.nodes.say(&Down::Stop { text, urgent });
+    }
+
+    fn cause(&self) -> String {
+        let cause = self.conducting.stop().cause();
+        cause.map(ToString::to_string).unwrap_or_default()
     }
 
     fn tick(&mut self) {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
+        if self.told > Urgency::None {
+            // Also whoever was silent when it was said.
+            let text = self.cause();
+            let urgent = self.told == Urgency::Abort;
+            self.nodes.say(&Down::Stop { text, urgent });
+        }
         for number in 0..self.nodes.all.len() {
             let node = &mut self.nodes.all[number];
             if node.is_up() {
@@ -352,8 +389,11 @@ impl UnderWay<'_, '_> {
                     self.fell_silent(number as u64);
                     continue;
                 }
-                node.lease_ends_ns = now + LEASE_NS;
-                let until_ns = node.offset.unwrap_or_default().there(node.lease_ends_ns);
+                let offset = node.offset.unwrap_or_default();
+                let until_ns = offset.there(now + LEASE_NS);
+                // By this clock it may be that much later.
+                let latest_ns = now + LEASE_NS + 2 * offset.error_ns;
+                node.lease_ends_ns = node.lease_ends_ns.max(latest_ns);
                 node.say(&Down::Lease { until_ns });
                 if asks {
                     node.ping();
@@ -397,6 +437,9 @@ impl UnderWay<'_, '_> {
         } else if self.plan.strict {
             let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
             self.conducting.stop().stop(cause);
+        }
+        for told in self.losses.waits_not_for(number, self.now_ns()) {
+            self.conducting.event(&told);
         }
         let goes_on =
             self.told == Urgency::None && self.conducting.stop().urgency() == Urgency::None;

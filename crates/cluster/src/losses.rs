@@ -42,6 +42,8 @@ struct Taking {
     asked: Vec<(u64, Share)>,
     tries: usize,
     by: BTreeSet<u64>,
+    /// Whether a part of it was taken over by nobody.
+    is_partial: bool,
     from_ns: u64,
 }
 
@@ -102,6 +104,7 @@ impl Losses {
                 asked,
                 tries: 0,
                 by: BTreeSet::new(),
+                is_partial: false,
                 from_ns,
             });
         }
@@ -134,7 +137,29 @@ impl Losses {
             taking.by.insert(taker);
             nodes.all[taker as usize].shares.push((share, from_ns));
         }
-        if !taking.asked.is_empty() {
+        taking.is_partial |= !done;
+        self.told(place, now_ns)
+    }
+
+    /// Whoever is lost takes nothing over any more; answers what is to be told because nobody else was waited for.
+    pub fn waits_not_for(&mut self, node: u64, now_ns: u64) -> Vec<Event> {
+        for taking in &mut self.taking {
+            let before = taking.asked.len();
+            taking.asked.retain(|(taker, _)| *taker != node);
+            taking.is_partial |= taking.asked.len() < before;
+        }
+        let places = (0..self.taking.len()).rev();
+        places
+            .collect::<Vec<_>>()
+            .into_iter()
+            .filter_map(|place| self.told(place, now_ns))
+            .collect()
+    }
+
+    /// What is to be told of a share once everybody has said whether he takes it; nothing of one that was not taken over as a whole, which
+    /// was told to be lost.
+    fn told(&mut self, place: usize, now_ns: u64) -> Option<Event> {
+        if !self.taking[place].asked.is_empty() {
             return None;
         }
         let Taking {
@@ -142,9 +167,10 @@ impl Losses {
             shares,
             by,
             from_ns,
+            is_partial,
             ..
         } = self.taking.remove(place);
-        if by.is_empty() {
+        if by.is_empty() || is_partial {
             return None;
         }
         let lost = NodeLost {

@@ -60,8 +60,6 @@ pub struct Node {
     pub replica: Option<Replica>,
     /// Whether all of its record is here.
     pub is_whole: bool,
-    /// What its part died of.
-    pub error: Option<String>,
     /// What it did in its newest interval, and the requests that it has begun so far.
     pub newest: NodeSum,
     pub requests: u64,
@@ -159,7 +157,6 @@ impl Nodes {
                 recorded_to_ns: 0,
                 replica: None,
                 is_whole: false,
-                error: None,
                 newest: NodeSum::default(),
                 requests: 0,
                 shares: vec![(
@@ -297,19 +294,23 @@ impl Nodes {
                         self.all[number as usize].called()
                     )]);
                 }
-                Happened::Said(Up::Piece, bytes, at_ns) => {
+                Happened::Gone => return Err(vec![self.gone(number)]),
+                Happened::Said(
+                    said @ (Up::Piece | Up::Said { .. } | Up::Line { .. }),
+                    rest,
+                    at_ns,
+                ) => {
                     // Who is ready begins to write, whoever is waited for.
-                    others.push_back((number, Happened::Said(Up::Piece, bytes, at_ns)));
+                    others.push_back((number, Happened::Said(said, rest, at_ns)));
                     continue;
                 }
                 Happened::Said(said, _, _) => said,
-                Happened::Gone => return Err(vec![self.gone(number)]),
             };
             if let Some(answer) = wanted(said) {
                 answers[number as usize] = Some(answer);
             }
         }
-        self.held = others;
+        self.held.extend(others);
         Ok(answers.into_iter().flatten().collect())
     }
 
@@ -352,14 +353,7 @@ impl Nodes {
 
     /// Why a node is gone.
     pub fn why_gone(&mut self, number: u64) -> String {
-        // Its stream ends a moment before its process is over.
-        let known = (0..20).find_map(|_| {
-            let known = self.backend.why_gone(number);
-            if known.is_none() {
-                std::thread::park_timeout(Duration::from_millis(10));
-            }
-            known
-        });
+        let known = self.backend.why_gone(number);
         known.unwrap_or_else(|| "its stream has ended".to_owned())
     }
 

@@ -27,6 +27,8 @@ const CONTROL: u32 = u32::MAX;
 const PLACE_S: u64 = 60;
 /// Nothing that is carried is longer.
 const LONGEST: u32 = 256 << 20;
+/// So often is looked whether everything is released, 50 ms apart: a node's program may take a few seconds to end.
+const RELEASE: usize = 400;
 const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 
 /// What is to be there on a Ray cluster.
@@ -170,9 +172,9 @@ impl Backend for Ray {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // It releases what it has placed when its stream ends: with this, once the last node's is closed. Should it hang, nobody waits.
-        self.out = None;
-        for _ in 0..400 {
+        // It releases what it has placed when its stream ends, which is when nobody holds it any more.
+        drop(self.out.take());
+        for _ in 0..RELEASE {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use engine::{Zero, clock};
+use engine::Zero;
 use plan::{
     Load, Plan, Work,
     profile::{Assumed, Profile},
@@ -40,8 +40,9 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
         return Ok(());
     };
     let share = peak / nodes.all.len() as f64;
-    for node in &mut nodes.all {
-        let enough = share / TRUSTED / node.facts.cores.max(1) as f64;
+    let cores = cores(nodes);
+    for (node, cores) in nodes.all.iter_mut().zip(&cores) {
+        let enough = share / TRUSTED / cores;
         node.say(&Down::Measure { enough });
     }
     let measured = nodes.gather(
@@ -53,8 +54,8 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
         },
     )?;
     let mut wrong = Vec::new();
-    for (node, of_a_core) in nodes.all.iter().zip(measured) {
-        let carries = of_a_core * node.facts.cores.max(1) as f64;
+    for ((node, of_a_core), cores) in nodes.all.iter().zip(measured).zip(cores) {
+        let carries = of_a_core * cores;
         if share > TRUSTED * carries {
             wrong.push(format!(
                 "{} would send {}/s, and has shown {}/s: a node is trusted with {:.0} % of that; use more nodes",
@@ -66,6 +67,20 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// How many cores each node has for itself: several may be on one machine.
+fn cores(nodes: &Nodes) -> Vec<f64> {
+    let on = |boot: &str| {
+        nodes
+            .all
+            .iter()
+            .filter(|node| node.facts.boot == boot)
+            .count()
+    };
+    let all = nodes.all.iter();
+    all.map(|node| node.facts.cores.max(1) as f64 / on(&node.facts.boot).max(1) as f64)
+        .collect()
 }
 
 /// The most requests a second that an open load comes to.

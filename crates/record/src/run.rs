@@ -29,6 +29,9 @@ use super::{
 /// No run has as many names as this: what a record says beyond them goes under `(other)`.
 const MOST_LABELS: usize = 4096;
 
+/// What every process calls the machine that it runs on.
+const HOST: &str = "host";
+
 /// What was found behind the load.
 const FOUND: &str = "found.json";
 
@@ -336,7 +339,9 @@ impl Run {
             .map(|name| format!("-{}", name.to_string_lossy()));
         for mut line in lines {
             if until_ns.is_none_or(|end| line.t <= end) {
-                line.source.extend(part.as_deref());
+                if line.source == HOST {
+                    line.source.extend(part.as_deref());
+                }
                 self.server.take(&line);
             }
         }

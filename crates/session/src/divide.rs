@@ -340,7 +340,15 @@ impl Parent {
     ///
     /// # Errors
     /// When a folder is there that is no part of this run.
-    pub fn ended(mut self) -> Result<Ended, RecordError> {
+    pub fn ended(self) -> Result<Ended, RecordError> {
+        self.ended_amid(None)
+    }
+
+    /// The same of a run of which not all is here that was to be, for this reason: it cannot have been carried out as was asked.
+    ///
+    /// # Errors
+    /// As [`Parent::ended`].
+    pub fn ended_amid(mut self, trouble: Option<String>) -> Result<Ended, RecordError> {
         let looks = self.sampling.end();
         self.write(&looks);
         let so_far = Run::open(&self.part.run)?;
@@ -372,7 +380,12 @@ impl Parent {
             State::Complete
         };
         let (_, warning) = self.writer.finish(state, end);
+        let unfinished = warning.as_ref().map(ToString::to_string);
         tell(warning, &self.rest.voice);
+        // What something of ours has ended early is no run that passed.
+        let fault = cause.filter(|cause| matches!(cause, engine::Cause::Fault(_)));
+        let fault = fault.map(|cause| format!("the run ended early by {cause}"));
+        let trouble = trouble.or(fault).or(unfinished);
         let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));
         let run = Run::open(&self.part.run)?;
         if let Looked::Served(live) = self.live {
@@ -382,9 +395,11 @@ impl Parent {
             run,
             cause: cause.cloned(),
             signal: self.stop.signal(),
-            error: failed.map(|(share, end)| {
-                let reason = end.reason.unwrap_or_default();
-                RunError::Worker(format!("process {} of {}: {reason}", share.index, share.of))
+            error: trouble.map(RunError::Setup).or_else(|| {
+                failed.map(|(share, end)| {
+                    let reason = end.reason.unwrap_or_default();
+                    RunError::Worker(format!("process {} of {}: {reason}", share.index, share.of))
+                })
             }),
             rest: self.rest,
         })

@@ -64,6 +64,19 @@ fn strictly(code: u8, is_short: bool) -> u8 {
     }
 }
 
+/// The native code of a run that ended some time ago, by the code of its criteria and what its record says of its end.
+#[must_use]
+pub fn of_record(code: u8, run: &record::Run) -> u8 {
+    let end = run.manifest.end.as_ref();
+    let verdict = match end.and_then(|end| end.cause.as_deref()) {
+        Some("rule fail") => Verdict::Fail,
+        Some("rule inconclusive") => Verdict::Inconclusive,
+        _ => return code,
+    };
+    let text = String::new();
+    with_cause(code, Some(&Cause::Rule { verdict, text }))
+}
+
 /// Whether a stop rule ended the run and says that it has not passed, a process was lost where that is not to pass, or criteria do not all
 /// hold: behind another tool's door, whose own codes know nothing of that.
 #[must_use]

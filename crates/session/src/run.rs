@@ -74,6 +74,7 @@ impl Ready {
         let redactor = || Redactor::new(&job.plan, &job.secrets, salt);
         let labels = self.prepared.labels().all().to_vec();
         let zero = part.map_or_else(|| Zero::in_ns(LEAD_NS), Part::zero);
+        part.map_or(Ok(()), |part| not_late(part, zero))?;
         self.manifest.start = part.map_or_else(
             || record::Start::at(zero.wall_ns, zero.monotonic_ns),
             |part| part.start.clone(),
@@ -116,11 +117,7 @@ impl Ready {
             watch: Watch::begin(),
             sampling: Sampling::begin(job.samplers, zero),
             window,
-            rules: if part.is_some_and(|part| part.conducted) {
-                Rules::none()
-            } else {
-                Rules::of(plan)
-            },
+            rules: rules(part, plan),
             stop: stop.clone(),
             load_end_ns: plan.end_ns(),
             voice: voice.clone(),
@@ -146,6 +143,24 @@ impl Ready {
                 _heard: heard,
             },
         })
+    }
+}
+
+/// Refuses a part that is ready too late: those who carry out the others do not wait for it.
+fn not_late(part: &Part, zero: Zero) -> Result<(), Refused> {
+    if part.alone && engine::clock::monotonic_ns() >= zero.monotonic_ns {
+        let line = "late: the part was not ready when the others began: nothing was sent";
+        return Err(Refused::from(vec![plan::Problem::anywhere(line)]));
+    }
+    Ok(())
+}
+
+/// What may end the run: of a part that somebody conducts it is asked there.
+fn rules(part: Option<&Part>, plan: &plan::Plan) -> Rules {
+    if part.is_some_and(|part| part.conducted) {
+        Rules::none()
+    } else {
+        Rules::of(plan)
     }
 }
 

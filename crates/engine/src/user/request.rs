@@ -28,6 +28,9 @@ impl User<'_> {
         }
         let intended = self.due;
         let started = worker.clock.now();
+        if worker.is_without_lease(started) {
+            return Err(End::Fault(Fault::Unfinished, None));
+        }
         worker.requests_began(started, step.label, 1);
         worker
             .recorder
