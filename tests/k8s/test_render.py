@@ -286,9 +286,19 @@ def test_a_url_needs_no_files(render):
     assert found["RayJob"]["spec"]["activeDeadlineSeconds"] == 60 + 30 + 600 + 900
 
 
-def test_steps_before_the_load_need_a_conductor(render, loadline):
-    (loadline.folder / "tests/plan.yml").write_text(PLAN + "setup:\n  - get: /login\n")
-    assert render.call().returncode == 0
-    done = render.call("--job", "indexed")
+@pytest.mark.parametrize(
+    ("more", "flags", "what"),
+    [
+        ("setup:\n  - get: /login\n", [], "setup"),
+        ("teardown:\n  - get: /logout\n", [], "teardown"),
+        ("", ["--stop", "errors > 10% for 10s: stop fail"], "stop rules"),
+    ],
+)
+def test_what_looks_at_the_whole_run_needs_a_conductor(render, loadline, more, flags, what):
+    (loadline.folder / "tests/plan.yml").write_text(PLAN + more)
+    assert render.call("--", *flags).returncode == 0
+    done = render.call("--job", "indexed", "--", *flags)
     assert done.returncode == 2
-    assert done.stderr == "loadline: a test with steps before the load needs a conductor: --job ray\n"
+    assert done.stderr == (
+        f"loadline: {what} of a test that is carried out in parts need somebody who sees the whole run: --job ray, or leave them out\n"
+    )

@@ -104,10 +104,15 @@ fn wanted(
         let now_ns = inputs::now_wall_ns();
         let (start_at, at_ns) = start(args, now_ns)?;
         ahead_s = (at_ns - now_ns).div_ceil(SECOND);
-        if plan.before.is_some() {
-            return Err(Stop::bad_input(
-                "a test with steps before the load needs a conductor: --job ray",
-            ));
+        let whole = [
+            (plan.before.is_some(), "setup"),
+            (plan.after.is_some(), "teardown"),
+            (!plan.stop.is_empty() || !run.stop.is_empty(), "stop rules"),
+        ];
+        if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {
+            return Err(Stop::bad_input(format!(
+                "{what} of a test that is carried out in parts need somebody who sees the whole run: --job ray, or leave them out"
+            )));
         }
         Job::Indexed {
             seed: run.seed.unwrap_or_else(inputs::random_seed),
