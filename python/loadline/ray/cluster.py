@@ -88,6 +88,10 @@ def _why_not(address: str, text: str) -> str:
             what = "Ray" if rays[0] != rays[1] else "Python"
             there, here = (rays if what == "Ray" else pythons)[:2]
             return f"the cluster at {address} has {what} {there}, and here is {what} {here}: Ray wants the very same on both sides"
+    if not text.strip():
+        # As older versions of Ray have it, behind a greeting that says that something is there.
+        why = "Ray does not say why, and a token that is not the cluster's is the usual reason"
+        return f"the cluster at {address} does not let us in: {why}"
     if "AuthenticationError" in text:
         return f"the cluster at {address} does not let us in: {_first_sentence(text.rpartition('AuthenticationError:')[2])}"
     return f"no Ray cluster answers at {address}: {_first_sentence(text)}"
