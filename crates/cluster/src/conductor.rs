@@ -104,6 +104,8 @@ pub fn conduct(
         };
         under_way.begins();
         under_way.run();
+        let clocks = Event::new(under_way.now_ns(), EventKind::Note, under_way.clocks());
+        under_way.conducting.event(&clocks);
         (under_way.nodes, under_way.trouble)
     });
     let ended = parent
@@ -156,10 +158,47 @@ impl UnderWay<'_, '_> {
             .collect();
         let text = format!("carried out by {} nodes: {}", all.len(), all.join(", "));
         self.conducting.event(&Event::new(0, EventKind::Note, text));
+        if let Some(text) = self.divided() {
+            self.conducting
+                .event(&Event::new(0, EventKind::Warning, text));
+        }
         if let Some(text) = self.uneven() {
             self.conducting
                 .event(&Event::new(0, EventKind::Warning, text));
         }
+    }
+
+    /// What of the plan's own caps each node has a part of.
+    fn divided(&self) -> Option<String> {
+        let Load::Open { phases, .. } = &self.plan.load else {
+            return None;
+        };
+        let cap = phases.iter().filter_map(|phase| phase.max_users).max()?;
+        let nodes = self.nodes.all.len() as u64;
+        let most = u64::from(cap).div_ceil(nodes);
+        Some(format!(
+            "the cap on users is divided: of {cap} each of {nodes} nodes has {most} at most, which one may reach while others have not"
+        ))
+    }
+
+    /// How far clocks have come apart while the run went on, as far as that is known.
+    fn clocks(&self) -> String {
+        let apart = self.nodes.all.iter().filter_map(|node| {
+            let (before, now) = (node.began?, node.offset?);
+            let ns = now.ns.saturating_sub(before.ns);
+            let sign = if ns < 0 { "−" } else { "+" };
+            Some(format!(
+                "node {} by {sign}{} (known to {})",
+                node.number,
+                units::time(ns.unsigned_abs()),
+                units::time(now.error_ns.max(before.error_ns))
+            ))
+        });
+        let apart: Vec<String> = apart.collect();
+        format!(
+            "clocks have come apart while the run went on: {}",
+            apart.join(", ")
+        )
     }
 
     /// What is lost of even spacing, if it is.

@@ -44,6 +44,8 @@ pub struct Node {
     pub facts: Facts,
     /// Its clock, less this one.
     pub offset: Option<Offset>,
+    /// The same before the run.
+    pub began: Option<Offset>,
     /// The last time that was asked: which question, and when.
     asked: (u64, u64),
     /// Whether it takes part.
@@ -149,6 +151,7 @@ impl Nodes {
                 out,
                 facts: Facts::default(),
                 offset: None,
+                began: None,
                 asked: (0, 0),
                 state: NodeState::Up,
                 gone: false,

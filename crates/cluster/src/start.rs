@@ -136,6 +136,7 @@ pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
     let zero = Zero::in_ns(least.max(WAYS * nodes.worst_ns()));
     let whole = Start::at(zero.wall_ns, zero.monotonic_ns);
     for node in &mut nodes.all {
+        node.began = node.offset;
         let offset = node.offset.unwrap_or_default();
         let start = Start {
             monotonic_ns: offset.there(zero.monotonic_ns),

@@ -168,6 +168,15 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 ],
             ))
         }
+        // Less was sent than was planned, and nobody's limit was reached.
+        "DEGRADED" if !summary.lost.is_empty() => Some(Conclusion::new(
+            "generator",
+            Tone::Bad,
+            format!(
+                "For a while the load was not the plan's: {reasons}. Latencies of that time are those of less load, and criteria leave it out."
+            ),
+            &["measurement.reasons"],
+        )),
         // What a server refuses says nothing of what it can do.
         "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(Conclusion::new(
             "generator",
