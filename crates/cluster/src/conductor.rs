@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use engine::{Cause, Line, Urgency, Zero, clock};
 use measure::label;
 use plan::{
-    Arrivals, Load, Plan, Shape, Work,
+    Arrivals, Load, Plan, Shape,
     units::{MILLISECOND, SECOND},
 };
 use record::{Event, EventKind, NodeState, NodeSum, Piece, Replica, units};
@@ -15,7 +15,7 @@ use session::{Conducting, Ended, Job, NotRun, Observer, Refused, SharedVoice, Wi
 
 use crate::{
     link::Backend,
-    losses::Losses,
+    losses::{self, Losses},
     merge::{Merged, Merger},
     nodes::{Happened, Node, Nodes},
     start,
@@ -79,11 +79,7 @@ pub fn conduct(
     };
     let window = Window::default();
     let plan = parent.plan().clone();
-    // Only arrivals of scenarios go by a schedule that any node can carry out a part of.
-    let can_move = matches!(
-        (&plan.load, &plan.work),
-        (Load::Open { .. }, Work::Scenarios(_))
-    );
+    let can_move = losses::can_move(&plan);
     let schedule = plan.schedule(seed);
     let dir = parent.dir().to_owned();
     for node in &mut nodes.all {
@@ -146,17 +142,12 @@ impl UnderWay<'_, '_> {
             .all
             .iter()
             .map(|node| {
-                let offset = node.offset.unwrap_or_default();
-                format!(
-                    "{} {} ({} cores; clock known to {})",
-                    node.number,
-                    node.name,
-                    node.facts.cores,
-                    units::time(offset.error_ns)
-                )
+                let known = units::time(node.offset.unwrap_or_default().error_ns);
+                let (number, name) = (node.number, &node.name);
+                format!("{number} {name} ({}, known to {known})", node.facts)
             })
             .collect();
-        let text = format!("carried out by {} nodes: {}", all.len(), all.join(", "));
+        let text = format!("nodes: {}", all.join("; "));
         self.conducting.event(&Event::new(0, EventKind::Note, text));
         if let Some(text) = self.divided() {
             self.conducting
@@ -181,14 +172,14 @@ impl UnderWay<'_, '_> {
         ))
     }
 
-    /// How far clocks have come apart while the run went on, as far as that is known.
+    /// How clocks stand behind the run against before it: a difference below what is known of them is none.
     fn clocks(&self) -> String {
         let apart = self.nodes.all.iter().filter_map(|node| {
             let (before, now) = (node.began?, node.offset?);
             let ns = now.ns.saturating_sub(before.ns);
             let sign = if ns < 0 { "−" } else { "+" };
             Some(format!(
-                "node {} by {sign}{} (known to {})",
+                "node {} {sign}{} (known to {})",
                 node.number,
                 units::time(ns.unsigned_abs()),
                 units::time(now.error_ns.max(before.error_ns))
@@ -196,7 +187,7 @@ impl UnderWay<'_, '_> {
         });
         let apart: Vec<String> = apart.collect();
         format!(
-            "clocks have come apart while the run went on: {}",
+            "clocks behind the run, against before: {}",
             apart.join(", ")
         )
     }

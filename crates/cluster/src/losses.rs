@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use engine::Zero;
 use plan::{
-    Schedule, Share,
+    Load, Plan, Schedule, Share, Work,
     units::{MILLISECOND, SECOND},
 };
 use record::{Event, EventKind, NodeLost, NodeState};
@@ -45,6 +45,14 @@ struct Taking {
     /// Whether a part of it was taken over by nobody.
     is_partial: bool,
     from_ns: u64,
+}
+
+/// Whether a plan's arrivals go by a schedule of which any node can carry out a part: those of scenarios do.
+pub fn can_move(plan: &Plan) -> bool {
+    matches!(
+        (&plan.load, &plan.work),
+        (Load::Open { .. }, Work::Scenarios(_))
+    )
 }
 
 impl Losses {

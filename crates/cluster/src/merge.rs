@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measure::{Label, LabelId};
+use measure::{Label, LabelId, label};
 use record::{Ages, Frame, Unfolded};
 
 /// One node's word on an interval.
@@ -151,27 +151,11 @@ impl Merger {
         let ids = self.ids.entry(node).or_default();
         let mut new = Vec::new();
         for label in labels {
-            let same = |known: &&Label| {
-                known.group == label.group
-                    && known.method == label.method
-                    && known.name == label.name
-            };
-            let id = match self.labels.iter().find(same) {
-                Some(known) => known.id,
-                None => {
-                    let is_taken = self.labels.iter().any(|known| known.id == label.id);
-                    let free = self.labels.iter().map(|known| known.id + 1).max();
-                    let id = free.filter(|_| is_taken).unwrap_or(label.id);
-                    let label = Label {
-                        id,
-                        ..label.clone()
-                    };
-                    self.labels.push(label.clone());
-                    new.push(label);
-                    id
-                }
-            };
+            let (id, is_new) = label::settle(&mut self.labels, &label);
             ids.insert(label.id, id);
+            if is_new {
+                new.push(Label { id, ..label });
+            }
         }
         new
     }
@@ -179,7 +163,7 @@ impl Merger {
 
 #[cfg(test)]
 mod tests {
-    use measure::{Kind, Outcome, label, label::Group};
+    use measure::{Kind, Outcome, label::Group};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 
 use engine::Zero;
 use plan::{
-    Load, Plan, Work,
+    Load, Plan,
     profile::{Assumed, Profile},
     units::{MILLISECOND, SECOND},
 };
@@ -15,6 +15,7 @@ use session::Divided;
 
 use crate::{
     conductor::LEASE_NS,
+    losses,
     nodes::Nodes,
     wire::{Arming, Down, SessionPart, Up},
 };
@@ -100,11 +101,7 @@ pub fn arm(
     keep: Option<&PathBuf>,
 ) -> Result<(), Vec<String>> {
     let looks = !nodes.are_here();
-    let plan = divided.plan();
-    let adopts = matches!(
-        (&plan.load, &plan.work),
-        (Load::Open { .. }, Work::Scenarios(_))
-    );
+    let adopts = losses::can_move(divided.plan());
     let parts: Vec<_> = divided.parts().collect();
     for (node, mut part) in nodes.all.iter_mut().zip(parts) {
         part.name = Some(node.name.clone());

@@ -191,6 +191,29 @@ pub struct Facts {
     pub clock_known: bool,
 }
 
+/// In words, ending with what is known of its clock.
+impl std::fmt::Display for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = record::units::count;
+        write!(f, "cores {}", self.cores)?;
+        if let Some(descriptors) = self.descriptors {
+            write!(f, ", descriptors {}", count(descriptors))?;
+        }
+        if let Some(ports) = self.ports {
+            write!(f, ", ports {}", count(ports))?;
+        }
+        match self.clock_error_us {
+            Some(us) => write!(
+                f,
+                ", clock within {} of the world's",
+                record::units::time(us.saturating_mul(1_000))
+            ),
+            None if self.clock_known => f.write_str(", clock kept by nobody"),
+            None => f.write_str(", clock"),
+        }
+    }
+}
+
 /// Writes something that is said.
 ///
 /// # Errors

@@ -251,6 +251,25 @@ impl Seen {
     }
 }
 
+/// Puts a label of another process among those that are known here; answers its number, and whether it is new. The same name is one
+/// label; where another has its number, it is given a free one.
+pub fn settle(known: &mut Vec<Label>, label: &Label) -> (LabelId, bool) {
+    let same = |one: &&Label| {
+        one.group == label.group && one.method == label.method && one.name == label.name
+    };
+    if let Some(one) = known.iter().find(same) {
+        return (one.id, false);
+    }
+    let is_taken = known.iter().any(|one| one.id == label.id);
+    let free = known.iter().map(|one| one.id + 1).max();
+    let id = free.filter(|_| is_taken).unwrap_or(label.id);
+    known.push(Label {
+        id,
+        ..label.clone()
+    });
+    (id, true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

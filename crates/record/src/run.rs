@@ -358,35 +358,10 @@ impl Run {
 
     /// Adds labels of one process; says which number each has here.
     fn add_labels(&mut self, labels: Vec<Label>) -> BTreeMap<LabelId, LabelId> {
-        let mut ids = BTreeMap::new();
-        for label in labels {
-            let same = |known: &&Label| {
-                known.group == label.group
-                    && known.method == label.method
-                    && known.name == label.name
-            };
-            let id = match self.labels.iter().find(same) {
-                Some(known) => known.id,
-                None => {
-                    let taken = self.labels.iter().any(|known| known.id == label.id);
-                    let id = if taken {
-                        self.labels
-                            .iter()
-                            .map(|known| known.id + 1)
-                            .max()
-                            .unwrap_or(label.id)
-                    } else {
-                        label.id
-                    };
-                    self.labels.push(Label {
-                        id,
-                        ..label.clone()
-                    });
-                    id
-                }
-            };
-            ids.insert(label.id, id);
-        }
+        let settled = labels
+            .iter()
+            .map(|label| (label.id, label::settle(&mut self.labels, label).0));
+        let ids = settled.collect();
         if self.labels.is_empty() {
             self.labels.extend(Labels::default().all().first().cloned());
         }

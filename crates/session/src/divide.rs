@@ -94,12 +94,6 @@ impl Divided {
         self.ready.job.options.seed
     }
 
-    /// Tells the run to end, for whoever wants it to end before it has begun.
-    #[must_use]
-    pub fn stop(&self) -> &StopHandle {
-        &self.ready.job.options.stop
-    }
-
     /// What each process is to carry out, but for when it begins and where its record is.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let part = self.part(Start::at(0, 0));
@@ -202,12 +196,6 @@ impl Conducting<'_> {
     /// Says how its nodes are doing.
     pub fn nodes(&mut self, rows: Vec<NodeRow>) {
         self.recording.writer.nodes(rows);
-    }
-
-    /// What the run comes to so far.
-    #[must_use]
-    pub fn run(&self) -> &Run {
-        self.recording.writer.run()
     }
 
     /// Signals, rules, and whatever else wants an end. Telling the others is the caller's.

@@ -134,12 +134,12 @@ def _what_lacks(wanted: int, timeout_s: float) -> str:
     # Ray says only in private what is free on which node.
     free = state.available_resources_per_node()
     alive = [node for node in ray.nodes() if node["Alive"]]
-    with_room = sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in alive)
+    have_room = with_room()
     reasons = list(_lacking(alive, free))
     shown = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
-    of = f" of {len(alive)}" if len(alive) != with_room else ""
+    of = f" of {len(alive)}" if len(alive) != have_room else ""
     are = "is" if wanted == 1 else "are"
-    have = f"the cluster has {with_room}{of} node{'s' * (with_room != 1 or bool(of))} with a free CPU, {wanted} {are} wanted"
+    have = f"the cluster has {have_room}{of} node{'s' * (have_room != 1 or bool(of))} with a free CPU, {wanted} {are} wanted"
     return f"{have}: {shown or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
 
 

@@ -1,6 +1,6 @@
 //! Whether a node of a run saw the target as the others did: histograms that are added hide one that did not.
 
-use record::{NodeRow, units};
+use record::{NodeRow, NodeState, units};
 
 /// So many times the others', beyond what chance could be.
 const APART: f64 = 1.25;
@@ -8,7 +8,9 @@ const APART: f64 = 1.25;
 /// A sentence for each node whose answers took longer than those of all others.
 pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
     let of = |row: &NodeRow| row.response_p95_within_ns;
-    let told = rows.iter().filter_map(|row| {
+    // Of a lost one only the beginning is known, which may have been slow for all.
+    let whole = rows.iter().filter(|row| row.state != NodeState::Lost);
+    let told = whole.filter_map(|row| {
         let (low, high) = of(row)?;
         let others = rows.iter().filter(|other| other.node != row.node);
         let highest = others.filter_map(of).map(|(_, high)| high).max()?;
@@ -27,8 +29,6 @@ pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use record::NodeState;
-
     use super::*;
 
     fn row(node: u64, within: Option<(u64, u64)>) -> NodeRow {
@@ -63,5 +63,10 @@ mod tests {
         );
         assert!(apart(&rows[..2]).is_empty());
         assert!(apart(&[row(0, None), rows[2].clone()]).is_empty());
+        let lost = NodeRow {
+            state: NodeState::Lost,
+            ..rows[2].clone()
+        };
+        assert!(apart(&[rows[0].clone(), lost]).is_empty());
     }
 }
