@@ -5,6 +5,7 @@
 mod columns;
 mod courses;
 mod heat;
+mod lost;
 mod server;
 mod shape;
 
@@ -62,10 +63,12 @@ pub fn of(run: &Run, summary: &Summary) -> Series {
 pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Series {
     let headline = summary.headline();
     let server = server::of(run, &timeline.moments);
+    let mut points = columns::of(&timeline.moments);
+    lost::add(&mut points, run);
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
-        points: columns::of(&timeline.moments),
+        points,
         heat: heat::of(&timeline.moments, headline),
         distribution: shape::of(run, headline),
         labels: courses::of(run, summary),

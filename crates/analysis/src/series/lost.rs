@@ -1,0 +1,52 @@
+//! What was planned of a lost node while nobody sent it: its record ends, and the plan does not. How many arrivals that were is known, and is
+//! spread evenly over the time of which it is known; which moments they fell on in a load that went up or down is not told.
+
+use record::Run;
+
+use super::Columns;
+
+/// Adds to what was due what was lost with nodes.
+pub(super) fn add(points: &mut Columns, run: &Run) {
+    for lost in run.nodes_lost() {
+        let over_ns = lost.taken_over_from_ns.unwrap_or(run.manifest.load.end_ns);
+        let unknown = run.unknown_of(lost);
+        spread(points, (lost.recorded_to_ns, lost.lease_ends_ns), unknown);
+        spread(points, (lost.lease_ends_ns, over_ns), lost.unsent);
+    }
+}
+
+/// Each point has what falls into it; all of them together have all that falls before the last one's end.
+fn spread(points: &mut Columns, (from, to): (u64, u64), count: u64) {
+    let until = |at: u64| {
+        let passed = at.clamp(from, to) - from;
+        (u128::from(count) * u128::from(passed) / u128::from((to - from).max(1))) as u64
+    };
+    if to <= from {
+        return;
+    }
+    let spans = points.from_ns.iter().zip(&points.to_ns);
+    for ((begin, end), due) in spans.zip(&mut points.due) {
+        *due += until(*end) - until(*begin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_is_spread_over_the_time_of_which_it_is_known() {
+        let mut points = Columns {
+            from_ns: vec![0, 10, 20, 30],
+            to_ns: vec![10, 20, 30, 35],
+            due: vec![5, 3, 3, 2],
+            ..Columns::default()
+        };
+        spread(&mut points, (15, 30), 7);
+        // A third of it falls into the second point, rounded down; nothing is lost by rounding.
+        assert_eq!(points.due, [5, 5, 8, 2]);
+        spread(&mut points, (30, 30), 9);
+        spread(&mut points, (30, 50), 8);
+        assert_eq!(points.due, [5, 5, 8, 4]);
+    }
+}
