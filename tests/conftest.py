@@ -12,6 +12,7 @@ from pathlib import Path
 import certificates as made
 import excuses
 import pytest
+from _pytest.runner import runtestprotocol
 
 pytest_plugins = ["browsing"]
 
@@ -30,7 +31,7 @@ class Loadline:
 
     def run(self, *command: object, timeout: float = 60, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Any command, in its folder."""
-        return subprocess.run(
+        ran = subprocess.run(
             list(map(str, command)),
             cwd=self.folder,
             capture_output=True,
@@ -39,6 +40,8 @@ class Loadline:
             stdin=subprocess.DEVNULL,
             env={**os.environ, **(env or {})},
         )
+        excuses.saw(ran)
+        return ran
 
     def start(self, *args: object, stderr: int = subprocess.PIPE, **options: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -111,9 +114,28 @@ def start_lab(tmp_path: Path):
         process.stdout.close()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Carries a test out, and once more where it failed and showed nothing by it."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    began = time.monotonic()
+    for left in reversed(range(excuses.ATTEMPTS)):
+        attempt = excuses.Attempt()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        why = attempt.has_shown_nothing() if any(report.failed for report in reports) else None
+        if why is None or left == 0 or time.monotonic() - began > excuses.LONG_S:
+            break
+        excuses.again.append(f"{item.nodeid}: {why}")
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["excuses"] = dict(excuses.here)
+        session.config.workeroutput["again"] = excuses.again
         return
     excuses.in_all.update(excuses.here)
     if excuses.are_too_many():
@@ -122,11 +144,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node) -> None:
-    excuses.in_all.update(getattr(node, "workeroutput", {}).get("excuses", {}))
+    output = getattr(node, "workeroutput", {})
+    excuses.in_all.update(output.get("excuses", {}))
+    excuses.again += output.get("again", [])
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
     terminalreporter.write_line(excuses.told())
+    for line in excuses.again:
+        terminalreporter.write_line(f"carried out again: {line}")
 
 
 def until(condition, what: str, seconds: float = 20) -> object:

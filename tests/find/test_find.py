@@ -70,6 +70,7 @@ def test_a_pool_is_found_where_it_is_full(loadline):
         assert f"charts/{chart}" in paper
 
 
+@pytest.mark.alone
 def test_a_service_that_always_fails_is_told_so(loadline):
     with Recorder(lambda _request: (500, {}, b"no")) as peer:
         url = peer.url.replace("://", "://me:in-the-url@")
@@ -85,6 +86,7 @@ def test_a_service_that_always_fails_is_told_so(loadline):
     assert [probe["level"] for probe in found["probes"]] == [20, 20, 5]
 
 
+@pytest.mark.alone
 def test_what_holds_at_the_highest_level_is_an_answer(loadline):
     plan = """loadline: 1
 load: { rate: 80/s, duration: 5s }
@@ -106,6 +108,7 @@ steps:
     assert found["sentence"] == "at least 30.0/s: everything holds there, and more was not to be tried"
 
 
+@pytest.mark.alone
 def test_users_are_searched_too(loadline):
     # Four places: with more than four users each waits.
     with Recorder(Pool(4, 0.1)) as peer:
@@ -115,6 +118,7 @@ def test_users_are_searched_too(loadline):
     assert found["sentence"].startswith("at least 3 users")
 
 
+@pytest.mark.alone
 def test_a_sweep_says_how_a_service_scales(loadline):
     # Eight places, 100 ms each: ten a second for each user, up to eight of them.
     with Recorder(Pool(8, 0.1)) as peer:
@@ -137,6 +141,7 @@ def test_a_sweep_says_how_a_service_scales(loadline):
     assert "The law of scalability" in (loadline.folder / "found/report.md").read_text()
 
 
+@pytest.mark.alone
 def test_a_sweep_of_a_service_that_answers_nothing_well_says_so(loadline):
     with Recorder(lambda _request: (500, {}, b"no")) as peer:
         sweep = ["--over", "users", "--sweep", "--probe", "3s", "--settle", "1s", "--budget", "30s"]
@@ -186,6 +191,7 @@ def test_what_was_probed_outlives_an_interrupt(loadline):
     assert (loadline.folder / "found/report.html").exists()
 
 
+@pytest.mark.alone
 def test_a_script_of_wrks_is_searched(loadline, start_lab):
     lab = start_lab("sum")
     script = loadline.write("post.lua", 'wrk.method = "GET"\nwrk.path = "/api/sum"\n')
@@ -194,6 +200,7 @@ def test_a_script_of_wrks_is_searched(loadline, start_lab):
     assert [probe["level"] for probe in found["probes"]] == [20, 40]
 
 
+@pytest.mark.alone
 def test_the_targets_lab_and_the_mocks_behind_it_are_there_for_all_probes(loadline):
     plan = """loadline: 1
 target: lab:checkin?threads=40&cpu=1ms&pauses=none
