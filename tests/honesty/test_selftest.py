@@ -20,13 +20,17 @@ MUTANTS = {
     "truncated-schedule": "T5",
     "errors-left-out": "T20",
     "skipped-for-unsent": "T20",
+    "runs-counted-often": "T12",
+    "independent-requests": "T14",
+    "peak-without-evidence": "T15",
+    "waiting-counted-as-served": "T16",
 }
 
 
 def test_the_battery(loadline):
     run = loadline("selftest", "--short", timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.endswith("10 passed, 0 failed\n")
+    assert run.stdout.endswith("14 passed, 0 failed\n")
 
 
 def test_a_case_can_be_chosen(loadline):
@@ -36,6 +40,45 @@ def test_a_case_can_be_chosen(loadline):
     unknown = loadline("selftest", "T99")
     assert unknown.returncode == 2
     assert "T1, T1b, T2" in unknown.stderr
+
+
+# Of computed and simulated figures, with fixed seeds: they come out alike on every machine.
+DECISIONS = {
+    "T12": [
+        "5 runs and 5 of the same told apart",
+        "5 % more over 2 % from run to run told apart",
+        "one run paused for 30 s: regressions",
+        "one run paused for 30 s: named",
+    ],
+    "T13": ["+7 % at run 40 of 60, found at 40 ± 1", "points in 20 flat histories of 100"],
+    "T14": [
+        *(
+            f"{service}{what}"
+            for service in (
+                "1 × 1 ms, p99 < 20 ms: 769.7/s",
+                "4 × 10 ms, p99 < 60 ms: 299.8/s",
+                "4 × 10 ms, p99 < 100 ms: 350.1/s",
+            )
+            for what in (", off by (median)", ", in the interval")
+        ),
+        "8 × 50 ms always, p99 < 200 ms: 160/s, off by (median)",
+    ],
+    "T15": ["peak at 21.8 users ± 15 %", "peak of 739.8/s ± 5 %", "no peak told where there is none"],
+    "T16": ["places of a pool of 8 that take 50 ms each", "its plateau"],
+}
+
+
+def test_what_is_decided_is_proven_figure_by_figure(loadline):
+    run = loadline("selftest", "--short", *DECISIONS, timeout=120)
+    assert run.returncode == 0, run.stdout + run.stderr
+    told: dict[str, list[str]] = {}
+    for line in run.stdout.splitlines():
+        if line.startswith("pass  "):
+            findings = told.setdefault(line.split()[1], [])
+        elif "  expected " in line:
+            findings.append(line.split("  expected ")[0].strip())
+    assert told == DECISIONS
+    assert run.stdout.endswith("5 passed, 0 failed\n")
 
 
 def test_the_product_knows_no_mutants(loadline):
@@ -75,7 +118,7 @@ def test_every_sin_is_found(mutants, sin):
 # At full length what hangs on seconds; at the usual length what hangs on a calm machine. The microseconds of T4 and T5 are
 # asserted by whoever runs `loadline selftest` on a machine of their own: a shared one may lose them to its neighbours.
 @pytest.mark.long
-@pytest.mark.parametrize("cases", ["--full T1 T1b T2 T3", "T6 T19 T20"])
+@pytest.mark.parametrize("cases", ["--full T1 T1b T2 T3", "T6 T19 T20", "T12 T13 T14 T15 T16"])
 def test_the_battery_in_full(loadline, cases):
     run = loadline("selftest", *cases.split(), timeout=900)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -1,4 +1,5 @@
-//! Known sins, for proving that the battery finds them: each variant breaks one rule of honest measurement on purpose.
+//! Known sins, for proving that the battery finds them: each variant breaks one rule of honest measurement, or of concluding from it, on
+//! purpose.
 //!
 //! They exist only in builds with the feature `mutants`. Without it [`is`] is constantly false and leaves no trace; the
 //! product is never built with it.
@@ -22,10 +23,18 @@ pub enum Mutant {
     ErrorsLeftOut,
     /// Arrivals that were never sent are called skipped.
     SkippedForUnsent,
+    /// Each run counts as several: as if requests were compared, and not runs.
+    RunsCountedOften,
+    /// Neighbouring requests are taken for independent ones.
+    IndependentRequests,
+    /// A peak is told of throughput that need not fall.
+    PeakWithoutEvidence,
+    /// What waits for a place in a pool is taken for what is in one.
+    WaitingCountedAsServed,
 }
 
 /// All, with their names.
-pub const ALL: [(Mutant, &str); 8] = [
+pub const ALL: [(Mutant, &str); 12] = [
     (Mutant::StampAtDequeue, "stamp-at-dequeue"),
     (Mutant::DropTimeouts, "drop-timeouts"),
     (Mutant::MillisecondTimers, "millisecond-timers"),
@@ -34,6 +43,10 @@ pub const ALL: [(Mutant, &str); 8] = [
     (Mutant::TruncatedSchedule, "truncated-schedule"),
     (Mutant::ErrorsLeftOut, "errors-left-out"),
     (Mutant::SkippedForUnsent, "skipped-for-unsent"),
+    (Mutant::RunsCountedOften, "runs-counted-often"),
+    (Mutant::IndependentRequests, "independent-requests"),
+    (Mutant::PeakWithoutEvidence, "peak-without-evidence"),
+    (Mutant::WaitingCountedAsServed, "waiting-counted-as-served"),
 ];
 
 #[cfg(feature = "mutants")]

@@ -5,7 +5,10 @@
 //! N / X(N) is linear in 1/g, s/g and k/g, so that the fit needs no search: of the few ways in which s or k may be nothing the one that
 //! explains the most is taken.
 
-use plan::rng::{Purpose, Rng};
+use plan::{
+    mutant::{self, Mutant},
+    rng::{Purpose, Rng},
+};
 
 use crate::median;
 
@@ -108,7 +111,10 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     let most = levels.iter().map(|(n, _)| *n).fold(0.0, f64::max);
     let peak = law
         .peak()
-        .filter(|users| crosstalk.0 > 0.0 && *users <= FARTHEST * most)
+        .filter(|users| {
+            let is_evident = crosstalk.0 > 0.0 && *users <= FARTHEST * most;
+            is_evident || mutant::is(Mutant::PeakWithoutEvidence)
+        })
         .map(|users| Peak {
             users,
             interval: interval(&mut draws, |law| law.peak().unwrap_or(f64::INFINITY)),
@@ -207,7 +213,12 @@ fn least_squares(levels: &[(f64, f64)], way: &[usize]) -> Option<[f64; 3]> {
 pub fn pool(levels: &[(f64, f64)]) -> Option<(f64, f64)> {
     /// As much as this is the same.
     const SAME: f64 = 0.05;
-    let (first, each) = *levels.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let by_users = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
+    let (first, each) = if mutant::is(Mutant::WaitingCountedAsServed) {
+        *levels.iter().max_by(by_users)?
+    } else {
+        *levels.iter().min_by(by_users)?
+    };
     let one_s = first / each;
     let most = levels.iter().map(|(_, x)| *x).fold(0.0, f64::max);
     let flat: Vec<f64> = levels

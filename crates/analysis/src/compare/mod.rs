@@ -26,6 +26,7 @@ use single::Pair;
 pub(crate) use alike::fault;
 pub use alike::{Hindrance, hindrances, likeness};
 pub use figure::{Subject, Unit, read, without_row};
+pub use groups::one_figure;
 pub use looks::{FEWEST, Looks, is_a_first, is_decided};
 pub use quantiles::Quantile;
 pub use words::{amount, change, value};

@@ -6,7 +6,10 @@
 //! looks right, from above and from below in an order that nobody knows before, until the answer is as narrow as was asked for.
 
 use measure::confidence::{Standing, inflation_of, standing};
-use plan::rng::{Purpose, Rng};
+use plan::{
+    mutant::{self, Mutant},
+    rng::{Purpose, Rng},
+};
 use statistics::{Crossing, Look, Looks, crossing};
 
 /// On the way up each level is so many times the one before.
@@ -444,7 +447,11 @@ fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
             let together = Together::of(&tallies, around);
             let looks = tallies.iter().map(|(at, tally)| {
                 let (n, over) = tally.sums();
-                let inflation = 1.0 + DOUBT * (together.at(*at) - 1.0);
+                let inflation = if mutant::is(Mutant::IndependentRequests) {
+                    1.0
+                } else {
+                    1.0 + DOUBT * (together.at(*at) - 1.0)
+                };
                 let effective = (n / inflation).max(tally.as_plain_as_it_is()).min(n);
                 Look {
                     at: *at,

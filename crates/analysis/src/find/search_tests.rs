@@ -1,141 +1,12 @@
 //! Searches in simulated services whose capacity is known in closed form.
 
 use super::*;
+use crate::find::simulated::{Came, KNOWN, POOL, Service, asked, search};
 
-/// A service of `servers` that each take so long on average: at random, from what comes at random; or always alike, from what comes evenly.
-#[derive(Clone, Copy)]
-struct Service {
-    servers: usize,
-    mean_s: f64,
-    is_random: bool,
-}
-
-/// Samples and exceedances of the bound, second by second, of a load of this rate that began a while before.
-fn load(
-    service: Service,
-    rate: f64,
-    bound_s: f64,
-    (settle_s, seconds): (f64, usize),
-    seed: u64,
-) -> Vec<(f64, f64)> {
-    let mut random = Rng::keyed(seed, Purpose::Resampling, 12, 0);
-    let mut free = vec![0.0f64; service.servers];
-    let mut counted = vec![(0.0, 0.0); seconds];
-    let mut at = 0.0f64;
-    let until = settle_s + seconds as f64;
-    loop {
-        at += if service.is_random {
-            -(1.0 - random.unit()).ln() / rate
-        } else {
-            1.0 / rate
-        };
-        if at >= until {
-            return counted;
-        }
-        let takes = if service.is_random {
-            -(1.0 - random.unit()).ln() * service.mean_s
-        } else {
-            service.mean_s
-        };
-        let first = free.iter_mut().min_by(|a, b| a.total_cmp(b)).unwrap();
-        let done = first.max(at) + takes;
-        *first = done;
-        // By when it was due, as a probe's phases have it; what is still under way at the end is waited for.
-        if at >= settle_s {
-            let second = &mut counted[(at - settle_s) as usize];
-            second.0 += 1.0;
-            second.1 += f64::from(u8::from(done - at > bound_s));
-        }
-    }
-}
-
-fn asked(budget_s: f64, probe_s: f64, seed: u64) -> Asked {
-    Asked {
-        from: 10.0,
-        least: 1.0,
-        most: None,
-        precision: 0.025,
-        budget_s,
-        probe_s,
-        settle_s: 2.0,
-        whole: false,
-        seed,
-    }
-}
-
-/// A whole search: how it ended, and what it took.
-fn search(service: Service, bound_s: f64, asked: &Asked) -> (End, Vec<Probed>) {
-    let mut probes: Vec<Probed> = Vec::new();
-    loop {
-        match next(asked, &probes) {
-            Step::End(end) => return (end, probes),
-            Step::Probe(probe) => {
-                let number = asked.seed * 1_000 + probes.len() as u64;
-                let seconds = probe.seconds.ceil() as usize;
-                let counted = load(
-                    service,
-                    probe.level,
-                    bound_s,
-                    (asked.settle_s, seconds),
-                    number,
-                );
-                let tally = |until: usize| Tally {
-                    allowed: 0.01,
-                    seconds: counted[..until].to_vec(),
-                };
-                let is_over = |until: &usize| match probe.why {
-                    Why::Near => tally(*until).fails_plainly(),
-                    _ => tally(*until).standing() != Standing::Open,
-                };
-                let until = (3..seconds).find(is_over).unwrap_or(seconds);
-                probes.push(Probed {
-                    level: probe.level,
-                    why: probe.why,
-                    spent_s: until as f64 + asked.settle_s,
-                    tallies: vec![tally(until)],
-                    spoilt: None,
-                });
-            }
-        }
-    }
-}
-
-/// Of searches with these seeds: how many have the truth in their interval, and the errors of their answers, the smallest first.
-struct Came {
-    covered: usize,
-    errors: Vec<f64>,
-}
-
-impl Came {
-    fn of(service: Service, (bound_s, truth): (f64, f64), searches: u64, form: Form) -> Came {
-        let mut came = Came {
-            covered: 0,
-            errors: Vec::new(),
-        };
-        for seed in 0..searches {
-            let asked = form.asked(seed);
-            let (end, probes) = search(service, bound_s, &asked);
-            let End::Found(found) = end else {
-                panic!("{seed}: {end:?} after {} probes", probes.len());
-            };
-            let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
-            assert!(spent <= asked.budget_s, "{seed}: {spent} s");
-            let (low, high) = found.interval();
-            came.covered += usize::from((low..=high).contains(&truth.ln()));
-            came.errors.push((found.estimate() - truth.ln()).abs());
-        }
-        came.errors.sort_by(f64::total_cmp);
-        came
-    }
-
-    fn share_covered(&self) -> f64 {
-        self.covered as f64 / self.errors.len() as f64
-    }
-
-    /// The error that this share of the searches stays below.
-    fn error(&self, share: f64) -> f64 {
-        self.errors[((self.errors.len() - 1) as f64 * share) as usize]
-    }
+/// The share of the searches whose interval has the truth; each of them must have an answer.
+fn share_covered(came: &Came) -> f64 {
+    assert!(came.error(1.0).is_finite(), "{:?}", came.errors);
+    came.covered as f64 / came.errors.len() as f64
 }
 
 #[derive(Clone, Copy)]
@@ -158,31 +29,14 @@ impl Form {
     }
 }
 
-const ONE: Service = Service {
-    servers: 1,
-    mean_s: 0.001,
-    is_random: true,
-};
-const FOUR: Service = Service {
-    servers: 4,
-    mean_s: 0.010,
-    is_random: true,
-};
-/// Exponential services, the bound of p99, and the rate at which it is met exactly: by the closed forms of M/M/1 and M/M/c.
-const KNOWN: [(Service, (f64, f64)); 3] = [
-    (ONE, (0.020, 769.7)),
-    (FOUR, (0.060, 299.8)),
-    (FOUR, (0.100, 350.1)),
-];
-
 #[test]
 fn the_load_line_of_a_known_service_is_found_and_lies_in_the_interval() {
     for (service, known) in KNOWN {
-        let came = Came::of(service, known, 25, Form::Usual);
-        assert!(came.share_covered() >= 0.84, "{} of 25", came.covered);
+        let came = Came::of(service, known, 25, |seed| Form::Usual.asked(seed));
+        assert!(share_covered(&came) >= 0.84, "{} of 25", came.covered);
         assert!(came.error(0.5) < 0.03, "{:?}", came.errors);
         assert!(came.error(0.9) < 0.06, "{:?}", came.errors);
-        let short = Came::of(service, known, 15, Form::Short);
+        let short = Came::of(service, known, 15, |seed| Form::Short.asked(seed));
         assert!(short.error(0.5) < 0.10, "{:?}", short.errors);
     }
 }
@@ -193,15 +47,15 @@ fn covers((service, known): (Service, (f64, f64))) {
         (Form::Usual, 1_000, 0.92, 0.03),
         (Form::Short, 300, 0.85, 0.10),
     ] {
-        let came = Came::of(service, known, searches, form);
+        let came = Came::of(service, known, searches, |seed| form.asked(seed));
         let (half, most) = (came.error(0.5), came.error(0.95));
         println!(
             "{} servers, p99 < {} s: covered {:.3}, error {half:.4} in half of them, {most:.4} in 19 of 20",
             service.servers,
             known.0,
-            came.share_covered()
+            share_covered(&came)
         );
-        assert!(came.share_covered() >= covered, "{}", came.covered);
+        assert!(share_covered(&came) >= covered, "{}", came.covered);
         assert!(half < error, "{half}");
     }
 }
@@ -226,13 +80,8 @@ fn intervals_cover_the_truth_of_four_busy_servers() {
 
 #[test]
 fn a_pool_that_takes_always_as_long_is_found_between_what_held_and_what_did_not() {
-    let pool = Service {
-        servers: 8,
-        mean_s: 0.050,
-        is_random: false,
-    };
     for seed in 0..10 {
-        let (end, _) = search(pool, 0.2, &asked(300.0, 15.0, seed));
+        let (end, _) = search(POOL, 0.2, &asked(300.0, 15.0, seed));
         let End::Found(found) = end else {
             panic!("{end:?}")
         };

@@ -121,6 +121,8 @@ pub struct Depth {
     pub runs: (usize, usize, usize),
     /// The same of closed loops: healthy, starved, beside a busy neighbour.
     pub closed: (usize, usize, usize),
+    /// Simulated searches of each service whose load line is known.
+    pub searches: u64,
 }
 
 /// A case of the battery.
@@ -143,18 +145,21 @@ pub fn command(args: &args::Selftest) -> u8 {
             microseconds: false,
             runs: (3, 2, 2),
             closed: (2, 1, 1),
+            searches: 25,
         },
         (_, true) => Depth {
             seconds: 60,
             microseconds: true,
             runs: (20, 10, 10),
             closed: (10, 5, 5),
+            searches: 1_000,
         },
         _ => Depth {
             seconds: 20,
             microseconds: true,
             runs: (20, 10, 10),
             closed: (10, 5, 5),
+            searches: 100,
         },
     };
     let wanted = |case: &&Case| {

@@ -1,9 +1,12 @@
 //! The cases of the battery.
 
+mod capacity;
+mod comparisons;
 mod history;
 mod latency;
 mod ledgers;
 mod pacing;
+mod scaling;
 mod verdicts;
 
 use super::Case;
@@ -53,10 +56,34 @@ pub const ALL: &[Case] = &[
         run: verdicts::verdicts,
     },
     Case {
+        id: "T12",
+        title: "runs against runs: the same is seldom told apart, 5 % more is, and a run that was paused is no regression",
+        timing: false,
+        run: comparisons::comparisons,
+    },
+    Case {
         id: "T13",
         title: "a shift in a history of runs is found where it is, and in flat ones there is none",
         timing: false,
         run: history::shifts,
+    },
+    Case {
+        id: "T14",
+        title: "the load line of services that are known in closed form is found, and lies in its interval",
+        timing: false,
+        run: capacity::load_lines,
+    },
+    Case {
+        id: "T15",
+        title: "a peak of throughput is found where there is one, and none is told where there is none",
+        timing: false,
+        run: scaling::peaks,
+    },
+    Case {
+        id: "T16",
+        title: "a pool is told as one, with its size",
+        timing: false,
+        run: scaling::pool_of_eight,
     },
     Case {
         id: "T19",
