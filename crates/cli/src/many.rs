@@ -1,7 +1,7 @@
 //! Runs of several machines on the command line: `loadline run … --on local|ray`, and `loadline node`, which carries out a part of one. How
 //! nodes begin together, what they send and who is lost is `cluster`'s.
 
-use std::io;
+use std::{fs::File, io, os::fd::AsFd};
 
 use cluster::{Backend, Local, Ray, Wanted};
 use engine::clock;
@@ -25,11 +25,24 @@ const LEAD_NS: u64 = 50 * MILLISECOND;
 /// In the runs folder, where nodes of this machine keep their own records while a run goes on.
 const KEPT: &str = ".nodes";
 
+/// What is said of a script in a part that nobody conducts.
+pub const NO_DONE: &str = "the script's done() is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
+
 /// Runs `loadline node`.
 pub fn node() -> u8 {
     // What lives as long as the test.
     let mut kept = Vec::new();
-    cluster::node::serve(io::stdin(), io::stdout(), &mut |test, seed, voice| {
+    // Standard output is the conductor's: what scripts print must not come between.
+    let apart = io::stdout().as_fd().try_clone_to_owned();
+    let apart = apart.and_then(|fd| door_wrk::print_to_stderr().map(|()| File::from(fd)));
+    let output = match apart {
+        Ok(output) => output,
+        Err(error) => {
+            log::error(format_args!("standard output cannot be set apart: {error}"));
+            return exit::COULD_NOT_RUN;
+        }
+    };
+    cluster::node::serve(io::stdin(), output, &mut |test, seed, voice| {
         let mut args: args::Run = serde_json::from_value(test.clone()).map_err(|error| {
             let line = format!("the conductor is of another version of Loadline: {error}");
             Refused::bad_input(vec![Problem::anywhere(line)])
@@ -87,7 +100,6 @@ pub fn wanted(
     mocks: Option<&Mocked>,
 ) -> Result<Wanted, Stop> {
     let alone = match &plan.work {
-        Work::Batch(_) => Some("a script (.lua), whose raw requests go over fixed connections,"),
         Work::Mqtt(_) => Some("a test of MQTT clients"),
         _ => plan.beside.is_some().then_some("a plan with MQTT clients"),
     };

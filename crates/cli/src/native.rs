@@ -351,7 +351,14 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
     };
     let job = match many::shard(args, seed) {
         Ok(None) => job,
-        Ok(Some(part)) => job.shard(part),
+        Ok(Some(part)) => {
+            let mut job = job;
+            if script.is_some() {
+                let text = many::NO_DONE.to_owned();
+                job.plan.notes.push(plan::Note { at: None, text });
+            }
+            job.shard(part)
+        }
         Err(stop) => return stop.tell(),
     };
     let on_many = match many::asked(args) {

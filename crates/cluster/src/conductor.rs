@@ -15,7 +15,7 @@ use session::{Conducting, Ended, Job, NotRun, Observer, Refused, SharedVoice, Wi
 
 use crate::{
     link::Backend,
-    losses::{self, Losses},
+    losses::Losses,
     merge::{Merged, Merger},
     nodes::{Happened, Node, Nodes},
     start,
@@ -79,8 +79,7 @@ pub fn conduct(
     };
     let window = Window::default();
     let plan = parent.plan().clone();
-    let can_move = losses::can_move(&plan);
-    let schedule = plan.schedule(seed);
+    let losses = Losses::of(&plan, plan.schedule(seed));
     let dir = parent.dir().to_owned();
     for node in &mut nodes.all {
         node.replica = Some(Replica::of(&dir, node.number));
@@ -91,7 +90,7 @@ pub fn conduct(
             nodes,
             zero,
             plan,
-            losses: Losses::of(schedule, can_move),
+            losses,
             told: Urgency::None,
             trouble: None,
             ticked_ns: 0,

@@ -31,6 +31,8 @@ pub struct Losses {
     schedule: Schedule,
     /// Whether arrivals can be carried out by another.
     can_move: bool,
+    /// Whether each process's arrivals are those of its share of the schedule, which so can be counted.
+    counts: bool,
     taking: Vec<Taking>,
 }
 
@@ -55,12 +57,22 @@ pub fn can_move(plan: &Plan) -> bool {
     )
 }
 
+/// Whether what a node was to send is its share of the schedule: of raw requests it is too, though they stay on the connections that they have.
+fn counts(plan: &Plan) -> bool {
+    can_move(plan)
+        || matches!(
+            (&plan.load, &plan.work),
+            (Load::Open { .. }, Work::Batch(_))
+        )
+}
+
 impl Losses {
     /// Of a run with this schedule.
-    pub fn of(schedule: Schedule, can_move: bool) -> Losses {
+    pub fn of(plan: &Plan, schedule: Schedule) -> Losses {
         Losses {
             schedule,
-            can_move,
+            can_move: can_move(plan),
+            counts: counts(plan),
             taking: Vec::new(),
         }
     }
@@ -190,7 +202,7 @@ impl Losses {
     }
 
     fn event(&self, lost: NodeLost, shares: &[(Share, u64)], at_ns: u64) -> Event {
-        let counted = if self.can_move { shares } else { &[] };
+        let counted = if self.counts { shares } else { &[] };
         let lost = lost.counted(&self.schedule, counted);
         let text = lost.text(lost.due.saturating_sub(lost.recorded));
         Event {

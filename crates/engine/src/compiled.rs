@@ -100,7 +100,12 @@ impl Compiled {
 
     /// Leaves of what the plan gives to all processes together what one of them has. Whatever drives itself knows best what of its users
     /// and connections is whose.
-    pub fn take_share(&mut self, plan: &Plan, share: Share) -> Result<(), Vec<Problem>> {
+    pub fn take_share(
+        &mut self,
+        plan: &Plan,
+        share: Share,
+        workers: Option<usize>,
+    ) -> Result<(), Vec<Problem>> {
         if share == Share::WHOLE {
             return Ok(());
         }
@@ -116,8 +121,9 @@ impl Compiled {
                 return refused(MQTT_ALONE.to_owned());
             }
             Work::Batch(_) => {
-                let why = "raw requests on fixed connections cannot be shared by several processes";
-                return refused(why.to_owned());
+                if let Some(why) = self.too_few_connections(share, workers) {
+                    return refused(why);
+                }
             }
         }
         if let Pool::Shared(n) = &mut self.http.pool {
@@ -148,6 +154,26 @@ impl Compiled {
             ));
         }
         Ok(())
+    }
+
+    /// Why fixed connections cannot be shared so: a script has been set up for each of its workers, so each has one at least.
+    fn too_few_connections(&self, share: Share, workers: Option<usize>) -> Option<String> {
+        let all = match (&self.load, &self.http.pool) {
+            (Load::Closed { users, .. }, _) => *users,
+            (_, Pool::Shared(n)) => *n,
+            _ => return None,
+        };
+        let workers = workers.unwrap_or(1).max(1) as u64;
+        (share.of_first(u64::from(all)) < workers).then(|| {
+            let (each, fewer) = match workers {
+                1 => (String::new(), "processes"),
+                n => (format!(" of {n} workers each"), "processes or workers"),
+            };
+            format!(
+                "{all} connections cannot be shared by {} processes{each}: use fewer {fewer}, or more connections",
+                share.of
+            )
+        })
     }
 
     /// What so many workers of this process can be asked for while the load goes on: what they are trusted with, and what was planned in

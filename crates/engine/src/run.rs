@@ -60,6 +60,8 @@ pub struct Beside {
 pub struct Given {
     /// Its worker's number, among those that do the same work.
     pub worker: usize,
+    /// Of everything that all workers of all processes have between them, by number, what is this worker's.
+    pub share: Share,
     /// What a client needs, should it have one.
     pub client: Settings,
     /// The labels that are known before the run.
@@ -172,7 +174,7 @@ impl Prepared {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn Looking);
         let mut work = Compiled::of(plan, options.seed, looking)?;
-        work.take_share(plan, options.share)?;
+        work.take_share(plan, options.share, options.workers)?;
         if plan.beside.is_some() != options.beside.is_some() {
             let nobody = "the plan has MQTT clients beside its scenarios, which only `loadline run` and `loadline campaign` drive";
             return Err(vec![Problem::anywhere(nobody)]);
@@ -307,6 +309,7 @@ impl Prepared {
                 given: Given {
                     schedule: self.work.schedule.clone(),
                     worker: place,
+                    share: self.options.share.part(place as u64, crew.workers as u64),
                     client: crew.client.clone(),
                     labels: self.work.labels.clone(),
                     arrives: !self.options.is_late,

@@ -22,6 +22,7 @@ use session::{Card, FrontDoor, SharedVoice, exit};
 
 pub use accumulator::{Accumulator, Settings};
 pub use run::accumulators;
+pub use script::lua::print_to_stderr;
 pub use scripts::Scripts;
 pub use test::{Strictness, Test};
 

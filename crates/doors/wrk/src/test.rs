@@ -34,8 +34,8 @@ pub struct Test {
     script: Script,
     origin: Origin,
     threads: usize,
-    /// Of each thread.
-    connections: usize,
+    /// Of all threads, of all processes that share the test.
+    connections: u64,
     until_ns: u64,
     /// Late answers and broken scripts are taken as wrk takes them.
     as_wrk: bool,
@@ -81,7 +81,9 @@ impl Test {
                 port: 0,
             },
             threads,
-            connections: usize::try_from(command.connections_per_thread()).unwrap_or(usize::MAX),
+            connections: command
+                .connections_per_thread()
+                .saturating_mul(command.threads),
             until_ns: command.duration_ns,
             as_wrk: strictness == Strictness::AsWrk,
         })
@@ -95,7 +97,7 @@ impl Test {
     /// The driver of each thread.
     pub fn driver(&self, plan: &Plan, seed: u64) -> DriverMaker {
         let (sources, origin) = (self.script.sources(), self.origin.clone());
-        let (connections, until_ns, threads) = (self.connections, self.until_ns, self.threads);
+        let (all, until_ns) = (self.connections, self.until_ns);
         let (turns, patient) = (turns_of(plan, seed), self.as_wrk);
         Arc::new(move |given| -> Box<dyn Driver> {
             let thread = given.worker;
@@ -104,16 +106,16 @@ impl Test {
                 label.map_or(measure::label::OTHER, |label| label.id)
             };
             let (label, iteration) = (of(Group::Request), of(Group::Iteration));
+            let connections = given.share.of_first(all);
             let pace = turns.as_ref().map(|turns| Pace {
                 turns: turns(),
-                connections: (connections * threads) as u64,
-                first: thread as u64,
-                stride: threads as u64,
+                share: given.share,
+                connections,
             });
             Box::new(BatchDriver {
                 settings: given.client,
                 origin: origin.clone(),
-                connections,
+                connections: usize::try_from(connections).unwrap_or(usize::MAX),
                 until_ns,
                 patient,
                 label,

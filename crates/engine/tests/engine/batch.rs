@@ -89,9 +89,8 @@ fn drive_until(
     let pace = move || {
         pace.map(|rate| Pace {
             turns: Turns::Even(Rate::per_second(rate)),
+            share: plan::Share::WHOLE,
             connections: connections as u64,
-            first: 0,
-            stride: 1,
         })
     };
     let batch = batch.clone();

@@ -416,6 +416,20 @@ unsafe extern "C-unwind" fn call_ours(raw: *mut lua_State) -> c_int {
 
 unsafe extern "C" {
     fn fflush(stream: *mut c_void) -> c_int;
+    fn dup2(from: c_int, to: c_int) -> c_int;
+}
+
+/// Has what scripts print go to standard error from now on, where standard output is somebody's who expects other bytes there: scripts print
+/// through C's buffers, whatever else writes.
+///
+/// # Errors
+/// When the system refuses.
+pub fn print_to_stderr() -> std::io::Result<()> {
+    // SAFETY: two numbers that every process has; nothing that is borrowed is closed, standard output only leads elsewhere.
+    match unsafe { dup2(2, 1) } {
+        -1 => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// Writes out what scripts have printed so far: they print through C's buffers, we do not.

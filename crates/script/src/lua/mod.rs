@@ -14,8 +14,8 @@ use std::{
 };
 
 use engine::StopHandle;
-pub use ffi::flush_output;
 use ffi::{Kept, State, Value};
+pub use ffi::{flush_output, print_to_stderr};
 pub use host::Figures;
 use host::{HOOKS, Shared, lock};
 pub use requests::Flaw;

@@ -1,21 +1,19 @@
-//! When the requests of paced connections are due: the connections of all workers take turns, so that their requests together
-//! are evenly spread, or as a schedule draws them. Arithmetic only.
+//! When the requests of paced connections are due: all workers of all processes take turns, and so do the connections of each, so that their
+//! requests together are evenly spread, or as a schedule draws them. Arithmetic only.
 
 use std::{cell::Cell, rc::Rc};
 
-use plan::{Rate, Schedule};
+use plan::{Rate, Schedule, Share};
 
 /// A rate over connections.
 #[derive(Debug, Clone)]
 pub struct Pace {
-    /// When each turn is.
+    /// When each turn of the whole load is.
     pub turns: Turns,
-    /// All connections.
+    /// Which of the turns are this worker's: as many as anybody else's, whatever connections each has.
+    pub share: Share,
+    /// Its connections.
     pub connections: u64,
-    /// The number of this worker's first connection among all; the next one is `stride` further.
-    pub first: u64,
-    /// See `first`.
-    pub stride: u64,
 }
 
 /// When the requests of all connections together are due, one turn after the other.
@@ -90,21 +88,23 @@ impl Pace {
     /// The moment at which a connection's nth request is due, from 0.
     #[must_use]
     pub fn intended(&self, connection: usize, n: u64) -> u64 {
-        let before = u128::from(n) * u128::from(self.connections);
-        self.turns.at(before + u128::from(self.turn(connection)))
+        let own = u128::from(n) * u128::from(self.connections) + connection as u128;
+        let turn = own * u128::from(self.share.of) + u128::from(self.share.index);
+        self.turns.at(turn)
     }
 
     /// How many requests of a connection are due before a moment.
     #[must_use]
     pub fn due(&self, connection: usize, before_ns: u64) -> u64 {
         let turns = self.turns.before(before_ns);
-        let behind = turns.saturating_sub(u128::from(self.turn(connection)));
-        u64::try_from(behind.div_ceil(u128::from(self.connections.max(1)))).unwrap_or(u64::MAX)
+        let own = every(turns, self.share.index.into(), self.share.of);
+        u64::try_from(every(own, connection as u128, self.connections)).unwrap_or(u64::MAX)
     }
+}
 
-    fn turn(&self, connection: usize) -> u64 {
-        self.first + connection as u64 * self.stride
-    }
+/// How many of the first so many turns are every so-many-th, beginning with that one.
+fn every(count: u128, first: u128, of: u64) -> u128 {
+    count.saturating_sub(first).div_ceil(of.max(1).into())
 }
 
 #[cfg(test)]
@@ -118,9 +118,11 @@ mod tests {
     fn connections_take_turns() {
         let of = |worker| Pace {
             turns: Turns::Even(Rate::per_second(1000)),
-            connections: 4,
-            first: worker,
-            stride: 2,
+            share: Share {
+                index: worker,
+                of: 2,
+            },
+            connections: 2,
         };
         let at = |worker: u64, connection, n| of(worker).intended(connection, n) / 1_000_000;
         assert_eq!(
@@ -151,11 +153,10 @@ mod tests {
         };
         let schedule = Schedule::new(&load, 7);
         let turns = Drawn::of(schedule.clone());
-        let of = |first| Pace {
+        let of = |index| Pace {
             turns: turns.clone(),
-            connections: 3,
-            first,
-            stride: 3,
+            share: Share { index, of: 3 },
+            connections: 1,
         };
         for number in 0..schedule.total() {
             let at = schedule.at(number).expect("an arrival").intended_ns;
@@ -164,18 +165,62 @@ mod tests {
         assert_eq!(of(0).intended(0, schedule.total()), u64::MAX);
         // Forth and back.
         for ns in [0, SECOND, 9 * SECOND, 2 * SECOND, 20 * SECOND] {
-            let due: u64 = (0..3).map(|first| of(first).due(0, ns)).sum();
+            let due: u64 = (0..3).map(|index| of(index).due(0, ns)).sum();
             assert_eq!(due, schedule.due(ns));
         }
     }
 
     proptest! {
         #[test]
-        fn due_counts_what_was_intended(rate in 1..50_000u64, connections in 1..40u64, first in 0..40u64, ns in 0..5 * SECOND) {
-            let pace = Pace { turns: Turns::Even(Rate::per_second(rate)), connections, first: first % connections, stride: 1 };
-            let due = pace.due(0, ns);
-            prop_assert!(due == 0 || pace.intended(0, due - 1) < ns);
-            prop_assert!(pace.intended(0, due) >= ns);
+        fn due_counts_what_was_intended(rate in 1..50_000u64, connections in 1..40u64, of in 1..40u64, index in 0..40u64, ns in 0..5 * SECOND) {
+            let share = Share { index: index % of, of };
+            let pace = Pace { turns: Turns::Even(Rate::per_second(rate)), share, connections };
+            for connection in 0..connections as usize {
+                let due = pace.due(connection, ns);
+                prop_assert!(due == 0 || pace.intended(connection, due - 1) < ns);
+                prop_assert!(pace.intended(connection, due) >= ns);
+            }
+        }
+
+        /// Whoever shares a load: all of them together send what one would, bit for bit, and each what the schedule has for him.
+        #[test]
+        fn shares_add_up_to_the_whole(
+            rate in 1..1_000u64,
+            at_random: bool,
+            connections in 1..30u64,
+            processes in 1..7u64,
+            workers in 1..4u64,
+            until_ns in 0..2 * SECOND,
+        ) {
+            prop_assume!(connections / processes >= workers);
+            let rate = Rate::per_second(rate);
+            let mut phase = plan::Phase::new(2 * SECOND, plan::Shape::Rate(rate));
+            if at_random {
+                phase.arrivals = plan::Arrivals::Poisson;
+            }
+            let load = plan::Load::Open { phases: vec![phase], first: plan::FirstArrival::AtStart };
+            let schedule = Schedule::new(&load, 3);
+            let turns = if at_random { Drawn::of(schedule.clone()) } else { Turns::Even(rate) };
+            let (mut sent, mut lines) = (Vec::new(), 0);
+            for process in 0..processes {
+                for worker in 0..workers {
+                    let share = Share { index: process, of: processes }.part(worker, workers);
+                    let pace = Pace { turns: turns.clone(), share, connections: share.of_first(connections) };
+                    prop_assert!(pace.connections > 0);
+                    lines += pace.connections;
+                    let all = 0..pace.connections as usize;
+                    let due: u64 = all.clone().map(|connection| pace.due(connection, until_ns)).sum();
+                    prop_assert_eq!(due, schedule.due_of_shard(share.index, share.of, until_ns));
+                    for connection in all {
+                        sent.extend((0..pace.due(connection, 2 * SECOND)).map(|n| pace.intended(connection, n)));
+                    }
+                }
+            }
+            sent.sort_unstable();
+            let arrivals = (0..schedule.total()).filter_map(|n| schedule.at(n));
+            let whole: Vec<u64> = arrivals.map(|arrival| arrival.intended_ns).collect();
+            prop_assert_eq!(lines, connections);
+            prop_assert_eq!(sent, whole);
         }
     }
 }

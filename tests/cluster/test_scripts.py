@@ -1,0 +1,112 @@
+"""Scripts of wrk's on several nodes: connections and the rate are divided, `done` sees the whole once."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from excuses import exits
+from peers import Recorder
+
+SCRIPT = """\
+request = function() return wrk.format("POST", "/script", nil, "x") end
+init = function() print("init") end
+done = function(summary) print("done", summary.requests) end
+"""
+
+ARRIVALS = ("planned", "started", "completed", "unsent")
+
+
+@pytest.fixture
+def script(loadline):
+    loadline.write("post.lua", SCRIPT)
+
+
+def asked(peer: Recorder) -> int:
+    return sum(request.path == "/script" for request in list(peer.requests))
+
+
+@pytest.mark.parametrize("arrivals", ["even", "poisson"])
+def test_nodes_share_a_rate(loadline, script, arrivals):
+    with Recorder() as peer:
+        same = ["run", "post.lua", "--target", peer.url, "--rate", "101/s", "--duration", "2s", "--arrivals", arrivals, "--seed", 7]
+        ran = loadline(*same, "--connections", 7, "--on", "local", "--nodes", 2, "--json", "all.json")
+        assert exits(ran, 0), ran.stdout + ran.stderr
+        sent = asked(peer)
+        alone = loadline(*same, "--connections", 7, "--json", "one.json")
+        assert exits(alone, 0), alone.stdout + alone.stderr
+        assert asked(peer) == 2 * sent
+    of_many, of_one = (json.loads((loadline.folder / name).read_text()) for name in ("all.json", "one.json"))
+    for ledger in ARRIVALS:
+        assert of_many["arrivals"][ledger] == of_one["arrivals"][ledger], ledger
+    assert of_many["arrivals"]["planned"] == of_many["arrivals"]["completed"] == of_many["all"]["count"] == sent
+    each = [node["requests"] for node in of_many["nodes"]]
+    assert sum(each) == sent
+    assert abs(each[0] - each[1]) <= 1
+    # Once, over everything; what nodes print comes between nothing.
+    assert re.findall(r"^done\t(\d+)$", ran.stdout, re.M) == [str(sent)]
+    assert "done" not in ran.stderr
+
+
+def test_nodes_share_connections(loadline, script):
+    with Recorder() as peer:
+        ran = loadline(
+            "run", "post.lua", "--target", peer.url, "--connections", 5, "--duration", "1s", "--on", "local", "--nodes", 3, "--json", "all.json"
+        )
+        assert exits(ran, 0), ran.stdout + ran.stderr
+        sent = asked(peer)
+    told = json.loads((loadline.folder / "all.json").read_text())
+    # Of each connection one request at most was still under way.
+    assert told["requests"]["issued"] - 5 <= sent <= told["requests"]["issued"]
+    assert all(node["requests"] > 0 for node in told["nodes"])
+
+
+def test_parts_that_nobody_conducts_are_merged(loadline, script):
+    with Recorder() as peer:
+        at = f"{time.time() + 5:.3f}"
+        same = ["run", "post.lua", "--target", peer.url, "--rate", "60/s", "--duration", "2s", "--connections", 5, "--seed", 5, "--start-at", at]
+        started = [loadline.start(*same, "--shard", f"{n}/2", "--runs", f"part-{n}") for n in range(2)]
+        for process in started:
+            out, err = process.communicate(timeout=60)
+            assert process.returncode in (0, 4), out + err
+            assert "the script's done() is not called" in err
+            assert "done\t" not in out
+        sent = asked(peer)
+    ran = loadline("merge", *(loadline.folder / f"part-{n}/last" for n in range(2)), "--json", "merged.json")
+    assert exits(ran, 0), ran.stdout + ran.stderr
+    merged = json.loads((loadline.folder / "merged.json").read_text())
+    assert merged["arrivals"]["planned"] == merged["arrivals"]["completed"] == sent == 120
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--connections", 2], "2 connections cannot be shared by 3 processes: use fewer processes, or more connections"),
+        (
+            ["--connections", 4, "--workers", 2, "--rate", "10/s"],
+            "4 connections cannot be shared by 3 processes of 2 workers each: use fewer processes or workers, or more connections",
+        ),
+    ],
+)
+def test_a_node_without_a_connection_is_refused(loadline, script, flags, message):
+    with Recorder() as peer:
+        ran = loadline("run", "post.lua", "--target", peer.url, "--duration", "1s", *flags, "--on", "local", "--nodes", 3)
+        assert asked(peer) == 0
+    assert ran.returncode == 3
+    assert message in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) <= 2, ran.stderr
+
+
+def test_a_script_that_dies_on_a_node_ends_all_of_it(loadline):
+    loadline.write(
+        "dies.lua",
+        "local n = 0\nrequest = function()\n  n = n + 1\n  if n > 30 then error('enough') end\n"
+        "  return wrk.format()\nend\ndone = function() print('done') end\n",
+    )
+    with Recorder() as peer:
+        ran = loadline("run", "dies.lua", "--target", peer.url, "--rate", "100/s", "--duration", "30s", "--on", "local")
+    assert ran.returncode == 3, ran.stdout + ran.stderr
+    assert "the script failed" in ran.stderr
+    assert not re.search("^done", ran.stdout, re.M)
