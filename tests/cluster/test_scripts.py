@@ -52,9 +52,8 @@ def test_nodes_share_a_rate(loadline, script, arrivals):
 
 def test_nodes_share_connections(loadline, script):
     with Recorder() as peer:
-        ran = loadline(
-            "run", "post.lua", "--target", peer.url, "--connections", 5, "--duration", "1s", "--on", "local", "--nodes", 3, "--json", "all.json"
-        )
+        same = ["run", "post.lua", "--target", peer.url, "--connections", 5, "--duration", "1s"]
+        ran = loadline(*same, "--on", "local", "--nodes", 3, "--json", "all.json")
         assert exits(ran, 0), ran.stdout + ran.stderr
         sent = asked(peer)
     told = json.loads((loadline.folder / "all.json").read_text())
@@ -65,8 +64,8 @@ def test_nodes_share_connections(loadline, script):
 
 def test_parts_that_nobody_conducts_are_merged(loadline, script):
     with Recorder() as peer:
-        at = f"{time.time() + 5:.3f}"
-        same = ["run", "post.lua", "--target", peer.url, "--rate", "60/s", "--duration", "2s", "--connections", 5, "--seed", 5, "--start-at", at]
+        load = ["--rate", "60/s", "--duration", "2s", "--connections", 5, "--seed", 5]
+        same = ["run", "post.lua", "--target", peer.url, *load, "--start-at", f"{time.time() + 5:.3f}"]
         started = [loadline.start(*same, "--shard", f"{n}/2", "--runs", f"part-{n}") for n in range(2)]
         for process in started:
             out, err = process.communicate(timeout=60)
