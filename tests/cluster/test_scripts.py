@@ -70,7 +70,7 @@ def test_parts_that_nobody_conducts_are_merged(loadline, script):
         for process in started:
             out, err = process.communicate(timeout=60)
             assert process.returncode in (0, 4), out + err
-            assert "the script's done() is not called" in err
+            assert "a done() of the script's is not called" in err
             assert "done\t" not in out
         sent = asked(peer)
     ran = loadline("merge", *(loadline.folder / f"part-{n}/last" for n in range(2)), "--json", "merged.json")

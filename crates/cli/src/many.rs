@@ -26,7 +26,7 @@ const LEAD_NS: u64 = 50 * MILLISECOND;
 const KEPT: &str = ".nodes";
 
 /// What is said of a script in a part that nobody conducts.
-pub const NO_DONE: &str = "the script's done() is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
+pub const NO_DONE: &str = "a done() of the script's is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
 
 /// Runs `loadline node`.
 pub fn node() -> u8 {

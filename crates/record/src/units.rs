@@ -28,7 +28,7 @@ pub fn duration(ns: u64) -> String {
             _ => format!("{} s", decimal(ns as f64 / SECOND as f64)),
         };
     }
-    let seconds = (ns + SECOND / 2) / SECOND;
+    let seconds = ns / SECOND + u64::from(ns % SECOND >= SECOND / 2);
     let parts = [
         (seconds / (HOUR / SECOND), "h"),
         (seconds / 60 % 60, "min"),

@@ -8,7 +8,7 @@ use analysis::{
     summary::Figure,
 };
 
-use super::figures::{bad_codes, failed, stats, whole};
+use super::figures::{bad_codes, failed, stats, total, whole};
 
 /// Artillery's periods are this long.
 const PERIOD_S: f64 = 10.0;
@@ -121,10 +121,11 @@ fn push(
     let failures = since(|p| failed(&p.all, p.tool));
     let none = since(|p| {
         let errors = p.all.errors.iter();
-        errors
-            .filter(|e| e.unanswered == Some(true))
-            .map(|e| e.count.value as u64)
-            .sum()
+        total(
+            errors
+                .filter(|e| e.unanswered == Some(true))
+                .map(|e| e.count.value as u64),
+        )
     });
     points.phase.push(0);
     points.due.push(0);
@@ -138,17 +139,18 @@ fn push(
         Tool::Artillery => failures,
         _ => failures.saturating_sub(none),
     };
-    points.ok.push(requests.saturating_sub(failures + none));
+    points.ok.push(requests.saturating_sub(failures.saturating_add(none)));
     points.failed.push(failures);
     points.unanswered.push(none);
     let of_status = |digit: u16| {
         let bad = bad_codes(&period.all, period.tool);
-        bad.filter(|(code, _)| code / 100 == digit)
-            .map(|(_, n)| n)
-            .sum::<u64>()
+        total(
+            bad.filter(|(code, _)| code / 100 == digit)
+                .map(|(_, n)| n),
+        )
     };
     let by_status = [of_status(4), of_status(5)];
-    let other = failures.saturating_sub(by_status.iter().sum());
+    let other = failures.saturating_sub(total(by_status));
     // Under what another tool tells of them; its missing answers have no class of ours.
     let names = ["status 4xx", "status 5xx", "failed", "no answer"];
     for (name, n) in names
@@ -162,7 +164,7 @@ fn push(
             let digits = code.name.rsplit('.').next().unwrap_or_default();
             digits.parse::<u16>().is_ok_and(|code| code / 100 == class)
         });
-        column.push(codes.map(|code| code.value as u64).sum());
+        column.push(total(codes.map(|code| code.value as u64)));
     }
     points.bytes_out.push(0);
     points

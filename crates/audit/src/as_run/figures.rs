@@ -52,7 +52,7 @@ pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item 
 
 /// Requests that were answered as they should not be, as far as that was counted.
 pub fn failed(printed: &model::PrintedRow, tool: Tool) -> u64 {
-    let bad: u64 = bad_codes(printed, tool).map(|(_, n)| n).sum();
+    let bad = total(bad_codes(printed, tool).map(|(_, n)| n));
     whole(&printed.failures).unwrap_or(0).max(bad)
 }
 
@@ -69,7 +69,7 @@ pub fn row(
     let count = known.unwrap_or(0);
     let unanswered = unanswered(printed, count);
     let errors = match tool {
-        Tool::Artillery => (failed(printed, tool) + unanswered).min(count),
+        Tool::Artillery => failed(printed, tool).saturating_add(unanswered).min(count),
         // A tool that counts failures counts those without an answer among them.
         _ => failed(printed, tool).max(unanswered),
     };
@@ -139,13 +139,19 @@ pub fn whole(figure: &Option<Printed>) -> Option<u64> {
     figure.as_ref().map(|figure| figure.value as u64)
 }
 
+/// Counts added up. A file may print any number: what no count of ours holds stays the largest that it does.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 /// Requests without an answer: what the tool counted of them, or what its answers leave over.
 fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     let errors = printed.errors.iter();
-    let counted: u64 = errors
-        .filter(|error| error.unanswered == Some(true))
-        .map(|error| error.count.value as u64)
-        .sum();
+    let counted = total(
+        errors
+            .filter(|error| error.unanswered == Some(true))
+            .map(|error| error.count.value as u64),
+    );
     let left = whole(&printed.responses).map_or(0, |answers| count.saturating_sub(answers));
     counted.max(left)
 }

@@ -240,7 +240,7 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
 
 /// Of the requests of another tool it is known how many there were and how many it calls failed.
 fn requests(all: &Row) -> Requests {
-    let unanswered: u64 = all.unanswered.values().sum();
+    let unanswered = figures::total(all.unanswered.values().copied());
     let failed = all.errors.saturating_sub(unanswered);
     Requests {
         issued: all.count,
@@ -262,6 +262,7 @@ fn arrivals(report: &PrintedReport) -> Option<Arrivals> {
     let completed = count(&sessions.completed)?;
     // Who is neither completed nor told to have failed may be either.
     let failed = count(&sessions.failed).or_else(|| (completed == started).then_some(0))?;
+    let ended = completed.saturating_add(failed);
     Some(Arrivals {
         planned: None,
         until_stop: false,
@@ -272,9 +273,9 @@ fn arrivals(report: &PrintedReport) -> Option<Arrivals> {
         unknown: 0,
         completed,
         failed,
-        abandoned: started.saturating_sub(completed + failed),
+        abandoned: started.saturating_sub(ended),
         under_way: 0,
-        adds_up: completed + failed <= started,
+        adds_up: ended <= started,
     })
 }
 
@@ -395,7 +396,7 @@ fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
             notes.push(format!(
                 "{}: {} exceptions in the test's own code",
                 file_name(name),
-                units::count(thrown.sum())
+                units::count(figures::total(thrown))
             ));
         }
         let audit = check::of(import);

@@ -1,9 +1,10 @@
 //! HdrHistogram's interval logs (.hlog): whole distributions, of each interval and tag, which add up. What they measure nobody says in
 //! them: times are taken to be nanoseconds, as the log's own column of maxima usually has it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Read};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use flate2::read::ZlibDecoder;
 use hdrhistogram::{Histogram, serialization::Deserializer};
 
 use super::{
@@ -22,6 +23,14 @@ const BEYOND: f64 = 10.0;
 const MOST_TAGS: usize = 200;
 /// An interval that ends so far behind the others is torn.
 const LONGEST_S: f64 = 1e7;
+
+/// What a histogram begins with, and one that is compressed.
+const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
+const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
+/// Bytes of a histogram before its counts: what it begins with, the counts' length, and 32 more.
+const HEAD: usize = 40;
+/// No histogram of any precision and range has more bytes than this.
+const MOST_BYTES: u64 = 32 << 20;
 
 /// Whether it is such a log.
 #[must_use]
@@ -118,9 +127,42 @@ fn interval(line: &str) -> Option<Interval> {
         from_s,
         length_s: length_s.max(0.0),
         histogram: Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
+            .deserialize(&mut sound(&bytes)?.as_slice())
             .ok()?,
     })
+}
+
+/// A histogram as bytes that may be handed to the library, which takes the lengths in them for true.
+fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
+    let begins = bytes.first_chunk::<4>()?;
+    let plain = match *begins {
+        PLAIN => bytes.to_vec(),
+        COMPRESSED => {
+            let mut plain = Vec::new();
+            let packed = ZlibDecoder::new(bytes.get(8..)?).take(MOST_BYTES);
+            // What behind the counts is torn does no harm to them.
+            let _ = { packed }.read_to_end(&mut plain);
+            plain
+        }
+        _ => return None,
+    };
+    let length = u32::from_be_bytes(*plain.get(4..)?.first_chunk()?);
+    let counts = plain.get(HEAD..)?.get(..usize::try_from(length).ok()?)?;
+    are_numbers(counts).then_some(plain)
+}
+
+/// Whether all of the counts can be negated, as a run of zeros is told: the least of numbers cannot. It is written as 64 ones, which
+/// take nine bytes.
+fn are_numbers(mut counts: &[u8]) -> bool {
+    const LEAST: [u8; 9] = [0xff; 9];
+    while !counts.is_empty() {
+        if counts.starts_with(&LEAST) {
+            return false;
+        }
+        let long = counts.iter().take(8).take_while(|b| **b >= 0x80).count();
+        counts = counts.get(long + 1..).unwrap_or_default();
+    }
+    true
 }
 
 /// `#[StartTime: 1441812279.474 (seconds since epoch), Wed Sep 09 …]`

@@ -1,6 +1,7 @@
 //! No text makes the reader or the auditor fail.
 
 use audit::{as_run, check, import};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use proptest::prelude::*;
 
 const PIECES: [&str; 19] = [
@@ -46,7 +47,91 @@ fn of_absurd_figures() {
     }
 }
 
+/// Every number of every file as large as no counter holds: one in five of them, or all.
+#[test]
+fn of_figures_that_no_counter_holds() {
+    for piece in PIECES {
+        for (every, first) in [(1, 0), (5, 0), (5, 1), (5, 2), (5, 3), (5, 4)] {
+            let mut number = 0;
+            let mut text = String::new();
+            for part in piece.split_inclusive(|c: char| !c.is_ascii_digit()) {
+                let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+                let digits = part.len() - rest.len();
+                number += usize::from(digits > 0);
+                let is_one = digits > 0 && number % every == first;
+                text.push_str(if is_one { "18000000000000000000" } else { &part[..digits] });
+                text.push_str(rest);
+            }
+            read(&text);
+        }
+    }
+}
+
+/// The lines of the log whose histograms are of so many bytes at most, with those bytes.
+fn histograms() -> Vec<(&'static str, Vec<u8>)> {
+    let lines = include_str!("golden/tagged.hlog").lines();
+    lines
+        .filter(|line| line.starts_with("Tag="))
+        .map(|line| {
+            let (head, text) = line.rsplit_once(',').unwrap();
+            (head, STANDARD.decode(text).unwrap())
+        })
+        .collect()
+}
+
+/// Of one that is not compressed: what comes before the counts, whose length stands in it.
+fn plain(digits: u8, high: u64, counts: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x1c, 0x84, 0x93, 0x13];
+    bytes.extend((counts.len() as u32).to_be_bytes());
+    bytes.extend([0, 0, 0, 0, 0, 0, 0, digits]);
+    bytes.extend(1u64.to_be_bytes());
+    bytes.extend(high.to_be_bytes());
+    bytes.extend(1f64.to_be_bytes());
+    bytes.extend(counts);
+    bytes
+}
+
+fn log(head: &str, bytes: &[u8]) -> String {
+    let text = STANDARD.encode(bytes);
+    format!("#[Histogram log format version 1.3]\n{head},{text}\n{head},{text}\n")
+}
+
+#[test]
+fn of_histograms_whose_runs_of_zeros_are_endless_or_whose_length_is_not_theirs() {
+    let head = "Tag=a,0.0,1.0,1.0";
+    assert!(import::read(&log(head, &plain(3, 1 << 40, &[2, 4, 2]))).is_ok());
+    for counts in [&[0xff; 9][..], &[2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]] {
+        read(&log(head, &plain(3, 1 << 40, counts)));
+    }
+    let mut long = plain(3, 1 << 40, &[2, 4, 2]);
+    long[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+    read(&log(head, &long));
+}
+
 proptest! {
+    #[test]
+    fn of_histograms_with_bits_turned(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let all = histograms();
+        let (head, mut bytes) = all[which.index(all.len())].clone();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        read(&log(head, &bytes));
+    }
+
+    #[test]
+    fn of_histograms_with_any_counts(
+        digits in 0..7u8,
+        high in prop_oneof![any::<u64>(), 0..1_000_000u64, Just(u64::MAX)],
+        counts in prop::collection::vec(prop_oneof![Just(0xff), any::<u8>()], 0..60),
+    ) {
+        read(&log("Tag=a,0.0,1.0,1.0", &plain(digits, high, &counts)));
+    }
+
     #[test]
     fn of_any_characters(text in ".{0,300}") {
         read(&text);

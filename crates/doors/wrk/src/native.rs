@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::Options;
+use engine::{Options, RunError};
 use measure::accumulator::Tally;
 use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
 use script::lua::{self, Trouble};
@@ -74,9 +74,14 @@ impl Scripted for Lua {
         self.trouble = test.failure();
         // A script that did not come back is asked for nothing more; where several processes share the run, one that has died in one of
         // them has done so for all.
-        let is_dead = ended.error.is_some();
+        let manifest = &ended.run.manifest;
+        let is_dead = match &ended.error {
+            Some(RunError::Stuck(_)) => true,
+            Some(_) => manifest.processes.is_some(),
+            None => false,
+        };
         // And where nobody sees the whole, nobody has the figures that `done` is given.
-        let is_part = ended.run.manifest.share.is_some();
+        let is_part = manifest.share.is_some();
         if self.trouble.is_none() && !is_dead && !is_part {
             let report = WrkReport::from_part(counted, ended.runtime_ns(), &self.target);
             self.trouble = test.done(&report).err();
