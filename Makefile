@@ -22,6 +22,7 @@ help:
 	@echo 'make bench-mqtt  MQTT: to a sink that checks every message, and to mosquitto beside paho (needs mosquitto)'
 	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
 	@echo 'make bench-sampling  what looking at a service costs (needs PostgreSQL, redis-server)'
+	@echo 'make bench-cluster  what nodes over Ray cost, and how far apart they begin'
 	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
 	@echo 'make bench-saturation  how often "what saturated first" is right of live services'
 	@echo 'make test-cases fuzzing, counts against the originals, the case studies whole'
@@ -157,6 +158,9 @@ bench-sampling: web/dist/report.html $(VENV)/tests-ready
 	cargo build --profile dist --locked -p loadline
 	$(PY) bench/sampling.py
 
+bench-cluster: python $(VENV)/ray-ready
+	$(PY) bench/cluster.py
+
 bench-stop: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/stop.py
@@ -175,4 +179,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web demo test test-long test-cases long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-stop bench-saturation clean
+.PHONY: help build python wheel dist web demo test test-long test-cases long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import re
+import struct
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -67,3 +71,50 @@ def nodes_of(process) -> list[int]:
         return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]]
 
     return until(lambda: len(found()) >= 3 and found(), "the nodes")
+
+
+def histograms(folder: Path) -> Counter[tuple[str, int]]:
+    """How many samples lie in each bucket of each time of a record, all of its intervals together: read without any code of the
+    product's, by the description of HdrHistogram's format."""
+    found: Counter[tuple[str, int]] = Counter()
+    for line in (folder / "intervals.hlog").read_text().splitlines():
+        if not line.startswith("Tag="):
+            continue
+        tag, *_, packed = line.split(",")
+        plain = zlib.decompress(base64.b64decode(packed)[8:])
+        (length,) = struct.unpack_from(">I", plain, 4)
+        at, end, bucket = 40, 40 + length, 0
+        while at < end:
+            number = shift = 0
+            while True:
+                byte = plain[at]
+                at += 1
+                # The ninth byte is whole.
+                number |= (byte if shift == 56 else byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80 or shift > 56:
+                    break
+            number = (number >> 1) ^ -(number & 1)
+            if number > 0:
+                found[tag, bucket] += number
+            bucket += 1 if number >= 0 else -number
+    return found
+
+
+def value_ns(bucket: int) -> int:
+    """The largest value of a bucket, with the three digits that the record's histograms have."""
+    if bucket < 2048:
+        return bucket
+    power = (bucket >> 10) - 1
+    return ((bucket & 1023) + 1024 + 1 << power) - 1
+
+
+def quantile_ns(samples: Counter[tuple[str, int]], of: str, share: float) -> int:
+    """Of the samples of one time, whatever became of its requests."""
+    own = sorted((bucket, n) for (tag, bucket), n in samples.items() if tag.startswith(f"Tag={of}."))
+    rank = math.ceil(share * sum(n for _, n in own))
+    for bucket, n in own:
+        rank -= n
+        if rank <= 0:
+            return value_ns(bucket)
+    raise AssertionError(f"no samples of {of}")

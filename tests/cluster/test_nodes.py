@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import until
 from excuses import exits
-from many import nodes_of, parts, plan, sent
+from many import histograms, nodes_of, parts, plan, quantile_ns, sent
 from peers import Recorder
 
 
@@ -40,6 +40,10 @@ def test_three_nodes_send_what_one_would_each_arrival_once(loadline):
     each = parts(loadline.folder / ".loadline/runs" / Path(of_many_dir(ran)).name)
     assert sum(part["issued"] for part in each) == len(seen)
     assert all(abs(part["issued"] - len(seen) / 3) <= 1 for part in each)
+    samples = sum((histograms(part) for part in (loadline.folder / of_many_dir(ran) / "parts").iterdir()), Counter())
+    for time_of in ("service", "response"):
+        for name, share in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95)):
+            assert of_many["all"][time_of][name]["ns"] == quantile_ns(samples, f"0.{time_of}", share), (time_of, name)
     assert [node["node"] for node in of_many["nodes"]] == [0, 1, 2]
     assert sum(node["requests"] for node in of_many["nodes"]) == len(seen)
     assert {node["state"] for node in of_many["nodes"]} == {"over"}
