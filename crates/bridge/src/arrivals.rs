@@ -1,4 +1,4 @@
-//! Arrivals over a bridge: told to whoever decides outside when they are due, and kept in the books from their intended moment as iterations:
+//! Arrivals over a bridge: told to whoever decides outside when they are due, and kept in the ledger from their intended moment as iterations:
 //! started when somebody outside takes one up, ended when that one says how. Who takes which is for the other side.
 
 use std::{cell::RefCell, collections::HashMap};

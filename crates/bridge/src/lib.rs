@@ -1,5 +1,5 @@
 //! A bridge to whoever decides outside of the engine, on a thread of its own, what is sent: orders go in, what became of them comes out,
-//! and what the sender makes of each answer goes back into the books. The two sides share queues and two doorbells: neither ever waits
+//! and what the sender makes of each answer goes back into the ledger. The two sides share queues and two doorbells: neither ever waits
 //! for the other, and neither calls into the other. It knows no tool and no language.
 
 pub mod arrivals;
@@ -299,13 +299,13 @@ impl Bridge {
         self.ask(self.lane_of(session), Asked::Cancel(token), true);
     }
 
-    /// Puts a request into the books. Nobody is woken for it.
+    /// Puts a request into the ledger. Nobody is woken for it.
     pub fn settle(&self, settled: Settled) {
         let lane = settled.account.lane;
         self.ask(lane, Asked::Settle(Box::new(settled)), false);
     }
 
-    /// Puts a request into the books that something else has made.
+    /// Puts a request into the ledger that something else has made.
     pub fn foreign(&self, foreign: Foreign) {
         self.ask(0, Asked::Foreign(Box::new(foreign)), false);
     }

@@ -1,4 +1,4 @@
-//! The inner end of a bridge: takes orders up, has the client carry them out, tells what became of them, and keeps the books as their
+//! The inner end of a bridge: takes orders up, has the client carry them out, tells what became of them, and keeps the ledger as their
 //! senders settle them. One per worker.
 
 use std::{
@@ -269,7 +269,7 @@ fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
     });
 }
 
-/// Tells what became of an order, or, where nobody listens, puts it into the books.
+/// Tells what became of an order, or, where nobody listens, puts it into the ledger.
 fn hand_back(desk: &Desk, done: Done, is_unwanted: bool) {
     if is_unwanted {
         return settle(&desk.worker, Settled::cancelled(done.account));
@@ -405,7 +405,7 @@ fn read(mut answer: Answer) -> Answered {
     }
 }
 
-/// Puts a request into the books, as its sender sees it.
+/// Puts a request into the ledger, as its sender sees it.
 fn settle(worker: &Worker, settled: Settled) {
     let Account {
         mut sample,

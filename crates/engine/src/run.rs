@@ -51,7 +51,7 @@ pub struct Beside {
     pub driver: DriverMaker,
     /// How many workers do.
     pub workers: usize,
-    /// Its own books.
+    /// Its own ledger.
     pub door: Option<DoorMaker>,
 }
 
@@ -103,7 +103,7 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Which hosts are allowed beside those that the plan names.
     pub hosts: Allow,
-    /// A front door's own books.
+    /// A front door's own accumulator.
     pub door: Option<DoorMaker>,
     /// Who is asked about the requests of scenarios and their answers, beside the plan.
     pub hooks: Option<Arc<dyn Hooks>>,
@@ -207,7 +207,7 @@ impl Prepared {
         })
     }
 
-    /// Has the first scenario carried out once instead, outside all books.
+    /// Has the first scenario carried out once instead, outside all ledgers.
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();

@@ -122,7 +122,7 @@ pub struct Worker {
     pub seed: u64,
     /// Its clock.
     pub clock: Clock,
-    /// Its books.
+    /// Its ledger.
     pub recorder: RefCell<Recorder>,
     /// The labels that it knows.
     labels: RefCell<Seen>,
@@ -380,7 +380,7 @@ impl Worker {
         running.iter().for_each(|limit| limit.abort());
     }
 
-    /// Closes the books.
+    /// Closes the ledger.
     pub fn finish(&self) {
         let now = self.clock.now();
         self.look(now);
@@ -467,14 +467,14 @@ impl Worker {
         self.under_way.borrow_mut().end(label, since_ns);
     }
 
-    /// Takes up a request of a driver that keeps no books of its own; it is under way until [`Worker::record`] is given its sample,
+    /// Takes up a request of a driver that keeps no ledger of its own; it is under way until [`Worker::record`] is given its sample,
     /// whose `started_ns` is this very moment.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
     }
 
-    /// Puts such a request into the books, and does what has become due meanwhile. What is known of the first of its kind that went
+    /// Puts such a request into the ledger, and does what has become due meanwhile. What is known of the first of its kind that went
     /// wrong is kept.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.request_ended(sample.done_ns, (sample.label, sample.started_ns));

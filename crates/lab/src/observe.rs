@@ -26,11 +26,11 @@ static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything a lab remembers about its traffic.
 pub(crate) struct Tally {
-    books: Mutex<Books>,
+    ledger: Mutex<Ledger>,
     logs: bool,
 }
 
-struct Books {
+struct Ledger {
     stats: Stats,
     log: Option<RequestLog>,
 }
@@ -39,7 +39,7 @@ impl Tally {
     pub(crate) fn new(log: Option<RequestLog>) -> Self {
         Self {
             logs: log.is_some(),
-            books: Mutex::new(Books {
+            ledger: Mutex::new(Ledger {
                 stats: Stats::default(),
                 log,
             }),
@@ -52,19 +52,22 @@ impl Tally {
     }
 
     pub(crate) fn flush(&self) {
-        if let Some(log) = &mut self.books().log {
+        if let Some(log) = &mut self.ledger().log {
             log.flush();
         }
     }
 
     /// Writes out the log, and says whether it is complete.
     pub(crate) fn finish(&self) -> Result<(), LabError> {
-        self.books().log.as_mut().map_or(Ok(()), RequestLog::finish)
+        self.ledger()
+            .log
+            .as_mut()
+            .map_or(Ok(()), RequestLog::finish)
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
         // Counters are sound after any panic, and a lab that goes on counting is worth more than one that does not.
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,7 +76,7 @@ pub(crate) fn attach(routes: Routes, tally: &Arc<Tally>) -> Router {
     let shown = Arc::clone(tally);
     let own = routes.stats.map(Arc::new);
     let told = move || {
-        let mut stats = shown.books().stats.to_json();
+        let mut stats = shown.ledger().stats.to_json();
         if let Some((name, document)) = own.as_ref().map(|own| own()) {
             stats[name] = document;
         }
@@ -94,7 +97,7 @@ async fn observe(State(tally): State<Arc<Tally>>, request: Request, next: Next) 
         .extensions()
         .get::<MatchedPath>()
         .map(MatchedPath::as_str);
-    let route = tally.books().stats.received(request.method(), pattern);
+    let route = tally.ledger().stats.received(request.method(), pattern);
     let id = request
         .headers()
         .get(&REQUEST_ID)
@@ -103,9 +106,9 @@ async fn observe(State(tally): State<Arc<Tally>>, request: Request, next: Next) 
 
     let response = next.run(body::read_whole(request).await).await;
 
-    let mut books = tally.books();
-    books.stats.answered(route, response.status());
-    if let Some(log) = &mut books.log {
+    let mut ledger = tally.ledger();
+    ledger.stats.answered(route, response.status());
+    if let Some(log) = &mut ledger.log {
         let code = response.status().as_u16();
         log.write(&LogLine {
             id: id.as_ref(),
@@ -114,6 +117,6 @@ async fn observe(State(tally): State<Arc<Tally>>, request: Request, next: Next) 
             code,
         });
     }
-    drop(books);
+    drop(ledger);
     response
 }

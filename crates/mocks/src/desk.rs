@@ -11,7 +11,7 @@ use plan::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::books::Books;
+use crate::ledger::Ledger;
 
 /// So many keys are remembered.
 const MOST: usize = 1_000_000;
@@ -57,7 +57,7 @@ pub(crate) struct Desk {
     /// Requests since then.
     came: u64,
     memory: HashMap<String, Value>,
-    pub(crate) books: Books,
+    pub(crate) ledger: Ledger,
 }
 
 impl Desk {
@@ -67,7 +67,7 @@ impl Desk {
             zero_ns: None,
             came: 0,
             memory: HashMap::new(),
-            books: Books::default(),
+            ledger: Ledger::default(),
             mock,
             seed,
         };
@@ -86,14 +86,14 @@ impl Desk {
             Course::new(route.latency.clone(), self.seed ^ (number as u64) << 40)
         };
         self.courses = self.mock.routes.iter().enumerate().map(course).collect();
-        self.books = Books::new(self.mock.routes.len());
+        self.ledger = Ledger::new(self.mock.routes.len());
         self.came = 0;
     }
 
     /// What it has served, and how near that came to what was asked.
     pub(crate) fn told(&self) -> Value {
         let routes = self.mock.routes.iter().zip(&self.courses);
-        self.books.to_json(&self.mock.name, routes)
+        self.ledger.to_json(&self.mock.name, routes)
     }
 
     /// A request is there.
@@ -116,14 +116,14 @@ impl Desk {
             .filter_map(|(number, route)| Some((number, route.fits(request.method, &pieces)?)))
             .next();
         let Some((number, variables)) = found else {
-            self.books.received(None);
+            self.ledger.received(None);
             return Fate {
                 route: None,
                 due_ns: now_ns,
                 what: What::Answer(self.no_route(request.method, path)),
             };
         };
-        self.books.received(Some(number));
+        self.ledger.received(Some(number));
         // A fault draws by its place in the list, whatever else holds meanwhile.
         let faults = || {
             let all = self.mock.faults.iter().enumerate();

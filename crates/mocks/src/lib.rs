@@ -4,10 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-mod books;
 mod clock;
 mod deadlines;
 mod desk;
+mod ledger;
 mod log;
 mod serve;
 

@@ -105,7 +105,7 @@ async fn answer(
     };
     let fate = site.desk.borrow_mut().take(&request, arrival_ns);
     if matches!(fate.what, What::Silence) {
-        site.desk.borrow_mut().books.silent(fate.route);
+        site.desk.borrow_mut().ledger.silent(fate.route);
         std::future::pending::<Infallible>().await;
     }
     site.deadlines.until(fate.due_ns).await;
@@ -118,7 +118,7 @@ async fn answer(
     // Counted before it is written, so that whoever has an answer in hand finds it counted.
     site.desk
         .borrow_mut()
-        .books
+        .ledger
         .released(fate.route, moments, code);
     if let Some(log) = &site.log {
         let id = head.headers.get("x-request-id");

@@ -359,7 +359,7 @@ impl Client {
     }
 }
 
-/// Puts something that has ended into the books.
+/// Puts something that has ended into the ledger.
 fn finish(shared: &Shared, sent: &Sent, now: u64, ended: Ended, detail: impl FnOnce() -> String) {
     let first_write = (sent.first_write > 0).then_some(sent.first_write);
     let sample = Sample {

@@ -1,4 +1,4 @@
-//! What all clients of a worker share: labels, books, who is to get whose messages. No client's state.
+//! What all clients of a worker share: labels, ledger, who is to get whose messages. No client's state.
 
 use std::{
     cell::{Cell, RefCell},
@@ -212,7 +212,7 @@ impl Shared {
         recorder.aside(now, self.labels.delivery, intended, ns);
     }
 
-    /// Puts something that was asked and answered into the books.
+    /// Puts something that was asked and answered into the ledger.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.worker.record(sample, detail);
     }

@@ -17,7 +17,7 @@ pub enum Arrival {
     Again,
 }
 
-/// The books of one publisher's messages at one receiver.
+/// The ledger of one publisher's messages at one receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// One behind the highest that came.

@@ -1,4 +1,4 @@
-//! What became of a request, as Python sees it, and the way back into the books.
+//! What became of a request, as Python sees it, and the way back into the ledger.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Answer {
         self.answer.unreadable.as_deref()
     }
 
-    /// Whether it is in the books, or spoken for.
+    /// Whether it is in the ledger, or spoken for.
     #[getter]
     fn is_settled(&self) -> bool {
         self.account.is_none()

@@ -223,7 +223,7 @@ impl Run {
         self.bridge.close(session);
     }
 
-    /// Puts a request into the books that something else has made.
+    /// Puts a request into the ledger that something else has made.
     #[pyo3(signature = (method, name, response_time, length, failed=None))]
     fn foreign(
         &self,

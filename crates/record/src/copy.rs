@@ -189,8 +189,12 @@ impl Replica {
         fs::create_dir_all(&self.dir)?;
         replace(&self.dir.join("manifest.json"), manifest)?;
         replace(&self.dir.join("plan.json"), plan)?;
-        let has_books = manifest.door != "run";
-        self.files = Some(Files::begin(&self.dir, manifest.start.wall_ns, has_books)?);
+        let has_accumulator = manifest.door != "run";
+        self.files = Some(Files::begin(
+            &self.dir,
+            manifest.start.wall_ns,
+            has_accumulator,
+        )?);
         Ok(())
     }
 }

@@ -70,10 +70,14 @@ impl Sheet {
 }
 
 impl Files {
-    /// The files of a new record in an empty folder. A front door that has books of its own has a file for them from the first.
-    pub(super) fn begin(dir: &Path, wall_start_ns: u64, has_books: bool) -> io::Result<Files> {
+    /// The files of a new record in an empty folder. A front door that has an accumulator of its own has a file for it from the first.
+    pub(super) fn begin(
+        dir: &Path,
+        wall_start_ns: u64,
+        has_accumulator: bool,
+    ) -> io::Result<Files> {
         let sheet = |name| Sheet::new(dir, name);
-        let door = if has_books {
+        let door = if has_accumulator {
             sheet("door.jsonl")?
         } else {
             Sheet::unopened(dir, "door.jsonl")

@@ -154,7 +154,7 @@ pub fn clock(ns: u64) -> String {
 }
 
 impl ProcessFacts {
-    /// Whether it closed its books, and they are all there.
+    /// Whether it closed its ledger, and all of it is there.
     fn is_whole(&self) -> bool {
         let closed = self.end.as_ref();
         closed.is_some_and(|end| end.recorded_to_ns.unwrap_or(end.ns) <= self.recorded_to_ns)

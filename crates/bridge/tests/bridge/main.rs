@@ -1,4 +1,4 @@
-//! The bridge through its public API: orders from another thread, and the books as their senders settle them.
+//! The bridge through its public API: orders from another thread, and the ledger as their senders settle them.
 
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 

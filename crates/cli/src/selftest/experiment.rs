@@ -1,4 +1,4 @@
-//! One experiment: a reference server, a plan, the installed command as a child process, and afterwards both sides' books.
+//! One experiment: a reference server, a plan, the installed command as a child process, and afterwards both sides' ledgers.
 
 use std::{
     fs,
@@ -222,7 +222,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end and reads both sides' books.
+    /// Waits for the end and reads both sides' ledgers.
     ///
     /// # Errors
     /// One line that says what went wrong.

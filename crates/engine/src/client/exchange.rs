@@ -1,5 +1,5 @@
 //! One request and its one answer: the moments at which things happened, the limits that end it, and what is kept of the answer. It
-//! moves no bytes itself, knows no virtual users and keeps no books.
+//! moves no bytes itself, knows no virtual users and keeps no ledger.
 
 use std::rc::Rc;
 

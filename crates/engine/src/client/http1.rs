@@ -1,5 +1,5 @@
 //! HTTP/1.1 over one connection: a request's bytes out, its answers in, in order. Bodies that nobody looks at are thrown away in the
-//! kernel where it can do that. It opens nothing and keeps no books.
+//! kernel where it can do that. It opens nothing and keeps no ledger.
 
 use std::task::{Context, Poll, ready};
 

@@ -1,5 +1,5 @@
 //! Drivers: what a worker does. Each is one future that ends when its work is done; the worker gives it time,
-//! connections and books.
+//! connections and a ledger.
 
 mod adopting;
 pub mod batch;

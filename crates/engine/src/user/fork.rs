@@ -16,7 +16,7 @@ type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), End>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
     /// Carries out all branches; the first error ends the user, but only when all have come to their end: a request that is
-    /// under way is never left without an entry in the books.
+    /// under way is never left without an entry in the ledger.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), End> {
         let pool = Rc::new(Pool::shared(1));
         pool.take_over(&self.state.pool);

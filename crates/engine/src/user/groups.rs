@@ -1,4 +1,4 @@
-//! The groups of a virtual user: steps that are one thing for whoever does them, each with a time of its own in the books. How steps
+//! The groups of a virtual user: steps that are one thing for whoever does them, each with a time of its own in the ledger. How steps
 //! are carried out is not its business.
 
 use measure::sample::{Ended, Intended};

@@ -1,4 +1,4 @@
-//! What an answer means: how its request ended, whether the iteration goes on, and the one sample that goes into the books. It
+//! What an answer means: how its request ended, whether the iteration goes on, and the one sample that goes into the ledger. It
 //! sends and reads nothing.
 
 use measure::{Failure, Fault, Sample, accumulator::Event, sample::Ended};
@@ -150,7 +150,7 @@ impl User<'_> {
         })
     }
 
-    /// Puts the request into the books.
+    /// Puts the request into the ledger.
     pub(super) fn book(
         &self,
         ongoing: &Ongoing<'_>,

@@ -104,7 +104,7 @@ enum End {
 }
 
 impl End {
-    /// What it is in the books of everything that it ends.
+    /// What it is in the ledger of everything that it ends.
     fn ended(&self) -> Ended {
         match self {
             End::Fault(fault, _) | End::Unsendable(_, fault, _) | End::Named(_, fault) => {
@@ -149,7 +149,7 @@ struct Round {
     elements: Option<Vec<Value>>,
 }
 
-/// Runs one iteration, keeps its books, and says how it ended.
+/// Runs one iteration, keeps its ledger, and says how it ended.
 pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
@@ -209,7 +209,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     ended
 }
 
-/// Puts an iteration, or a group of one, that has just ended into the books: under which label, and whether it has pauses.
+/// Puts an iteration, or a group of one, that has just ended into the ledger: under which label, and whether it has pauses.
 fn count(
     recorder: &mut Recorder,
     now: u64,
@@ -224,7 +224,7 @@ fn count(
     }
 }
 
-/// Carries out the first scenario once, outside all books; answers the variables that it leaves, or what ended it.
+/// Carries out the first scenario once, outside all ledgers; answers the variables that it leaves, or what ended it.
 pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
     let start = Start {
         number: 0,

@@ -1,4 +1,4 @@
-//! One request step of a virtual user: build it, have the client send it, look at the answer, and put one sample into the books.
+//! One request step of a virtual user: build it, have the client send it, look at the answer, and put one sample into the ledger.
 
 use std::borrow::Cow;
 
@@ -237,7 +237,7 @@ impl User<'_> {
     }
 }
 
-/// Tells the books what happens behind a request before its end, and makes what a redirect asks for.
+/// Tells the ledger what happens behind a request before its end, and makes what a redirect asks for.
 struct Teller<'u> {
     worker: &'u Worker,
     program: &'u Program,

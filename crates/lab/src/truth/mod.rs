@@ -3,13 +3,13 @@
 //! against it. This file opens what the lab needs; `mode` decides what becomes of a request, `serve` does it.
 
 mod answers;
-mod books;
 mod chunked;
 mod conn;
 mod conns;
 pub(crate) mod draw;
 pub(crate) mod fifo;
 mod journal;
+mod ledger;
 mod mode;
 mod poll;
 mod reader;
@@ -27,8 +27,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::log::RequestLog;
 use crate::random::seed_or_fresh;
 use crate::{Bound, Entry, Kind, LabError, Options, listen, plain_token};
-use books::Books;
 use journal::Journal;
+use ledger::Ledger;
 use serve::Serve;
 use settings::Settings;
 
@@ -55,8 +55,8 @@ fn bind(options: &Options) -> Result<Bound, LabError> {
         beside: None,
         serve: Box::new(move || {
             let journal = log.map(Journal::start).transpose()?;
-            let books = Books::new(seed, journal);
-            Serve::new(listener, &stopped, settings, seed, books)?.run()
+            let ledger = Ledger::new(seed, journal);
+            Serve::new(listener, &stopped, settings, seed, ledger)?.run()
         }),
         stop: Box::new(move || {
             // It could only fail if it had been written 2^64 times.

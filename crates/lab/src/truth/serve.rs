@@ -13,9 +13,9 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll::EventFlags;
 
 use super::answers::Answers;
-use super::books::Books;
 use super::conn::Intake;
 use super::conns::Conns;
+use super::ledger::Ledger;
 use super::mode::Server;
 use super::poll::{Poll, Ready, Wait};
 use super::reader::Request;
@@ -48,7 +48,7 @@ pub(super) struct Serve {
     turns_set: u64,
     server: Server,
     answers: Answers,
-    books: Books,
+    ledger: Ledger,
     buffer: Vec<u8>,
     requests: Vec<Request>,
     /// When the lab has been told to stop: the end of its grace.
@@ -64,7 +64,7 @@ impl Serve {
         stop: &OwnedFd,
         settings: Settings,
         seed: u64,
-        books: Books,
+        ledger: Ledger,
     ) -> Result<Self, LabError> {
         let open = || {
             let poll = Poll::new()?;
@@ -82,7 +82,7 @@ impl Serve {
             turns_set: 0,
             answers: Answers::new(settings.body, settings.error_code),
             server: Server::new(settings.mode, seed),
-            books,
+            ledger,
             buffer: vec![0; BUFFER],
             requests: Vec::new(),
             deadline: None,
@@ -97,11 +97,11 @@ impl Serve {
         // What still waits has not been answered, and the log says so.
         for conn in self.conns.iter_mut() {
             for told in conn.queue.drain(..).filter_map(|pending| pending.told) {
-                self.books.unanswered(told);
+                self.ledger.unanswered(told);
             }
         }
-        self.books.stalls(self.server.begun(self.last_arrival));
-        let logged = self.books.finish();
+        self.ledger.stalls(self.server.begun(self.last_arrival));
+        let logged = self.ledger.finish();
         served.map_err(LabError::Runtime).and(logged)
     }
 

@@ -1,5 +1,5 @@
 //! The driver through its public API, against a server that follows a script to the byte: what it says, when it comes again, and what is
-//! in its books afterwards.
+//! in its ledger afterwards.
 
 #![allow(
     clippy::expect_used,

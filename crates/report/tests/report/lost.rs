@@ -26,7 +26,7 @@ struct How {
     taken_over_from_ns: Option<u64>,
     /// How many of its intervals are on disk.
     recorded: usize,
-    /// Whether it closed its books by itself when its lease had ended.
+    /// Whether it closed its ledger by itself when its lease had ended.
     closes: bool,
     /// Whether anybody tells of it.
     told: bool,
@@ -143,7 +143,7 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
     // Its part comes in later, but for its last interval: 8 and 11 lie before and behind it.
     let (_, later) = summary(How { recorded: 2, ..HOW }, &[]);
     assert_eq!(ledger(&later), (40, 39, 1, 0));
-    // It had closed its books, and nothing is unknown.
+    // It had closed its ledger, and nothing is unknown.
     let closed = How {
         recorded: usize::MAX,
         closes: true,
@@ -394,7 +394,7 @@ proptest! {
         let recorded = run.processes.iter().find(|process| process.share == LOST).map_or(0, |process| process.due);
         prop_assert_eq!(planned, 40);
         prop_assert_eq!(started, 40 - all + recorded + taken_over);
-        // Of one that closed its books everything is known: here it had come to its lease's end by then.
+        // Of one that closed its ledger everything is known: here it had come to its lease's end by then.
         let is_closed = closes && is_there;
         if !is_closed {
             prop_assert_eq!(unknown, due - recorded);

@@ -1,11 +1,11 @@
 //! One connection of the batch driver: opens it when there is none, sends a batch over it, and counts as lost what is not answered.
-//! What is written down of answers is the books' business, how bytes travel the client's.
+//! What is written down of answers is the ledger's business, how bytes travel the client's.
 
 use std::rc::Rc;
 
 use measure::{Fault, sample::Intended};
 
-use super::{Batch, Due, Shared, books::Moments};
+use super::{Batch, Due, Shared, ledger::Moments};
 use crate::{
     client::{
         Purpose,
@@ -80,7 +80,7 @@ impl Connection {
             Ok(conn) => conn,
             Err(fault) => {
                 // Nobody has said what it would have been: one request.
-                shared.books.begin(due.intended, since, since, (1, 1));
+                shared.ledger.begin(due.intended, since, since, (1, 1));
                 self.take(shared, 1);
                 self.expected = 1;
                 let lost = Lost(fault, Stage::Connect);
@@ -134,8 +134,8 @@ impl Connection {
             1 => 1,
             _ => answers.min(shared.left_of_plan(self.number)),
         };
-        let books = &shared.books;
-        books.begin(intended, since, now, (answers, arrivals));
+        let ledger = &shared.ledger;
+        ledger.begin(intended, since, now, (answers, arrivals));
         self.take(shared, answers);
         self.expected = answers;
         arrivals
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// It waits no longer: the books count what it really is.
+    /// It waits no longer: the ledger counts what it really is.
     #[cold]
     fn wait_ends(&self, shared: &Shared, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
@@ -190,7 +190,7 @@ impl Connection {
         let worker = &shared.worker;
         limit.disarm();
         let now = worker.clock.now();
-        shared.books.lost(moments, lost, left, reply, now);
+        shared.ledger.lost(moments, lost, left, reply, now);
         self.free_at = now;
         worker.turn(now);
         if limit.is_aborted() {
@@ -305,7 +305,7 @@ impl Watch for Answers<'_> {
         self.left -= 1;
         let shared = self.shared;
         shared
-            .books
+            .ledger
             .answered(&self.moments, reply, now_ns, self.left == 0);
         if shared.keep.get() > Keep::Nothing {
             self.show(reply, now_ns);

@@ -1,8 +1,8 @@
 //! The batch driver: so many connections, each sending what a source gives it - one request, or several at once - and waiting for
 //! as many answers. No virtual users, no variables: the shape of a raw HTTP benchmark, as fast as answers come or at a pace.
 
-mod books;
 mod connection;
+mod ledger;
 mod pace;
 
 use std::{
@@ -21,12 +21,12 @@ use crate::{
     stop::Urgency,
     worker::Worker,
 };
-use books::Books;
 use codec::{
     Origin,
     reply::{Keep, Reply},
 };
 use connection::Connection;
+use ledger::Ledger;
 pub use pace::{Drawn, Pace, Turns};
 
 /// Where a batch's bytes come from, and who looks at answers. One per worker.
@@ -133,7 +133,7 @@ impl Drop for Entered<'_> {
 struct Shared {
     driver: BatchDriver,
     worker: Rc<Worker>,
-    books: Books,
+    ledger: Ledger,
     client: Client,
     /// By connection.
     turns: RefCell<Vec<Turn>>,
@@ -160,7 +160,7 @@ impl Shared {
     fn new(driver: BatchDriver, worker: Rc<Worker>) -> Shared {
         let turns = vec![Turn::default(); driver.connections];
         Shared {
-            books: Books {
+            ledger: Ledger {
                 worker: Rc::clone(&worker),
                 label: driver.label,
                 iteration: driver.pace.as_ref().map(|(_, label)| *label),
@@ -337,9 +337,9 @@ impl Shared {
         let until = self.driver.until_ns.min(end.unwrap_or(now)).min(now);
         for n in taken..pace.due(line.number, until) {
             let intended = pace.intended(line.number, n);
-            self.books
+            self.ledger
                 .begin(Intended::scheduled(intended), now, now, (1, 1));
-            self.books
+            self.ledger
                 .given_up(Intended::scheduled(intended), intended, now);
         }
     }

@@ -85,7 +85,7 @@ impl Serve {
             return;
         }
         let bytes = self.buffer.get(..n).unwrap_or_default();
-        let wants_ids = self.books.wants_ids();
+        let wants_ids = self.ledger.wants_ids();
         let fed = conn.reader.feed(bytes, wants_ids, &mut self.requests);
         let mut requests = std::mem::take(&mut self.requests);
         for request in requests.drain(..) {
@@ -127,14 +127,14 @@ impl Serve {
             Target::Any => {
                 let arrival = self.now;
                 self.last_arrival = arrival;
-                self.books.received(arrival);
+                self.ledger.received(arrival);
                 let decision = self.server.arrive(arrival);
                 let told = told(request.id, conn.number, arrival, &decision);
                 match decided(decision.fate).filter(|_| !conn.muted) {
                     Some((what, due)) => (what, due, Some(told)),
                     None => {
                         conn.muted = true;
-                        self.books.never(Told { due: None, ..told });
+                        self.ledger.never(Told { due: None, ..told });
                         return;
                     }
                 }

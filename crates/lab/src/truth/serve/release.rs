@@ -6,9 +6,9 @@ use std::cmp::Reverse;
 use super::{IN_A_ROW, Serve};
 use crate::clock;
 use crate::truth::answers::Answer;
-use crate::truth::books::Books;
 use crate::truth::conn::{Conn, Pending, What};
 use crate::truth::journal::Told;
+use crate::truth::ledger::Ledger;
 use crate::truth::mode::{Server, When};
 
 impl Serve {
@@ -32,18 +32,18 @@ impl Serve {
             && let Some(pending) = conn.next(self.now)
         {
             self.now = clock::monotonic_ns();
-            let (books, server) = (&mut self.books, &mut self.server);
+            let (ledger, server) = (&mut self.ledger, &mut self.server);
             let made;
             let answer = match pending.what {
                 What::Ok => self.answers.ok(pending.keep_alive),
                 What::Error => self.answers.error(pending.keep_alive),
                 What::Reset(when) => {
                     let half = (when == When::Half).then(|| self.answers.ok(pending.keep_alive));
-                    reset(conn, pending, half, self.now, books, server);
+                    reset(conn, pending, half, self.now, ledger, server);
                     return;
                 }
                 What::Stats => {
-                    let text = books.to_json().to_string();
+                    let text = ledger.to_json().to_string();
                     made =
                         Answer::new(200, "application/json", text.as_bytes(), pending.keep_alive);
                     &made
@@ -56,7 +56,7 @@ impl Serve {
             };
             // Counted before it is written, so that whoever has an answer in hand finds it counted.
             if pending.told.is_some() {
-                books.answered(answer.code, self.now.saturating_sub(pending.turn));
+                ledger.answered(answer.code, self.now.saturating_sub(pending.turn));
             }
             let present = conn.write(&answer.bytes, answer.length(pending.is_head));
             if !pending.keep_alive {
@@ -69,7 +69,7 @@ impl Serve {
                     gone: !present,
                     ..told
                 };
-                books.released(told, server);
+                ledger.released(told, server);
             }
         }
     }
@@ -81,10 +81,10 @@ fn reset(
     pending: Pending,
     half: Option<&Answer>,
     now: u64,
-    books: &mut Books,
+    ledger: &mut Ledger,
     server: &mut Server,
 ) {
-    books.reset(now.saturating_sub(pending.turn));
+    ledger.reset(now.saturating_sub(pending.turn));
     let gone = conn.socket.is_none();
     if let Some(answer) = half {
         conn.write(&answer.bytes, answer.half(pending.is_head));
@@ -97,10 +97,10 @@ fn reset(
         ..told
     };
     if let Some(told) = pending.told {
-        books.released(ended(told), server);
+        ledger.released(ended(told), server);
     }
     for told in conn.queue.drain(..).filter_map(|behind| behind.told) {
-        books.swept_away(ended(told));
+        ledger.swept_away(ended(told));
     }
 }
 

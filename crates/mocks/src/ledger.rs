@@ -11,7 +11,7 @@ const PERCENTILES: [(&str, f64); 3] = [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_
 
 /// The figures of one mock.
 #[derive(Default)]
-pub(crate) struct Books {
+pub(crate) struct Ledger {
     routes: Vec<Row>,
     /// How much later than due answers were given.
     late: Histogram,
@@ -29,7 +29,7 @@ struct Row {
     served: Histogram,
 }
 
-impl Books {
+impl Ledger {
     pub(crate) fn new(routes: usize) -> Self {
         Self {
             // The last is for what no route answers.

@@ -18,8 +18,8 @@ use codec::reply::Reply;
 /// A status above this is a failure.
 const LAST_GOOD: u16 = 399;
 
-/// The books of a worker's connections.
-pub(super) struct Books {
+/// The ledger of a worker's connections.
+pub(super) struct Ledger {
     pub worker: Rc<Worker>,
     pub label: LabelId,
     /// Where iterations are counted, if requests are paced.
@@ -57,7 +57,7 @@ impl Moments {
     }
 }
 
-impl Books {
+impl Ledger {
     /// So many requests are taken up, so many of them the plan's arrivals, and under way since a moment behind which nobody has looked around yet.
     #[inline]
     pub(super) fn begin(

@@ -18,8 +18,8 @@ use crate::LabError;
 /// All paths are one route.
 const ROUTE: &str = "(any)";
 
-/// The lab's books.
-pub(super) struct Books {
+/// The lab's ledger.
+pub(super) struct Ledger {
     seed: u64,
     start: Option<u64>,
     received: u64,
@@ -31,7 +31,7 @@ pub(super) struct Books {
     journal: Option<Journal>,
 }
 
-impl Books {
+impl Ledger {
     pub(super) fn new(seed: u64, journal: Option<Journal>) -> Self {
         Self {
             seed,
