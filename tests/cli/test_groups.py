@@ -101,8 +101,8 @@ def test_a_transaction_has_its_time_with_pauses_and_without(ran):
     # What lies within another takes no longer than that.
     assert rows["Fill the cart"]["iteration"]["min_ns"] <= rows["Check out"]["iteration"]["min_ns"]
     assert summary["iterations"][0]["iteration"]["min_ns"] >= log_in["iteration"]["min_ns"]
-    ladders = {row["id"]: row["time"] for row in summary["ladders"]}
-    assert {ladders[row["id"]] for row in rows.values()} == {"iteration"}
+    times = {row["id"]: row["time"] for row in summary["percentiles"]}
+    assert {times[row["id"]] for row in rows.values()} == {"iteration"}
 
 
 def test_every_rendering_has_a_row(loadline, ran):

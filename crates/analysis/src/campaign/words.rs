@@ -227,12 +227,12 @@ fn of_service(group: &[(usize, &Row)], rows: &[Row], with: &str) -> Option<Strin
 
 /// A time-out for callers: above twice the slowest answer in ten thousand under the highest load that holds.
 fn timeout(summary: &Summary, row: &Row) -> Option<String> {
-    let ladder = summary
-        .ladders
+    let more = summary
+        .percentiles
         .iter()
-        .find(|ladder| ladder.id == summary.all.id)?;
+        .find(|more| more.id == summary.all.id)?;
     let at = SHARES.iter().position(|share| *share == 0.9999)?;
-    let figure = ladder.figures.get(at)?;
+    let figure = more.figures.get(at)?;
     let ns = figure.ns.filter(|_| !figure.too_few)?;
     let chosen = TIMEOUTS_MS.iter().find(|ms| **ms * 1_000_000 > 2 * ns)?;
     Some(format!(

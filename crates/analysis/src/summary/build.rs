@@ -66,7 +66,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
         iterations: rows(&[Group::Iteration]),
         transactions: rows(&[Group::Transaction]),
-        ladders: Vec::new(),
+        percentiles: Vec::new(),
         confidence: figures::confidence(run),
         lateness: Sampled::of(&all, Kind::Lateness).raw_stats(),
         wait: Sampled::of(&all, Kind::Wait).raw_stats(),
@@ -96,7 +96,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         headline,
         elapsed_ns,
     );
-    summary.ladders = super::percentiles::of(run, summary.rows());
+    summary.percentiles = super::percentiles::of(run, summary.rows());
     summary.notes = notes(run, &summary);
     summary
 }

@@ -105,7 +105,8 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<Row>,
     /// More percentiles of all requests, of each label, of each scenario and of each group.
-    pub ladders: Vec<PercentileRow>,
+    #[serde(alias = "ladders")]
+    pub percentiles: Vec<PercentileRow>,
     /// How far the headline percentiles may be off.
     pub confidence: Vec<Confidence>,
     /// Intended start → the worker turned to it, of all requests.

@@ -25,7 +25,7 @@ pub struct PercentileRow {
 }
 
 pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<PercentileRow> {
-    let ladder = |row: &Row| {
+    let more = |row: &Row| {
         let kind = match row.group.role() {
             Role::Iteration => measure::Kind::Iteration,
             _ if row.response.is_some() => measure::Kind::Response,
@@ -39,5 +39,5 @@ pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<Perc
             figures: figures.collect::<Option<Vec<Figure>>>()?,
         })
     };
-    rows.filter_map(ladder).collect()
+    rows.filter_map(more).collect()
 }

@@ -162,7 +162,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         labels: Vec::new(),
         iterations: Vec::new(),
         transactions: Vec::new(),
-        ladders: Vec::new(),
+        percentiles: Vec::new(),
         confidence: Vec::new(),
         lateness: None,
         script: None,

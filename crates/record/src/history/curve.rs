@@ -14,7 +14,7 @@ pub struct Curve {
     /// The width of a point, in whole seconds of the wall clock.
     width_s: u64,
     /// By the number of the point: its first second divided by the width.
-    finished: BTreeMap<u64, Shut>,
+    finished: BTreeMap<u64, PackedPoint>,
     open: Option<(u64, Point)>,
 }
 
@@ -29,7 +29,7 @@ pub struct Point {
 
 /// A point in a few bytes.
 #[derive(Debug, Clone)]
-struct Shut {
+struct PackedPoint {
     span: (u64, u64),
     counters: Counters,
     times: Vec<(Kind, Outcome, Packed)>,
@@ -62,7 +62,7 @@ impl Curve {
     /// The point of an interval that begins in this second of the wall clock, for what was counted in it.
     pub fn reach(&mut self, second: u64, span: (u64, u64)) -> &mut Slot {
         while self.is_elsewhere(second) {
-            self.shut();
+            self.pack();
             let number = self.point_of(second);
             match self.finished.remove(&number) {
                 Some(known) => self.open = Some((number, known.open())),
@@ -91,42 +91,42 @@ impl Curve {
             .open
             .iter()
             .map(|(number, point)| (*number, point.clone()));
-        let shut = |(number, shut): (&u64, &Shut)| (*number, shut.open());
+        let unpacked = |(number, packed): (&u64, &PackedPoint)| (*number, packed.open());
         let first = self
             .finished
             .iter()
             .take_while(move |(n, _)| before(**n))
-            .map(shut);
+            .map(unpacked);
         let last = self
             .finished
             .iter()
             .skip_while(move |(n, _)| before(**n))
-            .map(shut);
+            .map(unpacked);
         first.chain(open).chain(last)
     }
 
-    fn shut(&mut self) {
+    fn pack(&mut self) {
         if let Some((number, point)) = self.open.take() {
-            self.finished.insert(number, Shut::of(&point));
+            self.finished.insert(number, PackedPoint::of(&point));
         }
     }
 
     fn widen(&mut self) {
-        self.shut();
+        self.pack();
         self.width_s *= 2;
         let mut wider: BTreeMap<u64, Point> = BTreeMap::new();
-        for (number, shut) in std::mem::take(&mut self.finished) {
-            let narrow = shut.open();
+        for (number, packed) in std::mem::take(&mut self.finished) {
+            let narrow = packed.open();
             let point = wider.entry(number / 2).or_default();
             point.cover(narrow.span);
             point.part.slot.add(&narrow.part.slot);
         }
         // The last one goes on to be added to.
         self.open = wider.pop_last();
-        let shut = wider
+        let packed = wider
             .iter()
-            .map(|(number, point)| (*number, Shut::of(point)));
-        self.finished = shut.collect();
+            .map(|(number, point)| (*number, PackedPoint::of(point)));
+        self.finished = packed.collect();
     }
 }
 
@@ -140,11 +140,11 @@ impl Point {
     }
 }
 
-impl Shut {
-    fn of(point: &Point) -> Shut {
+impl PackedPoint {
+    fn of(point: &Point) -> PackedPoint {
         let slot = &point.part.slot;
         let packed = |(kind, outcome, histogram)| (kind, outcome, Packed::of(histogram));
-        Shut {
+        PackedPoint {
             span: point.span,
             counters: slot.counters.clone(),
             times: slot.histograms().map(packed).collect(),

@@ -85,14 +85,14 @@ fn percentiles(summary: &Summary) -> Table {
     };
     let rows = summary.labels.iter().chain([&summary.all]);
     for row in rows {
-        let ladder = summary.ladders.iter().find(|ladder| ladder.id == row.id);
-        let Some(ladder) = ladder else { continue };
+        let more = summary.percentiles.iter().find(|more| more.id == row.id);
+        let Some(more) = more else { continue };
         let name = if row.id == summary.all.id {
             "Aggregated"
         } else {
             &row.text
         };
-        let cells = ladder.figures.iter().map(cell);
+        let cells = more.figures.iter().map(cell);
         table.row([name.to_owned()].into_iter().chain(cells).chain([told(
             row,
             "count",

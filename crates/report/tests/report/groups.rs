@@ -129,7 +129,7 @@ fn transactions_are_counted_beside_everything_else() {
     assert!(course.p50.iter().flatten().count() > 0);
     assert!(
         summary
-            .ladders
+            .percentiles
             .iter()
             .any(|row| row.id == PAY && row.time == "iteration")
     );
