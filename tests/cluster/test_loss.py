@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -100,3 +101,30 @@ def test_strict_fails_a_run_that_lost_a_node(loadline):
     assert took < SECONDS - 5
     assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID")
     assert "--strict does not allow" in " ".join(text.split())
+
+
+def test_what_a_script_would_have_sent_from_a_killed_node_is_not_sent_by_others_and_is_told(loadline):
+    loadline.write("get.lua", 'done = function(summary) print("done", summary.requests) end\n')
+    with Recorder() as peer:
+        flags = ["--target", peer.url, "--rate", f"{RATE}/s", "--duration", "14s", "--connections", 6, "--on", "local", "--nodes", 3]
+        process = loadline.start("run", "get.lua", *flags, "--json", "summary.json")
+        node = nodes_of(process)[1]
+        until(lambda: len(peer.requests) > 2 * RATE, "the load")
+        os.kill(node, signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        seen = len(peer.requests)
+    assert process.returncode in (0, 4), out + err
+    summary = json.loads((loadline.folder / "summary.json").read_text())
+    arrivals = summary["arrivals"]
+    assert arrivals["planned"] == 14 * RATE
+    assert arrivals["adds_up"]
+    # A node's share from its death on: some twelve seconds of a third of the rate.
+    assert arrivals["unsent"] + arrivals["unknown"] > 8 * RATE / 3
+    assert arrivals["unknown"] > 0
+    least = arrivals["planned"] - arrivals["unsent"] - arrivals["unknown"]
+    assert least <= seen <= arrivals["planned"] - arrivals["unsent"], (arrivals, seen)
+    assert [node["state"] for node in summary["nodes"]] == ["over", "lost", "over"]
+    assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID")
+    assert "nobody took over" in " ".join(out.split())
+    # Once, by what is known.
+    assert re.findall(r"^done\t(\d+)$", out, re.M) == [str(least)]

@@ -31,7 +31,7 @@ def asked(peer: Recorder) -> int:
 @pytest.mark.parametrize("arrivals", ["even", "poisson"])
 def test_nodes_share_a_rate(loadline, script, arrivals):
     with Recorder() as peer:
-        same = ["run", "post.lua", "--target", peer.url, "--rate", "101/s", "--duration", "2s", "--arrivals", arrivals, "--seed", 7]
+        same = ["run", "post.lua", "--target", peer.url, "--rate", "101.3/s", "--duration", "2s", "--arrivals", arrivals, "--seed", 7]
         ran = loadline(*same, "--connections", 7, "--on", "local", "--nodes", 2, "--json", "all.json")
         assert exits(ran, 0), ran.stdout + ran.stderr
         sent = asked(peer)

@@ -166,7 +166,10 @@ fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send 
     let Shape::Rate(rate) = first.shape else {
         return None;
     };
-    let drawn = (first.arrivals == Arrivals::Poisson).then(|| plan.load.clone());
+    // A schedule has whole arrivals alone: of a rate that does not fill the time with them the last part of one is not sent.
+    let in_all = u128::from(rate.count) * u128::from(first.duration_ns);
+    let is_whole = in_all.is_multiple_of(rate.per_ns.max(1).into());
+    let drawn = (first.arrivals == Arrivals::Poisson || !is_whole).then(|| plan.load.clone());
     Some(move || match &drawn {
         None => Turns::Even(rate),
         Some(load) => Drawn::of(Schedule::new(load, seed)),
