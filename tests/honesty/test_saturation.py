@@ -1,0 +1,20 @@
+"""What saturated first is right of live services, and no wrong name is told."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import LOADLINE
+
+pytestmark = [pytest.mark.long, pytest.mark.alone]
+
+BENCH = Path(__file__).parent.parent.parent / "bench/saturation.py"
+
+
+@pytest.mark.timeout(1800)
+def test_five_kinds_of_services(tmp_path):
+    env = {**os.environ, "LOADLINE": str(LOADLINE)}
+    ran = subprocess.run([sys.executable, BENCH], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=1700)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
