@@ -280,6 +280,12 @@ pub fn known(probes: &[Probed]) -> Option<Crossing> {
     crossed(&counting(probes))
 }
 
+/// How it ends where nothing is left of the budget.
+#[must_use]
+pub fn spent(asked: &Asked, probes: &[Probed]) -> End {
+    ended(asked, &counting(probes))
+}
+
 /// The highest level at which everything held, and the lowest at which something did not.
 #[must_use]
 pub fn ends(probes: &[Probed]) -> (Option<f64>, Option<f64>) {

@@ -139,15 +139,14 @@ fn push(
         Tool::Artillery => failures,
         _ => failures.saturating_sub(none),
     };
-    points.ok.push(requests.saturating_sub(failures.saturating_add(none)));
+    points
+        .ok
+        .push(requests.saturating_sub(failures.saturating_add(none)));
     points.failed.push(failures);
     points.unanswered.push(none);
     let of_status = |digit: u16| {
         let bad = bad_codes(&period.all, period.tool);
-        total(
-            bad.filter(|(code, _)| code / 100 == digit)
-                .map(|(_, n)| n),
-        )
+        total(bad.filter(|(code, _)| code / 100 == digit).map(|(_, n)| n))
     };
     let by_status = [of_status(4), of_status(5)];
     let other = failures.saturating_sub(total(by_status));

@@ -59,7 +59,11 @@ fn of_figures_that_no_counter_holds() {
                 let digits = part.len() - rest.len();
                 number += usize::from(digits > 0);
                 let is_one = digits > 0 && number % every == first;
-                text.push_str(if is_one { "18000000000000000000" } else { &part[..digits] });
+                text.push_str(if is_one {
+                    "18000000000000000000"
+                } else {
+                    &part[..digits]
+                });
                 text.push_str(rest);
             }
             read(&text);
@@ -100,7 +104,10 @@ fn log(head: &str, bytes: &[u8]) -> String {
 fn of_histograms_whose_runs_of_zeros_are_endless_or_whose_length_is_not_theirs() {
     let head = "Tag=a,0.0,1.0,1.0";
     assert!(import::read(&log(head, &plain(3, 1 << 40, &[2, 4, 2]))).is_ok());
-    for counts in [&[0xff; 9][..], &[2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]] {
+    for counts in [
+        &[0xff; 9][..],
+        &[2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2],
+    ] {
         read(&log(head, &plain(3, 1 << 40, counts)));
     }
     let mut long = plain(3, 1 << 40, &[2, 4, 2]);
