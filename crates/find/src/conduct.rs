@@ -209,7 +209,7 @@ impl Searching<'_> {
         let measured = measured.map(|(slo, measured)| {
             format!("{slo}: {}", measured.as_deref().unwrap_or("not measured"))
         });
-        let measured: Vec<String> = measured.collect();
+        let measured: Vec<String> = measured.chain(row.overload()).collect();
         let word = if row.holds { "holds" } else { "fails" };
         format!("  {word} ({})", measured.join("; "))
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use analysis::find::{
-    Over, Row, Tally, allowed,
+    Flow, Over, Row, Tally, allowed, flow,
     search::{Probe, Probed, Spoilt, Why},
     tallies, throughput,
 };
@@ -105,8 +105,14 @@ impl<'a> Ground<'a> {
             why: probe.why,
             spent_s: seconds_since(began_ns),
             tallies,
+            grows: None,
             spoilt: None,
         };
+        if let Some(flow) = self.flow(&run, probe) {
+            (row.came, row.answered) = (Some(flow.came), Some(flow.answered));
+            row.grows = flow.grows;
+            probed.grows = flow.is_judged.then_some(flow.grows.is_some());
+        }
         let spoilt = spoilt(summary, &probed);
         probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
         row.spoilt = spoilt.map(|(_, why)| why);
@@ -116,6 +122,12 @@ impl<'a> Ground<'a> {
             row,
             is_mute: is_mute(summary),
         })))
+    }
+
+    /// What came and went in it: of a rate, which arrives whatever is answered. A sweep asks nothing of it.
+    fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
+        let is_rate = self.wanted.over == Over::Rate && !self.wanted.is_sweep;
+        is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
     }
 
     /// What a probe is told beside what is run.
