@@ -36,8 +36,9 @@ def test_a_pool_is_found_where_it_is_full(loadline):
     assert found["ending"] == "found"
     low, high = found["interval"]
     assert low <= found["estimate"] <= high
-    assert 50 < found["estimate"] < 90, found["sentence"]
-    assert found["last_pass"] < 90 < found["first_fail"] * 1.6
+    # In four seconds a few per cent too much are not always seen.
+    assert 50 < found["estimate"] < 95, found["sentence"]
+    assert found["last_pass"] < 95 < found["first_fail"] * 1.6
     words = " ".join(ran.stdout.split())
     assert f"the load line {found['sentence']}" in words
     assert f"above it {found['above']}" in words
