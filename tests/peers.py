@@ -170,3 +170,16 @@ def echo(request: Request) -> tuple[int, dict[str, str], bytes]:
     """Says what it was sent, as JSON."""
     said = {"id": "p7", "list": [1, 2], "path": request.path, "body": request.body.decode("latin-1")}
     return 200, {"content-type": "application/json", "x-id": "h7"}, json.dumps(said).encode()
+
+
+class Pool:
+    """So many at a time, each for so long: it can do `at_a_time / seconds` a second, and no more."""
+
+    def __init__(self, at_a_time: int, seconds: float) -> None:
+        self.places = threading.Semaphore(at_a_time)
+        self.seconds = seconds
+
+    def __call__(self, _request) -> tuple[int, dict[str, str], bytes]:
+        with self.places:
+            threading.Event().wait(self.seconds)
+        return 200, {}, b"{}"

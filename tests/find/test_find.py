@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 import time
@@ -11,23 +12,10 @@ from pathlib import Path
 import pytest
 from conftest import until
 from excuses import exits
-from peers import Recorder
+from peers import Pool, Recorder
 
 #: A search that is as short as can be: seconds of a few probes.
 SHORT = ["--budget", "45s", "--probe", "4s", "--settle", "1s", "--seed", "3"]
-
-
-class Pool:
-    """So many at a time, each for so long: it can do `at_a_time / seconds` a second, and no more."""
-
-    def __init__(self, at_a_time: int, seconds: float) -> None:
-        self.places = threading.Semaphore(at_a_time)
-        self.seconds = seconds
-
-    def __call__(self, _request) -> tuple[int, dict[str, str], bytes]:
-        with self.places:
-            threading.Event().wait(self.seconds)
-        return 200, {}, b"{}"
 
 
 def find(loadline, *args: object, timeout: float = 120):
@@ -48,11 +36,12 @@ def test_a_pool_is_found_where_it_is_full(loadline):
     assert found["ending"] == "found"
     low, high = found["interval"]
     assert low <= found["estimate"] <= high
-    assert 50 < found["estimate"] < 90, found["sentence"]
-    assert found["last_pass"] < 90 < found["first_fail"] * 1.6
+    # In four seconds a few per cent too much are not always seen.
+    assert 50 < found["estimate"] < 95, found["sentence"]
+    assert found["last_pass"] < 95 < found["first_fail"] * 1.6
     words = " ".join(ran.stdout.split())
     assert f"the load line {found['sentence']}" in words
-    assert "above it `p99 < 600ms` is " in words
+    assert f"above it {found['above']}" in words
     # What is asked of the service, why, and what came of it is said while it goes on.
     assert "20.0/s, 2 s at most: to begin with" in ran.stderr, ran.stderr
     assert "everything has held so far" in ran.stderr
@@ -65,6 +54,7 @@ def test_a_pool_is_found_where_it_is_full(loadline):
     page, paper = (folder / "report.html").read_text(), (folder / "report.md").read_text()
     for text in (page, paper):
         assert "The load line" in text
+        assert "Above it: " in text
     for chart in ("load-line.svg", "latency.svg", "goodput.svg"):
         assert (folder / "charts" / chart).exists()
         assert f"charts/{chart}" in paper
@@ -84,6 +74,41 @@ def test_a_service_that_always_fails_is_told_so(loadline):
     assert "there is a search in that folder already" in again.stderr
     # What fails first is asked once more.
     assert [probe["level"] for probe in found["probes"]] == [20, 20, 5]
+
+
+@pytest.mark.alone
+def test_what_happens_above_it_is_named(loadline):
+    class Limiter:
+        """So many a second are let in, and the rest is refused."""
+
+        def __init__(self, rate: float) -> None:
+            self.rate, self.began, self.let_in = rate, time.monotonic(), 0
+            self.lock = threading.Lock()
+
+        def __call__(self, _request):
+            with self.lock:
+                # What was not used is not saved up.
+                now = time.monotonic()
+                self.let_in = max(self.let_in, int((now - self.began) * self.rate) - 3)
+                is_in = self.let_in <= (now - self.began) * self.rate
+                self.let_in += is_in
+            return (200 if is_in else 503), {}, b"{}"
+
+    with Recorder(Limiter(50)) as peer:
+        args = ["--slo", "errors < 5%", "--from", "20/s", "--arrivals", "even", *SHORT]
+        ran, found = find(loadline, peer.url, *args)
+    assert exits(ran, 0), ran.stdout + ran.stderr
+    if ran.returncode == 4:
+        assert found["ending"] == "generator_disturbed"
+        return
+    assert re.fullmatch(r"errors: it answers [\d.]+ % with status 503 at [\d.]+/s", found["above"]), found["above"]
+    words = " ".join(ran.stdout.split())
+    assert f"above it {found['above']}" in words
+    for file in ("report.html", "report.md"):
+        assert f"Above it: {found['above']}." in (loadline.folder / "found" / file).read_text()
+    failing = [probe for probe in found["probes"] if not probe["holds"] and not probe["spoilt"]]
+    assert failing
+    assert all(probe["cause"]["reason"] == "status 503" for probe in failing)
 
 
 @pytest.mark.alone

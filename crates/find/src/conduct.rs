@@ -16,6 +16,7 @@ use session::{SharedVoice, exit, signals};
 
 use crate::{
     FOLDER, Wanted,
+    looks::{self, Looks},
     probes::{Became, Failed, Ground, seconds_since},
 };
 
@@ -123,33 +124,46 @@ impl Searching<'_> {
             self.found.probes.push(ran.row);
             self.found.interrupted(&self.probes);
             self.keep(ground.folder);
-            if is_mute {
-                self.voice.say(
-                    &"  most of it was never answered: waiting until the service answers again",
-                );
-                let asking_ns = clock::monotonic_ns();
-                let is_back = ground.is_back(number)?;
-                if let Some(last) = self.probes.last_mut() {
-                    last.spent_s += seconds_since(asking_ns);
-                }
-                match is_back {
-                    (_, Some(signal)) => return Ok(Some(signal)),
-                    (true, None) => {}
-                    (false, None) if number == 0 => {
-                        return Err(Failed {
-                            line: "the service does not answer, not even the first probe"
-                                .to_owned(),
-                            code: exit::COULD_NOT_RUN,
-                        });
-                    }
-                    (false, None) => {
-                        self.found.took_s = self.took_s();
-                        self.found.died(&self.probes);
-                        return Ok(None);
-                    }
-                }
+            if is_mute && let Some(over) = self.waits(ground, number)? {
+                return Ok(over);
             }
         }
+    }
+
+    /// Waits behind a probe until the service answers again. None where the search goes on; else it is over, with the signal that ended
+    /// it, if one did.
+    fn waits(&mut self, ground: &Ground<'_>, number: usize) -> Result<Option<Option<u8>>, Failed> {
+        self.voice
+            .say(&"  most of it was never answered: waiting until the service answers again");
+        let asked = &self.wanted.asked;
+        let spent: f64 = self.probes.iter().map(|probe| probe.spent_s).sum();
+        let asking_ns = clock::monotonic_ns();
+        let left_s = || asked.budget_s - spent - seconds_since(asking_ns);
+        let came = looks::until_back(left_s, |chance| ground.look(number, chance))?;
+        if let Some(last) = self.probes.last_mut() {
+            last.spent_s += seconds_since(asking_ns);
+        }
+        match came {
+            Looks::Answered => return Ok(None),
+            Looks::Signal(signal) => return Ok(Some(Some(signal))),
+            Looks::Silent if number == 0 => {
+                return Err(Failed {
+                    line: "the service does not answer, not even the first probe".to_owned(),
+                    code: exit::COULD_NOT_RUN,
+                });
+            }
+            Looks::Silent => {
+                self.found.took_s = self.took_s();
+                self.found.died(&self.probes);
+            }
+            // Nobody knows whether it is back.
+            Looks::NotAsked => {
+                self.found.took_s = self.took_s();
+                self.found
+                    .end(&search::spent(asked, &self.probes), &self.probes);
+            }
+        }
+        Ok(Some(None))
     }
 
     /// Seconds since it began.
@@ -195,7 +209,7 @@ impl Searching<'_> {
         let measured = measured.map(|(slo, measured)| {
             format!("{slo}: {}", measured.as_deref().unwrap_or("not measured"))
         });
-        let measured: Vec<String> = measured.collect();
+        let measured: Vec<String> = measured.chain(row.overload()).collect();
         let word = if row.holds { "holds" } else { "fails" };
         format!("  {word} ({})", measured.join("; "))
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod conduct;
+mod looks;
 mod probes;
 mod slo;
 mod sweep;

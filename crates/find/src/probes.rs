@@ -6,7 +6,7 @@ use std::{
 };
 
 use analysis::find::{
-    Over, Row, Tally, allowed,
+    Flow, Over, Row, Tally, allowed, flow,
     search::{Probe, Probed, Spoilt, Why},
     tallies, throughput,
 };
@@ -16,10 +16,11 @@ use plan::{Criterion, criteria::parse_criterion};
 use record::Run;
 use session::{child, exit, keep, lab_process, mock_process};
 
-use crate::{PHASE, Wanted, slo};
-
-/// Before a service is given up behind a probe it is asked so often, a few seconds each.
-const CHANCES: usize = 8;
+use crate::{
+    PHASE, Wanted,
+    looks::{self, Look},
+    slo,
+};
 
 /// What every probe has in common.
 pub struct Ground<'a> {
@@ -104,8 +105,14 @@ impl<'a> Ground<'a> {
             why: probe.why,
             spent_s: seconds_since(began_ns),
             tallies,
+            grows: None,
             spoilt: None,
         };
+        if let Some(flow) = self.flow(&run, probe) {
+            (row.came, row.answered) = (Some(flow.came), Some(flow.answered));
+            row.grows = flow.grows;
+            probed.grows = flow.is_judged.then_some(flow.grows.is_some());
+        }
         let spoilt = spoilt(summary, &probed);
         probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
         row.spoilt = spoilt.map(|(_, why)| why);
@@ -115,6 +122,12 @@ impl<'a> Ground<'a> {
             row,
             is_mute: is_mute(summary),
         })))
+    }
+
+    /// What came and went in it: of a rate, which arrives whatever is answered. A sweep asks nothing of it.
+    fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
+        let is_rate = self.wanted.over == Over::Rate && !self.wanted.is_sweep;
+        is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
     }
 
     /// What a probe is told beside what is run.
@@ -164,29 +177,28 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Whether the service answers again, asked with little load for a while; the signal, where one came meanwhile.
+    /// Asks the service with little load for a while, behind the probe of this number.
     ///
     /// # Errors
     /// When it cannot be asked.
-    pub fn is_back(&self, number: usize) -> Result<(bool, Option<u8>), Failed> {
-        for chance in 0..CHANCES {
-            let name = format!("{:02}-look-{}", number + 1, chance + 1);
-            let least = match self.wanted.over {
-                Over::Rate => self.wanted.asked.least.max(2.0),
-                Over::Users => 1.0,
-            };
-            let ended = self.run(&name, &self.load(least, 3.0))?.ended;
-            if ended.signal.is_some() {
-                return Ok((false, ended.signal));
-            }
-            let dir = record::find(&self.folder.join(&name), "last");
-            let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
-            let answers = run.is_some_and(|run| !is_mute(&keep::page(&run).summary));
-            if answers {
-                return Ok((true, None));
-            }
+    pub fn look(&self, number: usize, chance: usize) -> Result<Look, Failed> {
+        let name = format!("{:02}-look-{}", number + 1, chance + 1);
+        let least = match self.wanted.over {
+            Over::Rate => self.wanted.asked.least.max(2.0),
+            Over::Users => 1.0,
+        };
+        let ended = self.run(&name, &self.load(least, looks::SECONDS))?.ended;
+        if let Some(signal) = ended.signal {
+            return Ok(Look::Signal(signal));
         }
-        Ok((false, None))
+        let dir = record::find(&self.folder.join(&name), "last");
+        let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
+        let answers = run.is_some_and(|run| !is_mute(&keep::page(&run).summary));
+        Ok(if answers {
+            Look::Answered
+        } else {
+            Look::Silent
+        })
     }
 
     fn load(&self, level: f64, length_s: f64) -> Vec<String> {

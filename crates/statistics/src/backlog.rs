@@ -1,6 +1,8 @@
 //! Whether what comes in is more than what goes out: a backlog that grows in a line. Counts alone; what waits, and why, is somebody
 //! else's to say.
 
+use crate::student;
+
 /// Beyond so many deviations of two Poisson processes the difference is no chance.
 const SURE: f64 = 4.0;
 /// The same of each half.
@@ -9,6 +11,12 @@ const LIKELY: f64 = 2.0;
 const ENOUGH: usize = 8;
 /// What is less than this share of what comes in is somebody who is never served, not a backlog of all.
 const LEAST: f64 = 0.01;
+/// Where it is known how much comes: fewer values say nothing of how what goes varies.
+pub const ENOUGH_OF_PLANNED: usize = 4;
+/// What goes is below what comes by chance so seldom at most.
+const CHANCE: f64 = 0.001;
+/// Counts are whole numbers: nothing varies less than they round.
+const ROUNDING: f64 = 1.0 / 3.0;
 
 /// By how much a backlog grows from one value to the next, where it grows in a line: in both halves, by about the same. `came` and
 /// `went` are counts of the same stretches of time. None where it does not, or that cannot be said: of the first half of it something
@@ -33,6 +41,31 @@ pub fn backlog(came: &[f64], went: &[f64]) -> Option<f64> {
     let is_one =
         has_begun && goes_on && in_a_line && deviations(whole) > SURE && left > LEAST * whole.0;
     is_one.then(|| left / n as f64)
+}
+
+/// By how much a backlog grows from one value to the next where it is known that `planned` come from one to the next on average: then it
+/// takes no distance between two chances, which of a little too much is far too large in a short time. Of a service that keeps up as much
+/// goes as is planned, and where it is so busy that a backlog grows for a while more goes; where both less goes than is planned, by a test
+/// of its own variation, and more is waiting behind it, it is at its end.
+#[must_use]
+pub fn outpaced(planned: f64, came: &[f64], went: &[f64]) -> Option<f64> {
+    let n = came.len().min(went.len());
+    if n < ENOUGH_OF_PLANNED {
+        return None;
+    }
+    let sum = |counts: &[f64]| counts.iter().sum::<f64>();
+    let grown = |from: usize, to: usize| sum(&came[from..to]) - sum(&went[from..to]);
+    let left = grown(0, n);
+    let goes_on = grown(n / 2, n) > 0.0 && sum(&went[..n / 2]) > 0.0;
+    if !goes_on || left <= LEAST * sum(&came[..n]) {
+        return None;
+    }
+    let (count, mean) = (n as f64, student::mean(&went[..n]));
+    let squares: f64 = went[..n].iter().map(|one| (one - mean).powi(2)).sum();
+    let variance = (squares / (count - 1.0)).max(ROUNDING);
+    let t = (planned - mean) / (variance / count).sqrt();
+    let is_chance = t <= 0.0 || student::two_sided(t, count - 1.0) / 2.0 > CHANCE;
+    (!is_chance).then(|| left / count)
 }
 
 #[cfg(test)]
@@ -82,6 +115,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn where_it_is_known_how_much_comes_a_little_too_much_is_seen_by_what_goes() {
+        let came = [166.0, 180.0, 151.0, 171.0, 158.0, 163.0, 170.0, 160.0];
+        let went = [160.0, 160.0, 161.0, 159.0, 160.0, 160.0, 160.0, 160.0];
+        assert_eq!(backlog(&came, &went), None);
+        assert_eq!(outpaced(164.8, &came, &went), Some(39.0 / 8.0));
+        // As much goes as is to come: more came by chance.
+        assert_eq!(outpaced(160.0, &came, &went), None);
+        assert_eq!(outpaced(164.8, &came[..3], &went[..3]), None);
+        // It was held up once, at the end: what goes varies too much to say anything.
+        let held_up = [165.0, 164.0, 166.0, 165.0, 165.0, 165.0, 20.0];
+        assert_eq!(outpaced(165.0, &[165.0; 7], &held_up), None);
+        // What was waiting is worked off.
+        assert_eq!(
+            outpaced(165.0, &[165.0, 165.0, 140.0, 140.0], &[150.0; 4]),
+            None
+        );
+        // Nothing came back yet.
+        assert_eq!(outpaced(165.0, &[165.0; 8], &[0.0; 8]), None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod student;
 mod trend;
 mod warm_up;
 
-pub use backlog::backlog;
+pub use backlog::{ENOUGH_OF_PLANNED, backlog, outpaced};
 pub use blocks::{Resampled, block_length, resample};
 pub use change_points::{ChangePoint, LEAST_LEVEL, LEAST_P, WINDOW, change_points};
 pub use crossing::{Crossing, Look, Looks, crossing};

@@ -32,7 +32,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// How likely |T| is at least this, of Student's distribution with so many degrees of freedom.
-fn two_sided(t: f64, freedom: f64) -> f64 {
+pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 

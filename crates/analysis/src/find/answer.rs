@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use statistics::Crossing;
 
 use super::{
+    above,
     search::{self, End, Probed, Why},
     sweep::{self, Scaling},
 };
-use crate::summary::Summary;
+use crate::{saturation::Reached, summary::Summary};
 
 /// Points of the curve of how sure a level is.
 const POINTS: usize = 60;
@@ -120,8 +121,34 @@ pub struct Row {
     pub measured: Vec<Option<String>>,
     /// The share of what was counted for each of `slos` that lies beyond it.
     pub beyond: Vec<Option<f64>>,
+    /// Requests that came per second of what counted; none of users, and where that is not known.
+    #[serde(default)]
+    pub came: Option<f64>,
+    /// Those that were answered, rightly or wrongly.
+    #[serde(default)]
+    pub answered: Option<f64>,
+    /// By how much more waited with every second, where a backlog grew: then it did not hold, whatever was measured.
+    #[serde(default)]
+    pub grows: Option<f64>,
+    /// The most frequent cause of errors.
+    #[serde(default)]
+    pub cause: Option<Cause>,
+    /// What of the service reached its limit first, where that was measured.
+    #[serde(default)]
+    pub saturated: Option<Reached>,
     /// The run's folder, beside `find.json`.
     pub run: String,
+}
+
+/// A cause of errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// In words.
+    pub reason: String,
+    /// `failed` (an answer came), or the class of the missing answer.
+    pub class: String,
+    /// Its share of all requests that ended.
+    pub share: f64,
 }
 
 impl Row {
@@ -149,8 +176,32 @@ impl Row {
                 .map(|slo| judged(slo).and_then(|judged| judged.measured.clone()))
                 .collect(),
             beyond: Vec::new(),
+            came: None,
+            answered: None,
+            grows: None,
+            cause: summary.errors.first().and_then(|row| {
+                Some(Cause {
+                    reason: row.reason.clone(),
+                    class: row.class.clone(),
+                    share: row.share?,
+                })
+            }),
+            saturated: summary.saturation.as_ref().and_then(|saturation| {
+                let first = saturation.reached.get(saturation.first?)?;
+                Some(first.clone())
+            }),
             run: String::new(),
         }
+    }
+
+    /// That a backlog grew, in words.
+    #[must_use]
+    pub fn overload(&self) -> Option<String> {
+        let grows = self.grows?;
+        Some(format!(
+            "overload: the backlog grows by {}/s",
+            units::rate(grows)
+        ))
     }
 }
 
@@ -369,7 +420,7 @@ impl Found {
             let measured = measured.as_deref().unwrap_or("not measured");
             fails.then(|| format!("`{slo}` is {measured}"))
         });
-        let failing: Vec<String> = failing.collect();
+        let failing: Vec<String> = failing.chain(row.overload()).collect();
         if failing.is_empty() {
             "something failed".to_owned()
         } else {
@@ -377,16 +428,14 @@ impl Found {
         }
     }
 
-    /// What happens above the load line, of the lowest probe that failed there; none where nothing held below it.
+    /// What happens above the load line, of the probes that failed there; none where nothing held below it.
     fn above_it(&self) -> Option<String> {
         let from = self.estimate.or(self.last_pass)?;
-        let above = self.failed().filter(|row| row.level >= from);
-        let row = above.min_by(|a, b| a.level.total_cmp(&b.level))?;
-        Some(format!(
-            "{} at {}",
-            self.failing(row),
-            self.over.level(row.level)
-        ))
+        let mut rows: Vec<&Row> = self.failed().filter(|row| row.level >= from).collect();
+        rows.sort_by(|a, b| a.level.total_cmp(&b.level));
+        let nearest = rows.first()?;
+        let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
+        above::told(&rows, &self.slos, &level, &fails)
     }
 }
 

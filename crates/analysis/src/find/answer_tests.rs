@@ -13,6 +13,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
             allowed: 0.01,
             seconds: vec![(1_000.0, if *holds { 0.0 } else { 500.0 })],
         }],
+        grows: None,
         spoilt: (!counts).then_some(Spoilt::Disturbed),
     };
     let probed: Vec<Probed> = probes.iter().map(probed).collect();
@@ -28,6 +29,11 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
         ns: [None; 3],
         measured: vec![Some("300 ms".to_owned())],
         beyond: probed.tallies.iter().map(Tally::share).collect(),
+        came: None,
+        answered: None,
+        grows: None,
+        cause: None,
+        saturated: None,
         run: String::new(),
     };
     let found = Found {

@@ -1,13 +1,14 @@
 //! The load line of a service, the highest load at which everything that is asked for holds: how it is searched ([`search`]), and what a
-//! probe's record says (`probe`), what came of it (`answer`), and what a sweep over users says ([`sweep`]);
+//! probe's record says (`probe`), what came of it (`answer`, `above`), and what a sweep over users says ([`sweep`]);
 //! [`simulated`] are services to prove it with.
 
+mod above;
 mod answer;
 mod probe;
 pub mod search;
 pub mod simulated;
 pub mod sweep;
 
-pub use answer::{Ending, Found, Over, Row};
-pub use probe::{allowed, tallies, throughput};
+pub use answer::{Cause, Ending, Found, Over, Row};
+pub use probe::{Flow, allowed, flow, tallies, throughput};
 pub use search::Tally;

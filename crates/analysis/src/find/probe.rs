@@ -11,7 +11,9 @@ use plan::{
 use record::{Run, history::Curve};
 
 use super::search::Tally;
+pub use crate::steady::Flow;
 use crate::{
+    moments, steady,
     summary::Summary,
     verdict::{Judgement, Subject, bound, kind_of},
 };
@@ -74,6 +76,14 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
         }
     }
     (ns > 0).then(|| ok as f64 * 1e9 / ns as f64)
+}
+
+/// What came and what was answered while a phase of this name went on, in which so many iterations arrive per second; none of users, and
+/// where no whole second of it is known.
+#[must_use]
+pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
+    let index = run.manifest.phases_named(phase).next()?;
+    steady::of_phase(run, &moments::of(run), index as usize, planned)
 }
 
 /// Samples and exceedances, second by second.

@@ -115,6 +115,8 @@ pub struct Probed {
     pub spent_s: f64,
     /// By bound.
     pub tallies: Vec<Tally>,
+    /// Whether a backlog grew in it; none where that cannot be said.
+    pub grows: Option<bool>,
     /// Why it does not count, if so.
     pub spoilt: Option<Spoilt>,
 }
@@ -173,18 +175,28 @@ impl Tally {
         self.beyond(self.allowed)
     }
 
-    /// So many independent samples are as sure as one is of what fails plainly: of an overload hardly any are independent, and yet it is
-    /// plain. None where it does not.
+    /// Of an overload hardly any samples are independent, and yet it is plain: as many as say that it fails plainly. None where it does not.
     fn as_plain_as_it_is(&self) -> f64 {
+        if self.fails_plainly() {
+            self.plain()
+        } else {
+            0.0
+        }
+    }
+
+    /// So many independent samples are as sure as one is of what fails plainly.
+    fn plain(&self) -> f64 {
         /// Once in a hundred, as a logarithm.
         const SURE: f64 = 4.6;
-        if !self.fails_plainly() {
-            return 0.0;
-        }
         let share = (self.allowed * PLAINLY).min(0.9);
         let beyond = share * (share / self.allowed).ln();
         let within = (1.0 - share) * ((1.0 - share) / (1.0 - self.allowed)).ln();
         SURE / (beyond + within)
+    }
+
+    /// Whether samples were counted, rather than one look at a condition that is no question of shares.
+    fn is_of_shares(&self) -> bool {
+        self.sums().0 > 1.0
     }
 
     /// Whether it fails so plainly that there is no need to go on.
@@ -216,7 +228,7 @@ impl Probed {
             };
             over > may + chance
         };
-        !self.tallies.iter().any(fails)
+        self.grows != Some(true) && !self.tallies.iter().any(fails)
     }
 }
 
@@ -278,6 +290,12 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
 #[must_use]
 pub fn known(probes: &[Probed]) -> Option<Crossing> {
     crossed(&counting(probes))
+}
+
+/// How it ends where nothing is left of the budget.
+#[must_use]
+pub fn spent(asked: &Asked, probes: &[Probed]) -> End {
+    ended(asked, &counting(probes))
 }
 
 /// The highest level at which everything held, and the lowest at which something did not.
@@ -439,16 +457,40 @@ fn crossed(whole: &[&Probed]) -> Option<Crossing> {
 
 /// The looks of each bound, with as many samples as independent ones would tell as much.
 fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
+    let grew = Grew::of(whole);
     let count = whole.iter().map(|probe| probe.tallies.len()).max();
+    let fails_by_it = whole
+        .iter()
+        .find_map(|probe| probe.tallies.iter().position(Tally::is_of_shares));
     (0..count.unwrap_or(0))
         .map(|bound| {
-            let of = |probe: &&Probed| Some((probe.level.ln(), probe.tallies.get(bound)?.clone()));
-            let tallies: Vec<(f64, Tally)> = whole.iter().filter_map(of).collect();
-            let together = Together::of(&tallies, around);
-            let looks = tallies.iter().map(|(at, tally)| {
+            let of = |probe: &&Probed| {
+                let is_overload = grew.is_overload(probe);
+                let counts =
+                    !grew.contradicts(probe) && (!is_overload || bound == fails_by_it.unwrap_or(0));
+                let tally = probe.tallies.get(bound).filter(|_| counts)?;
+                Some((probe.level.ln(), tally.clone(), is_overload))
+            };
+            let tallies: Vec<(f64, Tally, bool)> = whole.iter().filter_map(of).collect();
+            let is_stationary = |(_, tally, is_overload): &&(f64, Tally, bool)| {
+                !is_overload && !grew.is_at_its_end(tally)
+            };
+            let stationary = tallies.iter().filter(is_stationary);
+            let together = Together::of(stationary.map(|(at, tally, _)| (*at, tally)), around);
+            let looks = tallies.iter().map(|(at, tally, is_overload)| {
                 let (n, over) = tally.sums();
+                if *is_overload {
+                    let n = tally.plain();
+                    return Look {
+                        at: *at,
+                        n,
+                        over: n,
+                    };
+                }
                 let inflation = if mutant::is(Mutant::IndependentRequests) {
                     1.0
+                } else if grew.is_at_its_end(tally) {
+                    1.0 + DOUBT * (inflation_of(&tally.seconds) - 1.0)
                 } else {
                     1.0 + DOUBT * (together.at(*at) - 1.0)
                 };
@@ -460,11 +502,54 @@ fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
                 }
             });
             Looks {
-                allowed: tallies.first().map_or(0.01, |(_, tally)| tally.allowed),
+                allowed: tallies.first().map_or(0.01, |(_, tally, _)| tally.allowed),
                 looks: looks.collect(),
             }
         })
         .collect()
+}
+
+/// Where a backlog grew. That fails whatever bound plainly: it is only a question of time. For the answer it fails one of them, else it
+/// would count several times.
+struct Grew {
+    lowest: Option<f64>,
+}
+
+impl Grew {
+    fn of(whole: &[&Probed]) -> Grew {
+        /// Of a service that keeps up it is said so seldom that it takes as many others, higher and without one, not to believe it.
+        const CONTRADICTED: usize = 2;
+        let grew = whole.iter().filter(|probe| probe.grows == Some(true));
+        let mut levels: Vec<f64> = grew.map(|probe| probe.level).collect();
+        levels.sort_by(f64::total_cmp);
+        let has_none = |level: f64| {
+            let others = whole.iter().filter(|other| other.grows == Some(false));
+            others.filter(|other| other.level > level).count()
+        };
+        let believed = levels.into_iter().enumerate();
+        let mut believed =
+            believed.filter(|(before, level)| has_none(*level) < CONTRADICTED + before);
+        Grew {
+            lowest: believed.next().map(|(_, level)| level),
+        }
+    }
+
+    /// Whether it grew in this probe; what fails above where it grew fails for the same reason.
+    fn is_overload(&self, probe: &Probed) -> bool {
+        self.lowest.is_some_and(|lowest| probe.level >= lowest) && !probe.holds()
+    }
+
+    /// Of a service that is known to have an end: whether its line was so long that it says nothing of how samples hang together below.
+    fn is_at_its_end(&self, tally: &Tally) -> bool {
+        let most = (PLAINLY * tally.allowed).min(0.9);
+        self.lowest.is_some() && tally.share().is_some_and(|share| share > most)
+    }
+
+    /// A look that was too short to see it, where it had to be seen.
+    fn contradicts(&self, probe: &Probed) -> bool {
+        let is_quick = probe.why != Why::Near && probe.grows != Some(true) && probe.holds();
+        is_quick && self.lowest.is_some_and(|lowest| probe.level >= lowest)
+    }
 }
 
 /// How samples hang together: the more the busier the service is, so that what was seen of it at each level is put together as a line of
@@ -479,9 +564,8 @@ impl Together {
     /// Levels that tell of each other, in logarithms.
     const ALIKE: f64 = 0.2;
 
-    fn of(tallies: &[(f64, Tally)], around: f64) -> Together {
+    fn of<'a>(tallies: impl Iterator<Item = (f64, &'a Tally)>, around: f64) -> Together {
         let seen: Vec<(f64, f64, f64)> = tallies
-            .iter()
             // An overload hangs together as nothing below it does.
             .filter(|(at, tally)| (at - around).abs() < Self::ALIKE && !tally.fails_plainly())
             .filter_map(|(at, tally)| {

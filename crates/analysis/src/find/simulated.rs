@@ -6,32 +6,37 @@ use plan::rng::{Purpose, Rng};
 
 use super::search::{Asked, End, Probed, Step, Tally, Why, next};
 
-/// A service of `servers` that each take so long on average: at random, from what comes at random; or always alike, from what comes evenly.
+/// A service of `servers` that each take so long on average.
 #[derive(Debug, Clone, Copy)]
 pub struct Service {
     /// Servers side by side, with one queue before them.
     pub servers: usize,
     /// What a request takes on average, in seconds.
     pub mean_s: f64,
-    /// Whether arrivals and what they take are exponential.
-    pub is_random: bool,
+    /// Whether arrivals come at random, else evenly.
+    pub comes_at_random: bool,
+    /// Whether what they take is exponential, else it is always the mean.
+    pub takes_at_random: bool,
 }
 
 const ONE: Service = Service {
     servers: 1,
     mean_s: 0.001,
-    is_random: true,
+    comes_at_random: true,
+    takes_at_random: true,
 };
 const FOUR: Service = Service {
     servers: 4,
     mean_s: 0.010,
-    is_random: true,
+    comes_at_random: true,
+    takes_at_random: true,
 };
 /// A pool of eight places: 160/s is all it can do.
 pub const POOL: Service = Service {
     servers: 8,
     mean_s: 0.050,
-    is_random: false,
+    comes_at_random: false,
+    takes_at_random: false,
 };
 /// Exponential services, the bound of p99, and the rate at which it is met exactly: by the closed forms of M/M/1 and M/M/c.
 pub const KNOWN: [(Service, (f64, f64)); 3] = [
@@ -39,6 +44,32 @@ pub const KNOWN: [(Service, (f64, f64)); 3] = [
     (FOUR, (0.060, 299.8)),
     (FOUR, (0.100, 350.1)),
 ];
+
+/// The same, asked by people who come at random.
+pub const BUSY_POOL: Service = Service {
+    comes_at_random: true,
+    ..POOL
+};
+
+/// What a probe saw, second by second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Samples and exceedances of the bound.
+    pub counted: Vec<(f64, f64)>,
+    /// Arrivals.
+    pub came: Vec<f64>,
+    /// Answers.
+    pub went: Vec<f64>,
+}
+
+impl Seen {
+    /// Whether a backlog grew in so many of its seconds, of a load of this rate.
+    #[must_use]
+    pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
+        let growth = statistics::outpaced(rate, &self.came[..until], &self.went[..until]);
+        (until >= statistics::ENOUGH_OF_PLANNED).then_some(growth.is_some())
+    }
+}
 
 /// A search as it is asked for, in so many seconds, with probes of so many.
 #[must_use]
@@ -62,43 +93,53 @@ impl Service {
         free.iter_mut().min_by(|a, b| a.total_cmp(b))
     }
 
-    /// Samples and exceedances of the bound, second by second, of a load of this rate that began a while before.
-    fn load(
+    /// What a probe sees of a load of this rate that began a while before.
+    #[must_use]
+    pub fn load(
         self,
         rate: f64,
         bound_s: f64,
         (settle_s, seconds): (f64, usize),
         seed: u64,
-    ) -> Vec<(f64, f64)> {
+    ) -> Seen {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 12, 0);
         let mut free = vec![0.0f64; self.servers];
-        let mut counted = vec![(0.0, 0.0); seconds];
+        let mut seen = Seen {
+            counted: vec![(0.0, 0.0); seconds],
+            came: vec![0.0; seconds],
+            went: vec![0.0; seconds],
+        };
         let mut at = 0.0f64;
         let until = settle_s + seconds as f64;
         loop {
-            at += if self.is_random {
+            at += if self.comes_at_random {
                 -(1.0 - random.unit()).ln() / rate
             } else {
                 1.0 / rate
             };
             if at >= until {
-                return counted;
+                return seen;
             }
-            let takes = if self.is_random {
+            let takes = if self.takes_at_random {
                 -(1.0 - random.unit()).ln() * self.mean_s
             } else {
                 self.mean_s
             };
             let Some(first) = Self::first_free(&mut free) else {
-                return counted;
+                return seen;
             };
             let done = first.max(at) + takes;
             *first = done;
+            if (settle_s..until).contains(&done) {
+                seen.went[(done - settle_s) as usize] += 1.0;
+            }
             // By when it was due, as a probe's phases have it; what is still under way at the end is waited for.
             if at >= settle_s {
-                let second = &mut counted[(at - settle_s) as usize];
-                second.0 += 1.0;
-                second.1 += f64::from(u8::from(done - at > bound_s));
+                let second = (at - settle_s) as usize;
+                seen.came[second] += 1.0;
+                let counted = &mut seen.counted[second];
+                counted.0 += 1.0;
+                counted.1 += f64::from(u8::from(done - at > bound_s));
             }
         }
     }
@@ -139,10 +180,10 @@ pub fn search(service: Service, bound_s: f64, asked: &Asked) -> (End, Vec<Probed
             Step::Probe(probe) => {
                 let number = asked.seed * 1_000 + probes.len() as u64;
                 let seconds = probe.seconds.ceil() as usize;
-                let counted = service.load(probe.level, bound_s, (asked.settle_s, seconds), number);
+                let seen = service.load(probe.level, bound_s, (asked.settle_s, seconds), number);
                 let tally = |until: usize| Tally {
                     allowed: 0.01,
-                    seconds: counted[..until].to_vec(),
+                    seconds: seen.counted[..until].to_vec(),
                 };
                 let is_over = |until: &usize| match probe.why {
                     Why::Near => tally(*until).fails_plainly(),
@@ -154,6 +195,7 @@ pub fn search(service: Service, bound_s: f64, asked: &Asked) -> (End, Vec<Probed
                     why: probe.why,
                     spent_s: until as f64 + asked.settle_s,
                     tallies: vec![tally(until)],
+                    grows: seen.grows(probe.level, until),
                     spoilt: None,
                 });
             }

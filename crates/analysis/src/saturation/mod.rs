@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{figures::per_second, moments::Moment};
 use plan::units::SECOND;
+pub(crate) use pools::THREADS;
 use record::{Run, units};
 pub(crate) use scope::Scope;
 use watched::{Stretch, Watched};

@@ -3,11 +3,12 @@
 //! What is below a tenth of a median (a quarter of a 99th percentile, two per cent of errors) is no change: a service that is well is
 //! not to be suspected. It judges nothing.
 
+mod backlog;
 mod points;
 mod stretch;
 mod words;
 
-use measure::{Kind, NoAnswer, label};
+use measure::{Kind, label};
 use record::{Model, Part, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,15 +19,10 @@ use crate::{
     moments::{self, Moment},
     newest,
 };
+pub use backlog::Flow;
+pub(crate) use backlog::of_phase;
 use points::{Line, Points};
 use stretch::Stretch;
-
-/// With fewer points a backlog may be a beginning.
-const FOR_A_BACKLOG: usize = 10;
-/// Of a backlog the median rises, by this factor from the first third to the last at least.
-const RISES: f64 = 1.2;
-/// Or it stands so many times above the least there was: then what waits too long is given up.
-const STANDS: f64 = 5.0;
 
 /// How the service did under a load that stayed the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -190,7 +186,7 @@ enum What {
 
 fn look(run: &Run, moments: &[Moment<'_>], stretch: Stretch, kind: Kind) -> Found {
     let within = stretch.points(moments);
-    let what = overload(run, moments, &within, kind).unwrap_or_else(|| {
+    let what = backlog::overload(run, moments, &within, kind).unwrap_or_else(|| {
         match points::of(&within, stretch.length_ns(), kind) {
             Ok(points) => goes(&points, &within, stretch, kind),
             Err(why) => What::Unknown(why),
@@ -200,44 +196,6 @@ fn look(run: &Run, moments: &[Moment<'_>], stretch: Stretch, kind: Kind) -> Foun
         stretch: Some(stretch),
         what,
     }
-}
-
-/// Of an open load: requests pile up in a line, and whoever is answered has waited ever longer.
-fn overload(run: &Run, moments: &[Moment<'_>], within: &[&Moment<'_>], kind: Kind) -> Option<What> {
-    if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
-        return None;
-    }
-    let (came, went): (Vec<f64>, Vec<f64>) = within.iter().map(|moment| flow(moment)).unzip();
-    let per_point = statistics::backlog(&came, &went)?;
-    let median = |moment: &Moment<'_>| {
-        let figure = Sampled::of(moment.part(kind), kind).quantile(0.5)?;
-        figure.ns.or(figure.at_least_ns).map(|ns| ns as f64)
-    };
-    let third = within.len() / 3;
-    let of = |part: &[&Moment<'_>]| {
-        let medians: Vec<f64> = part.iter().filter_map(|moment| median(moment)).collect();
-        statistics::median(&medians)
-    };
-    let (first, last) = (of(&within[..third])?, of(&within[within.len() - third..])?);
-    let least = moments.iter().filter_map(median).fold(f64::MAX, f64::min);
-    let seconds = within.iter().map(|m| m.length_ns()).sum::<u64>() as f64 / 1e9;
-    let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
-    (last > RISES * first || last > STANDS * least).then(|| What::Overload {
-        came: per_second(&came),
-        went: per_second(&went),
-        grows: per_point * within.len() as f64 / seconds,
-    })
-}
-
-/// Requests of a point that came to the service, and those that it answered. What was refused, or lost for another reason than that it
-/// took too long, neither waits nor is served.
-fn flow(moment: &Moment<'_>) -> (f64, f64) {
-    let counters = &moment.all.slot.counters;
-    let too_long = counters.unanswered[NoAnswer::Timeout as usize]
-        + counters.unanswered[NoAnswer::Unfinished as usize];
-    let lost = counters.without_answer().saturating_sub(too_long);
-    let came = counters.issued.saturating_sub(lost);
-    (came as f64, (counters.ok + counters.failed) as f64)
 }
 
 fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -> What {

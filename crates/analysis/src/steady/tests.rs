@@ -1,6 +1,6 @@
 //! Runs that are made up here, second by second: what is said of each of them.
 
-use measure::{LabelId, Outcome, Slot, interval::Gauge};
+use measure::{LabelId, NoAnswer, Outcome, Slot, interval::Gauge};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
     criteria::parse_criterion,
@@ -374,4 +374,31 @@ fn a_load_that_is_changed_is_another_load() {
     let told = told(&run);
     assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
     assert_eq!((told.from_ns, told.to_ns), (50 * SECOND, 120 * SECOND));
+}
+
+#[test]
+fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
+    let of = |seconds: u64, answered: u64, slower: f64| {
+        let plan = plan(vec![phase(2), phase(seconds)], &[]);
+        let run = run(&plan, 2 + seconds, |second| Seen {
+            issued: RATE,
+            answered: vec![(10.0 + slower * second as f64) * MS; answered as usize],
+            ..Seen::default()
+        });
+        of_phase(&run, &moments::of(&run), 1, RATE as f64).unwrap()
+    };
+    let overload = of(12, 80, 50.0);
+    assert_eq!((overload.came, overload.answered), (100.0, 80.0));
+    assert_eq!(overload.grows, Some(20.0));
+    assert_eq!(
+        (of(12, 100, 0.0).grows, of(12, 100, 0.0).is_judged),
+        (None, true)
+    );
+    // Whoever is answered has not waited longer: somebody else is never served.
+    assert_eq!(of(12, 80, 0.0).grows, None);
+    // Nothing can be said of so few seconds where it is not known how many requests an arrival is.
+    assert_eq!(
+        (of(6, 80, 50.0).grows, of(6, 80, 50.0).is_judged),
+        (None, false)
+    );
 }

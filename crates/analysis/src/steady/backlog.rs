@@ -1,0 +1,152 @@
+//! A backlog of an open load: whether more comes than is answered, so that whoever is answered has waited ever longer. Of a stretch of
+//! constant load, where a steady state is looked for; and of a phase of which it is known how much is to come in it, which a search asks.
+
+use measure::{Kind, NoAnswer};
+use record::{Model, Run};
+
+use super::{Stretch, What, headline};
+use crate::{figures::Sampled, moments::Moment};
+
+/// With fewer points a backlog may be a beginning.
+const FOR_A_BACKLOG: usize = 10;
+/// Of a backlog the median rises, by this factor from the first third to the last at least.
+const RISES: f64 = 1.2;
+/// Or it stands so many times above the least there was: then what waits too long is given up.
+const STANDS: f64 = 5.0;
+/// As large a share of the arrivals that are due in a phase is chance or comes of where it is cut.
+const ALIKE: f64 = 0.01;
+
+/// What went on in a phase, per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    /// Requests that came to the service, or were due and wait for a connection.
+    pub came: f64,
+    /// Those that it answered, rightly or wrongly.
+    pub answered: f64,
+    /// Whether a backlog grew, and by how much; none where that cannot be said.
+    pub grows: Option<f64>,
+    /// Whether it can be said that none did.
+    pub is_judged: bool,
+}
+
+/// Requests pile up in a line, and whoever is answered has waited ever longer.
+pub(super) fn overload(
+    run: &Run,
+    moments: &[Moment<'_>],
+    within: &[&Moment<'_>],
+    kind: Kind,
+) -> Option<What> {
+    if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
+        return None;
+    }
+    let (came, went): (Vec<f64>, Vec<f64>) = within.iter().map(|moment| flow(moment)).unzip();
+    let per_point = statistics::backlog(&came, &went)?;
+    let seconds = seconds(within);
+    let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
+    waits_longer(moments, within, kind)?.then(|| What::Overload {
+        came: per_second(&came),
+        went: per_second(&went),
+        grows: per_point * within.len() as f64 / seconds,
+    })
+}
+
+/// What went on in a phase in which so many iterations are to arrive per second.
+pub(crate) fn of_phase(
+    run: &Run,
+    moments: &[Moment<'_>],
+    phase: usize,
+    planned: f64,
+) -> Option<Flow> {
+    let planned_phase = run.manifest.phases.get(phase)?;
+    let stretch = Stretch {
+        phase: Some(phase),
+        from_ns: planned_phase.start_ns,
+        to_ns: planned_phase.end_ns,
+    };
+    let within = stretch.until_now(run).points(moments);
+    let n = within.len();
+    if run.manifest.load.model != Model::Open || n == 0 {
+        return None;
+    }
+    let (mut came, went): (Vec<f64>, Vec<f64>) = within.iter().map(|moment| flow(moment)).unzip();
+    let seconds = seconds(&within);
+    let is_planned = is_one_request_each(&within);
+    if is_planned {
+        // Who is due and not sent waits as well, for a connection.
+        came = within.iter().map(|moment| due(moment)).collect();
+    }
+    let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
+    let per_point = if is_planned {
+        statistics::outpaced(planned * seconds / n as f64, &came, &went)
+    } else {
+        statistics::backlog(&came, &went)
+    };
+    let kind = headline(run, moments);
+    let grows = per_point.filter(|_| waits_longer(moments, &within, kind) == Some(true));
+    Some(Flow {
+        came: per_second(&came),
+        answered: per_second(&went),
+        grows: grows.map(|growth| growth * n as f64 / seconds),
+        is_judged: n
+            >= if is_planned {
+                statistics::ENOUGH_OF_PLANNED
+            } else {
+                FOR_A_BACKLOG
+            },
+    })
+}
+
+/// Whether whoever is answered has waited ever longer; none where too little was answered.
+fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: Kind) -> Option<bool> {
+    let median = |moment: &Moment<'_>| {
+        let figure = Sampled::of(moment.part(kind), kind).quantile(0.5)?;
+        figure.ns.or(figure.at_least_ns).map(|ns| ns as f64)
+    };
+    let third = within.len() / 3;
+    let of = |part: &[&Moment<'_>]| {
+        let medians: Vec<f64> = part.iter().filter_map(|moment| median(moment)).collect();
+        statistics::median(&medians)
+    };
+    let (first, last) = (of(&within[..third])?, of(&within[within.len() - third..])?);
+    let least = moments.iter().filter_map(median).fold(f64::MAX, f64::min);
+    Some(last > RISES * first || last > STANDS * least)
+}
+
+fn seconds(within: &[&Moment<'_>]) -> f64 {
+    within.iter().map(|moment| moment.length_ns()).sum::<u64>() as f64 / 1e9
+}
+
+/// Requests of a point that came to the service, and those that it answered. What was refused, or lost for another reason than that it
+/// took too long, neither waits nor is served.
+fn flow(moment: &Moment<'_>) -> (f64, f64) {
+    let counters = &moment.all.slot.counters;
+    let came = counters.issued.saturating_sub(lost(moment));
+    (came as f64, (counters.ok + counters.failed) as f64)
+}
+
+fn lost(moment: &Moment<'_>) -> u64 {
+    let counters = &moment.all.slot.counters;
+    let too_long = counters.unanswered[NoAnswer::Timeout as usize]
+        + counters.unanswered[NoAnswer::Unfinished as usize];
+    counters.without_answer().saturating_sub(too_long)
+}
+
+/// Arrivals of a point that were due and not turned away.
+fn due(moment: &Moment<'_>) -> f64 {
+    let due = moment.sum(|row| row.run.due);
+    let turned_away = moment.sum(|row| row.run.skipped) + lost(moment);
+    due.saturating_sub(turned_away) as f64
+}
+
+/// Whether each arrival is one request: then it is known how many of them are to come.
+fn is_one_request_each(within: &[&Moment<'_>]) -> bool {
+    let sum = |of: &dyn Fn(&Moment<'_>) -> u64| within.iter().map(|moment| of(moment)).sum::<u64>();
+    let ended = sum(&|moment| moment.all.slot.counters.ended());
+    let paced = sum(&|moment| moment.all.slot.counters.paced);
+    let iterations = sum(&|moment| moment.iterations.slot.counters.ended());
+    let due = sum(&|moment| moment.sum(|row| row.run.due));
+    ended > 0
+        && due > 0
+        && paced == ended
+        && iterations.abs_diff(ended) as f64 <= (ALIKE * ended as f64).max(2.0)
+}

@@ -1,0 +1,96 @@
+//! Whether a service that answered hardly anything of a probe comes back: how often it is asked, and until when. How it is asked is
+//! `probes`', what a search makes of it `conduct`'s.
+
+/// Before a service is given up it is asked so often.
+const CHANCES: usize = 8;
+/// For so long each time.
+pub const SECONDS: f64 = 3.0;
+
+/// What came of one look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    Answered,
+    Silent,
+    /// A signal ended it.
+    Signal(u8),
+}
+
+/// What came of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looks {
+    /// It is back.
+    Answered,
+    /// It was asked, and is not back.
+    Silent,
+    /// Nothing was left of the budget to ask it.
+    NotAsked,
+    /// A signal ended it.
+    Signal(u8),
+}
+
+/// Asks until there is an answer, the chances are used up, or the next look does not fit what is left of the budget.
+///
+/// # Errors
+/// Those of a look.
+pub fn until_back<E>(
+    left_s: impl Fn() -> f64,
+    mut ask: impl FnMut(usize) -> Result<Look, E>,
+) -> Result<Looks, E> {
+    let mut came = Looks::NotAsked;
+    for chance in 0..CHANCES {
+        if left_s() < SECONDS {
+            break;
+        }
+        match ask(chance)? {
+            Look::Answered => return Ok(Looks::Answered),
+            Look::Signal(signal) => return Ok(Looks::Signal(signal)),
+            Look::Silent => came = Looks::Silent,
+        }
+    }
+    Ok(came)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, rc::Rc};
+
+    use engine::clock::Clock;
+
+    use super::*;
+
+    /// Looks that take so many seconds each, with so much of the budget left: what came of them, how many there were, what they took.
+    fn asked(budget_s: u64, takes_s: u64, answers_at: usize) -> (Looks, usize, u64) {
+        let now = Rc::new(Cell::new(0));
+        let clock = Clock::manual(now.clone());
+        let left_s = || budget_s as f64 - clock.now() as f64 / 1e9;
+        let mut count = 0;
+        let came = until_back(left_s, |chance| {
+            count += 1;
+            now.set(now.get() + takes_s * 1_000_000_000);
+            Ok::<Look, ()>(if chance == answers_at {
+                Look::Answered
+            } else {
+                Look::Silent
+            })
+        });
+        (came.unwrap(), count, now.get() / 1_000_000_000)
+    }
+
+    const NEVER: usize = usize::MAX;
+
+    #[test]
+    fn a_service_that_is_dead_for_good_is_asked_no_longer_than_the_budget_goes() {
+        // Each look waits for half a minute for what is not answered: eight of them would take more than four minutes.
+        assert_eq!(asked(300, 33, NEVER), (Looks::Silent, 8, 264));
+        assert_eq!(asked(60, 33, NEVER), (Looks::Silent, 2, 66));
+        assert_eq!(asked(12, 4, NEVER), (Looks::Silent, 3, 12));
+        assert_eq!(asked(2, 4, NEVER), (Looks::NotAsked, 0, 0));
+    }
+
+    #[test]
+    fn whoever_comes_back_is_asked_no_more() {
+        assert_eq!(asked(60, 4, 2), (Looks::Answered, 3, 12));
+        let came = until_back(|| 60.0, |_| Ok::<Look, ()>(Look::Signal(2)));
+        assert_eq!(came, Ok(Looks::Signal(2)));
+    }
+}
