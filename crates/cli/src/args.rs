@@ -286,6 +286,10 @@ pub struct Run {
     /// On how many machines
     #[command(flatten)]
     pub many: Many,
+    /// What all processes of the run call it
+    #[arg(skip)]
+    #[serde(default)]
+    pub stamp: Option<u32>,
     /// Which part, of a run that nobody conducts
     #[command(flatten)]
     pub part: Shard,

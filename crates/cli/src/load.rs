@@ -118,6 +118,7 @@ pub fn load(
         memory: Some(flags.memory),
         secrets: args.secret.clone(),
         mocks: mocks.to_vec(),
+        run_name: args.stamp,
         ..Inputs::default()
     };
     let mut plan = formats::load(&inputs, &doors::readers())?;

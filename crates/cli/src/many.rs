@@ -5,7 +5,7 @@ use std::{fs::File, io, os::fd::AsFd};
 
 use cluster::{Backend, Local, Ray, Wanted};
 use engine::clock;
-use plan::{Plan, Problem, Share, Work, units::MILLISECOND};
+use plan::{Plan, Problem, Share, units::MILLISECOND};
 use record::{Start, units};
 use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
 
@@ -99,15 +99,6 @@ pub fn wanted(
     (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
     mocks: Option<&Mocked>,
 ) -> Result<Wanted, Stop> {
-    let alone = match &plan.work {
-        Work::Mqtt(_) => Some("a test of MQTT clients"),
-        _ => plan.beside.is_some().then_some("a plan with MQTT clients"),
-    };
-    if let Some(what) = alone {
-        return Err(Stop::bad_input(format!(
-            "{what} is carried out by one process: leave --on out"
-        )));
-    }
     let on_ray = args.many.on.as_deref() == Some("ray");
     let is_here = matches!(lab, Some(Embedded::Own(_))) || broker.is_some() || mocks.is_some();
     if on_ray && is_here {
@@ -163,6 +154,20 @@ pub fn wanted(
         test,
         keep,
     })
+}
+
+/// Gives a run of several processes a name that all of them know: it stands in messages of MQTT clients and in what these are called.
+pub fn name(args: &mut args::Run) {
+    let moment = args.part.start_at.as_deref().and_then(record::moment);
+    args.stamp = match (args.stamp, args.seed, moment) {
+        (Some(stamp), ..) => Some(stamp),
+        (None, Some(seed), Some(at_ns)) => Some(door_mqtt::beside::stamp_of_parts(seed, at_ns)),
+        _ => args
+            .many
+            .on
+            .as_ref()
+            .map(|_| door_mqtt::beside::any_stamp()),
+    };
 }
 
 /// The part of a run that `--shard` asks for, if it does.

@@ -5,7 +5,7 @@ use record::{Gathered, Place, Run, gather};
 use report::console;
 use session::{exit, exports::Exports, keep};
 
-use crate::{args, doors, log, rerender, stop::Stop};
+use crate::{args, doors, log, messages, rerender, stop::Stop};
 
 /// Runs `loadline merge`.
 pub fn command(args: &args::Merge) -> u8 {
@@ -24,10 +24,17 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
     let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
     let place = Place::new(Some(rerender::runs(args.runs.as_deref())), suffix);
     let gathered = gather(&args.parts, &place);
-    let Gathered { run, missing } = gathered.map_err(|lines| Stop {
+    let Gathered { mut run, missing } = gathered.map_err(|lines| Stop {
         lines,
         code: exit::COULD_NOT_RUN,
     })?;
+    if let Some((ledger, counts)) = messages::found_of(&run)
+        && let Err(why) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
+    {
+        log::warning(format_args!(
+            "what became of MQTT messages is not in the record: {why}"
+        ));
+    }
     let voice = log::voice();
     let page = keep::page(&run);
     if let Some(door) = doors::named(&run.manifest.door) {

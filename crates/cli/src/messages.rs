@@ -1,7 +1,9 @@
 //! MQTT clients beside the scenarios of a plan, as `loadline run` has them: when they are left out, and what the record is told of
 //! their messages. Who drives them is the MQTT door's.
 
+use measure::label::Group;
 use plan::{Criterion, Note, Plan};
+use record::Run;
 use session::Ended;
 
 /// Whether a condition is on nothing but what the clients do.
@@ -52,4 +54,11 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
 /// The ledger of messages, for the record: sentences and counts by name; none where the plan has no such clients.
 pub fn found(ended: &Ended, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
     plan_has_some.then(|| door_mqtt::beside::found(&ended.run))
+}
+
+/// The same of parts that were put together, where scenarios had such clients beside them.
+pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
+    let mut labels = run.labels.iter();
+    let has_some = run.manifest.door == "run" && labels.any(|label| label.group == Group::Mqtt);
+    has_some.then(|| door_mqtt::beside::found(run))
 }

@@ -36,6 +36,7 @@ use crate::{
 
 /// Runs `loadline run`.
 pub fn run(mut args: args::Run) -> u8 {
+    many::name(&mut args);
     args.what = urls::with_scheme(&args.what);
     let ran = match doors::programs(&args.what) {
         Some(programs) => program(programs, &args),
@@ -312,7 +313,7 @@ fn job(
         drain_ns: Some(wanted.drain_ns),
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
-        beside: door_mqtt::beside::driven(&wanted.plan, wanted.seed),
+        beside: door_mqtt::beside::driven(&wanted.plan, wanted.seed, args.stamp),
         ..Options::default()
     };
     if let Some(script) = script {

@@ -22,7 +22,9 @@ pub const PER_WORKER: f64 = 15_000.0;
 /// Descriptors that a process needs beside its connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
-const MQTT_ALONE: &str = "MQTT clients cannot be shared by several processes";
+const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: put them beside scenarios (`mqtt:` in a plan)";
+/// Which of its members gets a message is the server's to say, and one sent again may reach another: nobody sees both.
+const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a message that came twice could not be told from a new one";
 
 /// The work of a run.
 pub(crate) struct Compiled {
@@ -111,8 +113,10 @@ impl Compiled {
         }
         let refused = |why: String| Err(vec![Problem::anywhere(why)]);
         self.peak /= share.of as f64;
-        if plan.beside.is_some() {
-            return refused(MQTT_ALONE.to_owned());
+        if let Some(beside) = &plan.beside
+            && beside.mqtt.shares_subscriptions()
+        {
+            return refused(SHARED_ALONE.to_owned());
         }
         match &plan.work {
             Work::Scenarios(_) => {}

@@ -62,6 +62,8 @@ pub struct Inputs {
     pub memory: Option<u64>,
     /// Where the plan's mocks listen, by their names: what `{{ mocks.NAME }}` is.
     pub mocks: Vec<(String, String)>,
+    /// What all processes of the run call it; none: it has one.
+    pub run_name: Option<u32>,
 }
 
 /// Why nothing was loaded.

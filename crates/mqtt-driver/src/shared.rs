@@ -17,7 +17,7 @@ use measure::{
 };
 use mqtt::{Qos, Stamp, Version, sequence::Arrival, sequence::Sequence, topic};
 use plan::{
-    Schedule,
+    Schedule, Share,
     beside::Publications,
     mqtt::{Arrival as ArrivalOf, CONNECT, DELIVERY, Mqtt, PUBLISH, SUBSCRIBE},
     work::DEFAULT,
@@ -230,9 +230,9 @@ impl Shared {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
-    /// Whether every delivery that follows from what this worker sent has come: of a run of one worker.
+    /// Whether every delivery that follows from what this worker sent has come: of a run of one worker. What others send may still come.
     pub fn has_all(&self) -> bool {
-        self.worker.workers == 1 && self.counts.received.get() >= self.expected()
+        self.worker.share() == Share::WHOLE && self.counts.received.get() >= self.expected()
     }
 
     /// How many deliveries follow from what was sent.

@@ -235,6 +235,13 @@ impl Mqtt {
         publishing.map(|group| u64::from(group.count)).sum()
     }
 
+    /// Whether some of its clients share a subscription.
+    #[must_use]
+    pub fn shares_subscriptions(&self) -> bool {
+        let mut all = self.groups.iter().flat_map(|group| &group.subscribe);
+        all.any(|subscribing| subscribing.filter.starts_with("$share/"))
+    }
+
     /// When every client should be connected and have subscribed: nothing is published before, in nanoseconds from the start.
     #[must_use]
     pub fn ready_ns(&self) -> u64 {

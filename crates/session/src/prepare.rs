@@ -355,7 +355,7 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
         .beside
         .as_ref()
         .map_or(0, |beside| beside.mqtt.clients());
-    descriptors_for(share.of_first(connections) + beside)
+    descriptors_for(share.of_first(connections) + share.of_first(beside))
 }
 
 /// Says that there are not enough descriptors for so many connections.

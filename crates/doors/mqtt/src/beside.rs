@@ -9,9 +9,21 @@ use session::inputs;
 
 use crate::{print, run, told::Told};
 
-/// Who drives the clients of a plan that has some.
+/// What the messages of a run call it: as good as any that no other run at this server has.
 #[must_use]
-pub fn driven(plan: &Plan, seed: u64) -> Option<Beside> {
+pub fn any_stamp() -> u32 {
+    (inputs::random_seed() >> 8) as u32
+}
+
+/// The same of parts that nobody conducts: what they know of each other is the seed and the moment at which they begin.
+#[must_use]
+pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
+    ((seed.rotate_left(32) ^ at_ns).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+/// Who drives the clients of a plan that has some. All processes of a run give its messages the same stamp; of one process it is any.
+#[must_use]
+pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<Beside> {
     let beside = plan.beside.as_ref()?;
     let own = plan.loads_beside();
     let peak = own.iter().flatten().map(plan::Load::peak_rate).sum();
@@ -20,8 +32,7 @@ pub fn driven(plan: &Plan, seed: u64) -> Option<Beside> {
         flat_out: false,
         own,
         seed,
-        // As good as any that no other run at this server has.
-        run: (inputs::random_seed() >> 8) as u32,
+        run: stamp.unwrap_or_else(any_stamp),
         clients: None,
     });
     Some(Beside {
@@ -34,7 +45,11 @@ pub fn driven(plan: &Plan, seed: u64) -> Option<Beside> {
 /// The ledger of messages for the record: its sentences, and its counts by name.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
-    let told = print::told(run);
+    let mut told = print::told(run);
+    if !print::is_whole(run) {
+        // Of the messages of some of the publishers alone: beside all that was received it says nothing.
+        told.counters.remove("expected");
+    }
     let ledger = print::ledger(run);
     let sentences = ledger.lines().map(|line| format!("mqtt {line}")).collect();
     (sentences, serde_json::json!(told.counters))

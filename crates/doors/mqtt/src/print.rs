@@ -3,7 +3,10 @@
 use std::{fmt::Write, path::Path};
 
 use measure::accumulator::Tally;
-use record::{Run, units::count};
+use record::{
+    Run,
+    units::{count, duration},
+};
 use session::Outcome;
 
 /// What the driver has told, of a whole run.
@@ -30,6 +33,39 @@ pub fn write_json(path: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
+/// Whether every client of the run has told its counts: neither is it one part of several, nor was a process lost.
+pub(crate) fn is_whole(run: &Run) -> bool {
+    run.manifest.share.is_none()
+        && run.missing.is_empty()
+        && run.nodes_lost().is_empty()
+        && run.lost().next().is_none()
+}
+
+/// What a ledger of some of the clients is one of; nothing of a whole one.
+fn partial(run: &Run) -> &'static str {
+    if is_whole(run) {
+        ""
+    } else if run.manifest.share.is_some() {
+        "clients: those of this part; what was lost on the way between parts is told of the whole, by `loadline merge`\n"
+    } else {
+        "clients: those of processes that came to their end; those of a process that was lost are in no line of this ledger, and no other took them over\n"
+    }
+}
+
+/// What delivery times between processes hang on, where there are several.
+fn clocks(run: &Run) -> Option<String> {
+    (run.manifest.processes.unwrap_or(1) > 1).then(|| {
+        let worst = run.nodes.iter().map(|node| node.offset_error_ns).max();
+        let known = match worst.unwrap_or(0) {
+            0 => "and nobody has measured how well they agree".to_owned(),
+            ns => format!("known within {}", duration(2 * ns)),
+        };
+        format!(
+            "delivery times: from one process to another they hang on the clocks of both, {known}"
+        )
+    })
+}
+
 /// The ledger in lines.
 #[must_use]
 pub fn ledger(run: &Run) -> String {
@@ -38,7 +74,7 @@ pub fn ledger(run: &Run) -> String {
         return "messages: nothing was told, the run did not come to its end\n".to_owned();
     }
     let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
-    let mut out = String::new();
+    let mut out = partial(run).to_owned();
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
@@ -74,19 +110,12 @@ pub fn ledger(run: &Run) -> String {
                 count(of("resent"))
             );
         }
-        let _ = writeln!(out, "{}", verdict(&told));
+        if is_whole(run) {
+            let _ = writeln!(out, "{}", verdict(&told));
+        }
     }
     if of("expected") > 0 || of("received") > 0 {
-        let (expected, received) = (of("expected"), of("received"));
-        let _ = writeln!(
-            out,
-            "deliveries: {} expected, {} received, {} lost, {} duplicates, {} out of order",
-            count(expected),
-            count(received),
-            count(expected.saturating_sub(received)),
-            count(of("again")),
-            count(of("late")),
-        );
+        out.push_str(&deliveries(run, &told));
     }
     for (name, words) in [
         ("foreign", "messages without a stamp of this run"),
@@ -96,6 +125,35 @@ pub fn ledger(run: &Run) -> String {
         if of(name) > 0 {
             let _ = writeln!(out, "{}: {}", words, count(of(name)));
         }
+    }
+    out
+}
+
+/// What came of what was to be delivered.
+fn deliveries(run: &Run, told: &Tally) -> String {
+    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    let (expected, received) = (of("expected"), of("received"));
+    let came = format!(
+        "{} duplicates, {} out of order",
+        count(of("again")),
+        count(of("late"))
+    );
+    let mut out = if is_whole(run) {
+        format!(
+            "deliveries: {} expected, {} received, {} lost, {came}\n",
+            count(expected),
+            count(received),
+            count(expected.saturating_sub(received)),
+        )
+    } else {
+        format!(
+            "deliveries: {} received, {came}; how many were lost cannot be told of some of the clients\n",
+            count(received)
+        )
+    };
+    if let Some(line) = clocks(run) {
+        out.push_str(&line);
+        out.push('\n');
     }
     out
 }

@@ -105,9 +105,7 @@ fn job(command: &Command) -> Result<Job, String> {
 
 /// Members of a shared subscription are one receiver, whose ledger one worker keeps.
 pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt::Mqtt) -> usize {
-    let filters = work.groups.iter().flat_map(|group| &group.subscribe);
-    let is_shared = filters.into_iter().any(|s| s.filter.starts_with("$share/"));
-    if is_shared {
+    if work.shares_subscriptions() {
         return 1;
     }
     let usual = || {

@@ -156,6 +156,7 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
             native: false,
             memory: memory::budget(None).ok(),
             mocks: Vec::new(),
+            run_name: None,
         },
         config: args.config.clone(),
         overrides: args.overrides.clone(),

@@ -278,8 +278,9 @@ impl Translator<'_> {
         let client_id = self.word(node, "client-id");
         let username = self.word(node, "user").or_else(|| common.username.clone());
         let password = self.secret_word(node).or_else(|| common.password.clone());
-        // Several runs at a time must not take each other's names.
-        let usual = || format!("loadline-{}-{kind}-%i", std::process::id());
+        // Several runs at a time must not take each other's names, and all processes of one have to know them.
+        let run = self.inputs.run_name.unwrap_or_else(std::process::id);
+        let usual = || format!("loadline-{run}-{kind}-%i");
         Some(Clients {
             count: count?,
             first: first.unwrap_or(0),
