@@ -60,6 +60,15 @@ impl Offset {
         }
     }
 
+    /// How far two of the same clock are from being true together, in nanoseconds; none where they can be. A clock that was set or stood
+    /// still between the two is such a one.
+    #[must_use]
+    pub fn contradicts(self, other: Offset) -> Option<u64> {
+        let may_be = self.error_ns.saturating_add(other.error_ns);
+        let astray = self.ns.abs_diff(other.ns).saturating_sub(may_be);
+        (astray > DRIFT_NS).then_some(astray)
+    }
+
     /// The better of two.
     #[must_use]
     pub fn or(self, other: Option<Offset>) -> Offset {
@@ -94,11 +103,27 @@ mod tests {
                 now = exchange.answered_ns;
                 let offset = exchange.offset();
                 prop_assert!(offset.ns.abs_diff(truth) <= offset.error_ns + 1);
+                prop_assert_eq!(best.and_then(|best| offset.contradicts(best)), None);
                 best = Some(offset.or(best));
             }
             let best = best.unwrap();
             prop_assert!(best.ns.abs_diff(truth) <= best.error_ns + 1);
             prop_assert_eq!(best.there(1_000), 1_000u64.saturating_add_signed(best.ns));
         }
+    }
+    #[test]
+    fn a_clock_that_was_set_contradicts_itself() {
+        let at = |ns: i64| Offset {
+            ns,
+            error_ns: 100_000,
+        };
+        assert_eq!(at(5_000_000).contradicts(at(0)), Some(4_800_000));
+        assert_eq!(at(-5_000_000).contradicts(at(0)), Some(4_800_000));
+        // As far as two good clocks come apart.
+        assert_eq!(at(600_000).contradicts(at(0)), None);
+        assert_eq!(
+            at(i64::MIN).contradicts(at(i64::MAX)),
+            Some(u64::MAX - 200_000)
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use engine::clock;
 use plan::{Share, units::SECOND};
-use record::{NodeRow, NodeState, NodeSum, Replica};
+use record::{NodeRow, NodeState, NodeSum, Replica, units};
 
 use crate::{
     clocks::{Exchange, Offset},
@@ -98,6 +98,14 @@ impl Node {
             };
             exchange.offset()
         })
+    }
+
+    fn untrusted(&self, ns: u64) -> String {
+        format!(
+            "{}: its clock cannot be trusted, it went {} astray between two questions: nothing was started",
+            self.called(),
+            units::time(ns)
+        )
     }
 
     /// For messages: `node 1 (a-host)`.
@@ -230,6 +238,10 @@ impl Nodes {
                     )) => {
                         let node = &mut self.all[number as usize];
                         if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                            let known = node.offset;
+                            if let Some(ns) = known.and_then(|known| offset.contradicts(known)) {
+                                return Err(vec![node.untrusted(ns)]);
+                            }
                             node.offset = Some(offset.or(node.offset));
                             left -= 1;
                         }

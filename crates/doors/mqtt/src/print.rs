@@ -5,7 +5,7 @@ use std::{fmt::Write, path::Path};
 use measure::accumulator::Tally;
 use record::{
     Run,
-    units::{count, duration},
+    units::{count, time},
 };
 use session::Outcome;
 
@@ -58,7 +58,7 @@ fn clocks(run: &Run) -> Option<String> {
         let worst = run.nodes.iter().map(|node| node.offset_error_ns).max();
         let known = match worst.unwrap_or(0) {
             0 => "and nobody has measured how well they agree".to_owned(),
-            ns => format!("known within {}", duration(2 * ns)),
+            ns => format!("known within {}", time(2 * ns)),
         };
         format!(
             "delivery times: from one process to another they hang on the clocks of both, {known}"
