@@ -1,4 +1,5 @@
-"""The load line of a pool that can do so much a second and no more: searched at the usual length, and in a minute of probing."""
+"""The load line of services of which it is known: of a pool that can do so much a second and no more, at the usual length and in a
+minute of probing; of queues whose closed forms say at which rate a bound is met."""
 
 import json
 
@@ -37,3 +38,34 @@ def test_a_pool_bears_what_it_can_do(loadline, length, probing_s, off):
     assert sum(counted) <= probing_s
     assert found["above"].startswith("latency grows without bound: "), found["above"]
     assert any(probe["grows"] for probe in found["probes"]), found["probes"]
+
+
+# Exponential services behind one queue, the bound, and the rate at which it is met exactly.
+KNOWN = [
+    (("mean=1ms", "servers=1"), "p99 < 20ms", 769.7),
+    (("mean=10ms", "servers=4"), "p99 < 60ms", 299.8),
+    (("mean=10ms", "servers=4"), "p99 < 100ms", 350.1),
+]
+
+
+@pytest.mark.parametrize(("queue", "slo", "known"), KNOWN, ids=["one", "four", "four, busy"])
+@pytest.mark.timeout(900)
+def test_a_queue_is_found_where_its_closed_form_says(loadline, start_lab, queue, slo, known):
+    lab = start_lab("truth", "mode=exponential", *queue)
+    plan = f"loadline: 1\ntarget: {lab.url}\nload: {{ rate: 100/s, duration: 10s, arrivals: poisson }}\nsteps: [get: /]\n"
+    loadline.write("plan.yml", plan)
+    off = []
+    # One search of twenty is off by a little more.
+    for seed in ("3", "4"):
+        ran = loadline("find", "plan.yml", "--slo", slo, "--seed", seed, "--out", f"found-{seed}", timeout=420)
+        found = json.loads((loadline.folder / f"found-{seed}/find.json").read_text())
+        if any(probe["spoilt"] for probe in found["probes"]) and ran.returncode != 0:
+            excuses.here.update(runs=1, excused=1)
+            pytest.skip("the machine was too busy for its own search")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        off.append(abs(found["estimate"] / known - 1))
+        if off[-1] < 0.05:
+            break
+    assert off[-1] < 0.05, off
+    counted = [probe["counted_s"] for probe in found["probes"] if not probe["spoilt"]]
+    assert sum(counted) <= 300

@@ -27,6 +27,8 @@ pub enum Mutant {
     RunsCountedOften,
     /// Neighbouring requests are taken for independent ones.
     IndependentRequests,
+    /// Nothing is left out as a warm-up.
+    WarmUpKept,
     /// A peak is told of throughput that need not fall.
     PeakWithoutEvidence,
     /// What waits for a place in a pool is taken for what is in one.
@@ -34,7 +36,7 @@ pub enum Mutant {
 }
 
 /// All, with their names.
-pub const ALL: [(Mutant, &str); 12] = [
+pub const ALL: [(Mutant, &str); 13] = [
     (Mutant::StampAtDequeue, "stamp-at-dequeue"),
     (Mutant::DropTimeouts, "drop-timeouts"),
     (Mutant::MillisecondTimers, "millisecond-timers"),
@@ -45,6 +47,7 @@ pub const ALL: [(Mutant, &str); 12] = [
     (Mutant::SkippedForUnsent, "skipped-for-unsent"),
     (Mutant::RunsCountedOften, "runs-counted-often"),
     (Mutant::IndependentRequests, "independent-requests"),
+    (Mutant::WarmUpKept, "warm-up-kept"),
     (Mutant::PeakWithoutEvidence, "peak-without-evidence"),
     (Mutant::WaitingCountedAsServed, "waiting-counted-as-served"),
 ];

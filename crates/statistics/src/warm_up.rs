@@ -1,6 +1,8 @@
 //! Where a series has settled: MSER-5, the rule by which simulations leave out their beginning. It cuts where what is left is known best:
 //! with too little left out the beginning spoils the mean, with too much there are too few values to know it.
 
+use plan::mutant::{self, Mutant};
+
 /// Values are taken together in so many, which makes the rule deaf to single ones.
 const BATCH: usize = 5;
 /// With fewer batches there is no telling a beginning from the rest.
@@ -21,6 +23,9 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
         return None;
     }
     let cuts = (0..n.div_ceil(2)).map(|cut| (cut, uncertainty(&batches[cut..])));
+    if mutant::is(Mutant::WarmUpKept) {
+        return Some(0);
+    }
     let (cut, _) = cuts.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     Some(cut * BATCH)
 }

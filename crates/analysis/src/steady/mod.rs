@@ -5,6 +5,7 @@
 
 mod backlog;
 mod points;
+pub mod simulated;
 mod stretch;
 mod words;
 

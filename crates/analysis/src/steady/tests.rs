@@ -1,36 +1,17 @@
 //! Runs that are made up here, second by second: what is said of each of them.
 
-use measure::{LabelId, NoAnswer, Outcome, Slot, interval::Gauge};
-use plan::{
-    FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
-    criteria::parse_criterion,
-    rng::{Purpose, Rng},
-    units::SECOND,
-};
-use record::{Frame, Manifest, Started, State, Totals};
+use plan::{Phase, Plan, Rate, Shape, criteria::parse_criterion, units::SECOND};
+use record::{Manifest, Started, State};
 
+use super::simulated::{MS, RATE, Seen, about, phase, queue, random, run};
 use super::*;
 use crate::verdict::{self, Judged, Judgement};
 
-const MS: f64 = 1e6;
-/// Requests per second.
-const RATE: u64 = 100;
-const LABEL: LabelId = 2;
-
 fn plan(phases: Vec<Phase>, criteria: &[&str]) -> Plan {
-    let load = Load::Open {
-        phases,
-        first: FirstArrival::AtStart,
-    };
-    let mut plan = Plan::new("t".into(), Format::NATIVE, "http://x".into(), load, vec![]);
+    let mut plan = simulated::plan(phases);
     let parsed = criteria.iter().map(|text| parse_criterion(text).unwrap());
     plan.criteria = parsed.collect();
     plan
-}
-
-fn phase(seconds: u64) -> Phase {
-    let shape = Shape::Rate(Rate::per_second(RATE));
-    Phase::new(seconds * SECOND, shape)
 }
 
 fn ramp(seconds: u64) -> Phase {
@@ -38,92 +19,10 @@ fn ramp(seconds: u64) -> Phase {
     Phase::new(seconds * SECOND, Shape::Staircase { from, to })
 }
 
-/// What happened in a second.
-#[derive(Default)]
-struct Seen {
-    issued: u64,
-    /// In nanoseconds.
-    answered: Vec<f64>,
-    failed: u64,
-    timeouts: u64,
-}
-
-/// As many as come are answered in about so many milliseconds.
-fn about(random: &mut Rng, ms: f64) -> Seen {
-    let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
-    let answered = (0..RATE).map(|_| ms * MS * (0.2 * noise()).exp());
-    Seen {
-        issued: RATE,
-        answered: answered.collect(),
-        ..Seen::default()
-    }
-}
-
-fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> Seen) -> Run {
-    let manifest = Manifest::new(plan, Started::default());
-    let mut labels = measure::Labels::default();
-    labels.id(measure::label::Group::Request, "GET", "/");
-    let mut run = Run::planned(manifest, labels.all().to_vec());
-    run.manifest.state = State::Complete;
-    run.totals = Totals::of(&run.manifest);
-    let mut under_way = 0;
-    for second in 0..seconds {
-        let seen = seen(second);
-        let mut slot = Slot::default();
-        let counters = &mut slot.counters;
-        (counters.issued, counters.failed) = (seen.issued, seen.failed);
-        counters.ok = seen.answered.len() as u64 - seen.failed;
-        counters.unanswered[NoAnswer::Timeout as usize] = seen.timeouts;
-        counters.paced = counters.ended();
-        under_way = under_way + counters.issued - counters.ended();
-        for kind in [Kind::Response, Kind::Service] {
-            for ns in &seen.answered {
-                slot.record(kind, Outcome::Ok, *ns as u64);
-            }
-            for _ in 0..seen.timeouts {
-                slot.record(kind, Outcome::Unanswered, 10 * SECOND);
-            }
-        }
-        let span = (second * SECOND, (second + 1) * SECOND);
-        let phases = &run.manifest.phases;
-        let phase = phases
-            .iter()
-            .take_while(|phase| phase.end_ns <= span.0)
-            .count() as u32;
-        let mut frame = Frame {
-            index: second,
-            span,
-            phase,
-            ..Frame::default()
-        };
-        for label in [label::ALL, LABEL] {
-            frame.parts.insert((label, phase), Part::of(&slot));
-        }
-        let (samples, level) = (1, under_way);
-        (frame.run.due, frame.run.started) = (seen.issued, seen.issued);
-        frame.run.in_flight = Gauge {
-            samples,
-            sum: level,
-            max: level,
-            last: level,
-        };
-        let labels = run.labels.clone();
-        run.totals.add(&frame, &labels);
-    }
-    run
-}
-
-fn random(seed: u64) -> Rng {
-    Rng::keyed(seed, Purpose::Resampling, 5, 0)
-}
-
 /// Under one load for so long, each second with a median of so many milliseconds.
 fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -> Run {
-    let mut random = random(seed);
     let plan = plan(vec![phase(seconds)], criteria);
-    run(&plan, seconds, |second| {
-        about(&mut random, ms(second as f64))
-    })
+    simulated::course(&plan, seed, seconds, ms)
 }
 
 fn told(run: &Run) -> Steady {
@@ -196,36 +95,6 @@ fn errors_that_come_and_go_on_are_a_shift() {
         "{}",
         told.sentence
     );
-}
-
-/// One server that can do so many a second, first come, first served; whoever waits too long is given up, and served all the same.
-fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
-    let plan = plan(vec![phase(seconds)], &[]);
-    let mut random = random(2);
-    let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
-    let mut seen: Vec<Seen> = (0..seconds).map(|_| Seen::default()).collect();
-    let (mut at, mut free) = (0.0, 0.0f64);
-    loop {
-        at += gap(comes as f64);
-        let Some(second) = seen.get_mut(at as usize) else {
-            break;
-        };
-        second.issued += 1;
-        free = free.max(at) + gap(1000.0);
-        let is_lost = gives_up.is_some_and(|after| free - at > after);
-        let end = if is_lost {
-            at + gives_up.unwrap_or(0.0)
-        } else {
-            free
-        };
-        match seen.get_mut(end as usize) {
-            Some(second) if is_lost => second.timeouts += 1,
-            Some(second) => second.answered.push((free - at) * 1e9),
-            None => {}
-        }
-    }
-    let mut seen = seen.into_iter();
-    run(&plan, seconds, |_| seen.next().unwrap())
 }
 
 #[test]

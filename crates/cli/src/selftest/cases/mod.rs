@@ -7,6 +7,7 @@ mod latency;
 mod ledgers;
 mod pacing;
 mod scaling;
+mod steady;
 mod verdicts;
 
 use super::Case;
@@ -54,6 +55,12 @@ pub const ALL: &[Case] = &[
         title: "the verdict: healthy runs pass, starved ones (open and closed) are found out, stalled servers are not blamed on us",
         timing: true,
         run: verdicts::verdicts,
+    },
+    Case {
+        id: "T11",
+        title: "warm-up, drift, shift, steady state and overload are told apart, and the warm-up is cut where it ends",
+        timing: false,
+        run: steady::courses,
     },
     Case {
         id: "T12",

@@ -1,0 +1,164 @@
+//! Runs that are made up, second by second, of which it is known how the service did: to prove with what is said of them. Nothing is sent.
+
+use measure::{Kind, LabelId, NoAnswer, Outcome, Slot, interval::Gauge, label};
+use plan::{
+    FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
+    rng::{Purpose, Rng},
+    units::SECOND,
+};
+use record::{Frame, Manifest, Part, Run, Started, State, Totals};
+
+/// A millisecond, in nanoseconds.
+pub const MS: f64 = 1e6;
+/// Requests per second.
+pub const RATE: u64 = 100;
+const LABEL: LabelId = 2;
+
+/// A plan with these phases, and nothing else that matters.
+#[must_use]
+pub fn plan(phases: Vec<Phase>) -> Plan {
+    let load = Load::Open {
+        phases,
+        first: FirstArrival::AtStart,
+    };
+    Plan::new("t".into(), Format::NATIVE, "http://x".into(), load, vec![])
+}
+
+/// So many seconds of one load.
+#[must_use]
+pub fn phase(seconds: u64) -> Phase {
+    let shape = Shape::Rate(Rate::per_second(RATE));
+    Phase::new(seconds * SECOND, shape)
+}
+
+/// What happened in a second.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Requests that were sent.
+    pub issued: u64,
+    /// What answers took, in nanoseconds.
+    pub answered: Vec<f64>,
+    /// Answers that failed.
+    pub failed: u64,
+    /// Requests that were given up.
+    pub timeouts: u64,
+}
+
+/// As many as come are answered in about so many milliseconds.
+#[must_use]
+pub fn about(random: &mut Rng, ms: f64) -> Seen {
+    let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+    let answered = (0..RATE).map(|_| ms * MS * (0.2 * noise()).exp());
+    Seen {
+        issued: RATE,
+        answered: answered.collect(),
+        ..Seen::default()
+    }
+}
+
+/// A run under a plan, of which each second is told.
+pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> Seen) -> Run {
+    let manifest = Manifest::new(plan, Started::default());
+    let mut labels = measure::Labels::default();
+    labels.id(measure::label::Group::Request, "GET", "/");
+    let mut run = Run::planned(manifest, labels.all().to_vec());
+    run.manifest.state = State::Complete;
+    run.totals = Totals::of(&run.manifest);
+    let mut under_way = 0;
+    for second in 0..seconds {
+        let seen = seen(second);
+        let mut slot = Slot::default();
+        let counters = &mut slot.counters;
+        (counters.issued, counters.failed) = (seen.issued, seen.failed);
+        counters.ok = seen.answered.len() as u64 - seen.failed;
+        counters.unanswered[NoAnswer::Timeout as usize] = seen.timeouts;
+        counters.paced = counters.ended();
+        under_way = under_way + counters.issued - counters.ended();
+        for kind in [Kind::Response, Kind::Service] {
+            for ns in &seen.answered {
+                slot.record(kind, Outcome::Ok, *ns as u64);
+            }
+            for _ in 0..seen.timeouts {
+                slot.record(kind, Outcome::Unanswered, 10 * SECOND);
+            }
+        }
+        let span = (second * SECOND, (second + 1) * SECOND);
+        let phases = &run.manifest.phases;
+        let phase = phases
+            .iter()
+            .take_while(|phase| phase.end_ns <= span.0)
+            .count() as u32;
+        let mut frame = Frame {
+            index: second,
+            span,
+            phase,
+            ..Frame::default()
+        };
+        for label in [label::ALL, LABEL] {
+            frame.parts.insert((label, phase), Part::of(&slot));
+        }
+        let (samples, level) = (1, under_way);
+        (frame.run.due, frame.run.started) = (seen.issued, seen.issued);
+        frame.run.in_flight = Gauge {
+            samples,
+            sum: level,
+            max: level,
+            last: level,
+        };
+        let labels = run.labels.clone();
+        run.totals.add(&frame, &labels);
+    }
+    run
+}
+
+/// Random numbers of a seed.
+#[must_use]
+pub fn random(seed: u64) -> Rng {
+    Rng::keyed(seed, Purpose::Resampling, 5, 0)
+}
+
+/// Under one load for so long, each second with a median of so many milliseconds.
+#[must_use]
+pub fn course(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f64) -> Run {
+    let mut random = random(seed);
+    run(plan, seconds, |second| {
+        about(&mut random, ms(second as f64))
+    })
+}
+
+/// One server that can do so many a second, first come, first served; whoever waits too long is given up, and served all the same.
+#[must_use]
+pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
+    let plan = plan(vec![phase(seconds)]);
+    let mut random = random(2);
+    let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
+    let mut seen: Vec<Seen> = (0..seconds).map(|_| Seen::default()).collect();
+    let (mut at, mut free) = (0.0, 0.0f64);
+    loop {
+        at += gap(comes as f64);
+        let Some(second) = seen.get_mut(at as usize) else {
+            break;
+        };
+        second.issued += 1;
+        free = free.max(at) + gap(1000.0);
+        let is_lost = gives_up.is_some_and(|after| free - at > after);
+        let end = if is_lost {
+            at + gives_up.unwrap_or(0.0)
+        } else {
+            free
+        };
+        match seen.get_mut(end as usize) {
+            Some(second) if is_lost => second.timeouts += 1,
+            Some(second) => second.answered.push((free - at) * 1e9),
+            None => {}
+        }
+    }
+    let mut seen = seen.into_iter();
+    run(&plan, seconds, |_| seen.next().unwrap_or_default())
+}
+
+/// What is said of a run.
+#[must_use]
+pub fn told(run: &Run) -> Option<super::Steady> {
+    super::of(run, &crate::moments::of(run))
+}
