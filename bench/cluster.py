@@ -26,6 +26,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from ray_nodes import Cluster, children_of, is_node  # noqa: E402
+
 LOADLINE = Path(os.environ.get("LOADLINE", ROOT / ".venv/bin/loadline")).resolve()
 NODES, RATE, SECONDS, STARTS = 3, 3_000, 30, 5
 # Of the 30 s: nodes have begun, and have not ended.
@@ -40,19 +44,6 @@ http: {{ connections: 300, headers: {{ x-request-id: "{{{{ id }}}}" }} }}
 steps:
   - get: /a
 """
-
-
-def start_cluster(folder: Path) -> tuple[subprocess.Popen, dict]:
-    """A head that carries out nothing, and nodes with a CPU each; it ends with its standard input."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    cluster = subprocess.Popen(
-        [sys.executable, ROOT / "tests/cluster_ray/a_cluster.py", str(NODES)],
-        env={**kept, "RAY_TMPDIR": str(folder), "RAY_AUTH_MODE": "disabled"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    return cluster, json.loads(cluster.stdout.readline())
 
 
 def start_lab(folder: Path, *options: str) -> tuple[subprocess.Popen, str]:
@@ -75,26 +66,10 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def children_of(pid: int) -> set[int]:
-    found: set[int] = set()
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            found |= {child} | children_of(child)
-    return found
-
-
-def is_node(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]
-    except OSError:
-        return False
-
-
-def who(run: int, told: dict) -> dict[str, set[int]]:
+def who(run: int, cluster: Cluster) -> dict[str, set[int]]:
     """The processes whose time is told, by what they are."""
     groups: dict[str, set[int]] = {"conductor": {run}, "conductor's Ray": children_of(run)}
-    for number, node in enumerate(told["nodes"]):
-        raylet = node["raylet"]
+    for number, raylet in enumerate(cluster.raylets.values()):
         every = children_of(raylet)
         sends = {pid for pid in every if is_node(pid)}
         groups[f"node {number}, the load"] = sends
@@ -102,11 +77,11 @@ def who(run: int, told: dict) -> dict[str, set[int]]:
     return groups
 
 
-def carry_out(folder: Path, told: dict, url: str, seconds: int, *, watch: bool = False) -> tuple[dict, dict[str, float]]:
+def carry_out(folder: Path, cluster: Cluster, url: str, seconds: int, *, watch: bool = False) -> tuple[dict, dict[str, float]]:
     """A run: its summary, and the shares of a core."""
     (folder / "ids.csv").write_text("id\n" + "".join(f"{n}\n" for n in range(RATE * seconds)))
     (folder / "plan.yml").write_text(PLAN.format(url=url, rate=RATE, seconds=seconds))
-    flags = ["--on", "ray", "--nodes", str(NODES), "--address", told["address"], "--insecure-cluster", "--json", "summary.json"]
+    flags = ["--on", "ray", "--nodes", str(NODES), "--address", cluster.address, "--insecure-cluster", "--json", "summary.json"]
     env = {**os.environ, "RAY_AUTH_MODE": "disabled", "LOADLINE_BINARY": str(LOADLINE)}
     lab_log = folder / "lab.log"
     before = lab_log.stat().st_size
@@ -117,7 +92,7 @@ def carry_out(folder: Path, told: dict, url: str, seconds: int, *, watch: bool =
             while lab_log.stat().st_size == before and run.poll() is None:
                 time.sleep(0.05)
             time.sleep(FROM_S)
-            groups = who(run.pid, told)
+            groups = who(run.pid, cluster)
             began, first = time.monotonic(), {name: sum(map(cpu_s, pids)) for name, pids in groups.items()}
             time.sleep(TO_S - FROM_S)
             took = time.monotonic() - began
@@ -138,9 +113,9 @@ def quantile(ordered: list[int], share: float) -> int:
     return ordered[min(len(ordered) - 1, max(0, -(-int(share * 1e6) * len(ordered) // 1_000_000) - 1))]
 
 
-def the_whole(folder: Path, told: dict) -> dict:
+def the_whole(folder: Path, cluster: Cluster) -> dict:
     lab, url = start_lab(folder, "mode=exponential", "mean=5ms", "servers=64")
-    summary, shares = carry_out(folder, told, url, SECONDS, watch=True)
+    summary, shares = carry_out(folder, cluster, url, SECONDS, watch=True)
     lines = log_of(folder, lab)
     arrivals = summary["arrivals"]
     print(f"{SECONDS} s at {RATE}/s over {NODES} nodes: {summary['measurement']['verdict']}")
@@ -162,10 +137,10 @@ def the_whole(folder: Path, told: dict) -> dict:
     return {"verdict": summary["measurement"]["verdict"], "counts": counts, "shares": shares, "away_ns": away_ns}
 
 
-def a_start(folder: Path, told: dict) -> tuple[float, float]:
+def a_start(folder: Path, cluster: Cluster) -> tuple[float, float]:
     """How far apart nodes begin, in milliseconds: as a shift of their first hundred arrivals, and by the very first of each."""
     lab, url = start_lab(folder, "mode=constant", "service=1ms")
-    carry_out(folder, told, url, 3)
+    carry_out(folder, cluster, url, 3)
     lines = log_of(folder, lab)
     shifts, firsts = [], []
     for node in range(NODES):
@@ -179,14 +154,14 @@ def main() -> None:
     version = subprocess.run([LOADLINE, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC  {version}  {platform.system()} {platform.release()}  {os.cpu_count()} cores")
     folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))
-    cluster, told = start_cluster(folder)
+    cluster = Cluster(NODES, {"RAY_AUTH_MODE": "disabled"})
     # Nobody is left behind, however long a run hangs.
-    guard = threading.Timer(900, cluster.kill)
+    guard = threading.Timer(900, cluster.end)
     guard.daemon = True
     guard.start()
     try:
-        figures = the_whole(folder, told)
-        starts = [a_start(folder, told) for _ in range(STARTS)]
+        figures = the_whole(folder, cluster)
+        starts = [a_start(folder, cluster) for _ in range(STARTS)]
         for shift, first in starts:
             print(f"start: nodes lie {shift:.3f} ms apart, their first requests {first:.3f} ms")
         shift, first = (statistics.median(one) for one in zip(*starts, strict=True))
@@ -195,8 +170,7 @@ def main() -> None:
         if sys.argv[1:2] == ["--json"]:
             Path(sys.argv[2]).write_text(json.dumps(figures))
     finally:
-        cluster.stdin.close()
-        cluster.wait(60)
+        cluster.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from over_ray import Conductor
+from ray_nodes import Cluster
 
 HERE = Path(__file__).parent
 
@@ -36,32 +32,6 @@ def coordinate(tmp_path: Path):
     yield start
     for one in started:
         one.kill()
-
-
-class Cluster:
-    """A head, and nodes that carry things out."""
-
-    def __init__(self, nodes: int, env: dict[str, str]) -> None:
-        # Ray's sockets are in it, whose names have to be short.
-        self._folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-        self._process = subprocess.Popen(
-            [sys.executable, HERE / "a_cluster.py", str(nodes)],
-            env={**kept, "RAY_TMPDIR": self._folder, **env},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        told = json.loads(self._process.stdout.readline() or "{}")
-        assert told, "the cluster did not start"
-        self.address: str = told["address"]
-        self.raylets: dict[str, int] = {node["ray"]: node["raylet"] for node in told["nodes"]}
-
-    def end(self) -> None:
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from conftest import LOADLINE, until
 from excuses import exits
 from many import plan, sent
 from peers import Recorder
+from ray_nodes import programs
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
@@ -23,27 +23,6 @@ def on_ray(cluster) -> tuple[list[object], dict[str, str]]:
     """The flags, and what the nodes' Python needs to find the program."""
     flags = ["--on", "ray", "--nodes", 3, "--address", cluster.address, "--insecure-cluster"]
     return flags, {"RAY_AUTH_MODE": "disabled", "LOADLINE_BINARY": str(LOADLINE.resolve())}
-
-
-def children_of(pid: int) -> set[int]:
-    found: set[int] = set()
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            found |= {child} | children_of(child)
-    return found
-
-
-def programs(cluster) -> list[int]:
-    """What runs a part, on whatever node."""
-    every = sorted(pid for raylet in cluster.raylets.values() for pid in children_of(raylet))
-
-    def is_node(pid: int) -> bool:
-        try:
-            return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]
-        except OSError:
-            return False
-
-    return [pid for pid in every if is_node(pid)]
 
 
 def test_three_nodes_send_what_was_planned_and_the_target_counts_the_same(loadline, on_ray, start_lab):

@@ -14,12 +14,25 @@ const FALLS_BEHIND: f64 = 0.95;
 /// Levels so far apart, with answers so near each other, tell that these do not grow any more.
 const APART: f64 = 1.1;
 const FLAT: f64 = 1.1;
+/// What takes at most so many times as long as where everything held is answered as soon as there.
+const AS_SOON: f64 = 1.3;
 
-/// What happens in these probes, the lowest first; `level` is the lowest of them in words, `fails` what does not hold there.
-pub(super) fn told(rows: &[&Row], slos: &[String], level: &str, fails: &str) -> Option<String> {
+/// What happens in the probes that failed, the lowest first, beside those that held; `level` is the lowest that failed in words, `fails`
+/// what does not hold there.
+pub(super) fn told(
+    (rows, held): (&[&Row], &[&Row]),
+    slos: &[String],
+    level: &str,
+    fails: &str,
+) -> Option<String> {
     let nearest = rows.first()?;
-    let unbounded = unbounded(rows);
-    let is_late = nearest
+    if rows.iter().any(|row| is_held_up_by_us(row, held)) {
+        return Some(format!(
+            "{fails} at {level}: requests wait for one of the test's own connections, and are answered as soon as below (more of them: --connections)"
+        ));
+    }
+    let unbounded = unbounded(rows, held);
+    let is_timeout = nearest
         .cause
         .as_ref()
         .is_some_and(|cause| cause.class == "timeout" || cause.class == "unfinished");
@@ -27,11 +40,17 @@ pub(super) fn told(rows: &[&Row], slos: &[String], level: &str, fails: &str) -> 
     let keeps_up = nearest.keeps_up();
     Some(match (errors, unbounded) {
         (Some(errors), None) => errors,
-        (Some(errors), _) if !is_late => errors,
+        (Some(errors), _) if !is_timeout => errors,
         (_, Some(unbounded)) if !keeps_up => format!("latency grows without bound: {unbounded}"),
         (_, unbounded) if keeps_up => {
             let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
-            format!("latency rises but the service keeps up: {fails} at {level}{above}")
+            // What fails may be another figure: of the server's, or of the generator's.
+            let rises = if is_late(nearest, slos) {
+                "latency rises but "
+            } else {
+                ""
+            };
+            format!("{rises}the service keeps up: {fails} at {level}{above}")
         }
         _ => format!("{fails} at {level}"),
     })
@@ -40,15 +59,10 @@ pub(super) fn told(rows: &[&Row], slos: &[String], level: &str, fails: &str) -> 
 /// That errors are what fails: those of the most frequent cause.
 fn errors(row: &Row, slos: &[String], level: &str) -> Option<String> {
     let cause = row.cause.as_ref()?;
-    let mut failing = slos.iter().zip(&row.beyond).filter_map(|(slo, beyond)| {
-        let criterion = parse_criterion(slo).ok()?;
-        let beyond = (*beyond)?;
-        let is_beyond = beyond > super::allowed(&criterion).unwrap_or(0.5);
-        is_beyond.then_some((criterion.metric == Metric::Errors, beyond))
-    });
+    let mut failing = failing(row, slos);
     // Of a percentile, what is never answered lies beyond every bound.
-    let is_it = failing.any(|(is_errors, beyond)| {
-        is_errors || (cause.class != "failed" && cause.share * 2.0 >= beyond)
+    let is_it = failing.any(|(metric, beyond)| {
+        metric == Metric::Errors || (cause.class != "failed" && cause.share * 2.0 >= beyond)
     });
     let share = units::share(cause.share);
     let reason = &cause.reason;
@@ -62,8 +76,32 @@ fn errors(row: &Row, slos: &[String], level: &str) -> Option<String> {
     })
 }
 
+/// What is beyond its bound, and by what share of what was counted for it.
+fn failing<'a>(row: &'a Row, slos: &'a [String]) -> impl Iterator<Item = (Metric, f64)> + 'a {
+    slos.iter().zip(&row.beyond).filter_map(|(slo, beyond)| {
+        let criterion = parse_criterion(slo).ok()?;
+        let beyond = (*beyond)?;
+        let is_beyond = beyond > super::allowed(&criterion).unwrap_or(0.5);
+        is_beyond.then_some((criterion.metric, beyond))
+    })
+}
+
+/// Whether a time is what fails.
+fn is_late(row: &Row, slos: &[String]) -> bool {
+    failing(row, slos).any(|(metric, _)| matches!(metric, Metric::Time(..)))
+}
+
+/// Whether requests wait for a connection of the test's rather than for the service, which answers as soon as where everything held.
+fn is_held_up_by_us(row: &Row, held: &[&Row]) -> bool {
+    let below = held.iter().filter_map(|row| row.service).max();
+    let known = row.wait.zip(row.service).zip(below);
+    known.is_some_and(|((wait, service), below)| {
+        wait > service / 2 && service as f64 <= AS_SOON * below as f64
+    })
+}
+
 /// What says that latency grows without bound; none where nothing does.
-fn unbounded(rows: &[&Row]) -> Option<String> {
+fn unbounded(rows: &[&Row], held: &[&Row]) -> Option<String> {
     let behind: Vec<(&Row, f64, f64)> = rows
         .iter()
         .filter_map(|row| {
@@ -81,6 +119,9 @@ fn unbounded(rows: &[&Row]) -> Option<String> {
     );
     let is_flat = most(&came) >= APART * least(&came) && most(&answered) <= FLAT * least(&answered);
     let grows = behind.iter().find(|(row, ..)| row.grows.is_some());
+    // What held was answered as well, and may have been more.
+    let held_most =
+        |of: fn(&Row) -> Option<f64>| held.iter().filter_map(|row| of(row)).fold(0.0, f64::max);
     if !is_flat && grows.is_none() {
         return None;
     }
@@ -92,7 +133,7 @@ fn unbounded(rows: &[&Row]) -> Option<String> {
         ),
         _ => format!(
             "answers never exceed {}/s however many arrive",
-            units::rate(most(&answered))
+            units::rate(most(&answered).max(held_most(|row| row.answered)))
         ),
     };
     let saturated = behind.iter().find_map(|(row, came, answered)| {
@@ -101,7 +142,7 @@ fn unbounded(rows: &[&Row]) -> Option<String> {
     Some(match saturated {
         Some((one, arrivals)) if one.resource == THREADS => format!(
             "more arrivals than {}/s find all threads busy ({}: {})",
-            units::rate(arrivals),
+            units::rate(arrivals.max(held_most(|row| Some(row.level)))),
             one.source,
             one.limit
         ),

@@ -24,6 +24,8 @@ fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> Row {
         beyond: beyond.map(Some).to_vec(),
         came: Some(came),
         answered: Some(answered),
+        wait: None,
+        service: None,
         grows: None,
         cause: None,
         saturated: None,
@@ -57,14 +59,14 @@ fn reached(resource: &str, source: &str, limit: &str) -> Reached {
 }
 
 fn said(rows: &[Row]) -> String {
-    let rows: Vec<&Row> = rows.iter().collect();
-    told(
-        &rows,
-        &SLOS.map(str::to_owned),
-        "420/s",
-        "`p99 < 200ms` is 240 ms",
-    )
-    .unwrap()
+    beside(rows, &[], &SLOS)
+}
+
+/// The same beside probes that held.
+fn beside(rows: &[Row], held: &[Row], slos: &[&str]) -> String {
+    let (rows, held): (Vec<&Row>, Vec<&Row>) = (rows.iter().collect(), held.iter().collect());
+    let slos: Vec<String> = slos.iter().map(|slo| (*slo).to_owned()).collect();
+    told((&rows, &held), &slos, "420/s", "`p99 < 200ms` is 240 ms").unwrap()
 }
 
 fn overloaded() -> [Row; 2] {
@@ -167,4 +169,42 @@ fn who_waits_until_it_is_too_long_waits_in_a_backlog_that_grows() {
         0.3,
     );
     assert!(said(&rows).starts_with("latency grows without bound: answers never exceed 418/s"));
+}
+
+#[test]
+fn what_held_was_answered_as_well() {
+    let mut rows = overloaded();
+    rows[0].grows = Some(7.0);
+    let held = [row(419.0, (419.0, 421.0), [0.0, 0.0])];
+    assert_eq!(
+        beside(&rows, &held, &SLOS),
+        "latency grows without bound: answers never exceed 421/s however many arrive"
+    );
+    rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left"));
+    let told = beside(&rows, &held, &SLOS);
+    assert!(told.contains("more arrivals than 419/s find"), "{told}");
+}
+
+#[test]
+fn a_service_is_not_blamed_for_the_tests_own_connections() {
+    let mut rows = overloaded();
+    rows[0].grows = Some(7.0);
+    let mut held = [row(400.0, (400.0, 400.0), [0.0, 0.0])];
+    held[0].service = Some(50_000_000);
+    (rows[0].wait, rows[0].service) = (Some(180_000_000), Some(52_000_000));
+    let told = beside(&rows, &held, &SLOS);
+    assert!(told.contains("one of the test's own connections"), "{told}");
+    // Behind a service that is busy they wait too, and are answered later.
+    rows[0].service = Some(120_000_000);
+    let told = beside(&rows, &held, &SLOS);
+    assert!(told.starts_with("latency grows without bound"), "{told}");
+}
+
+#[test]
+fn latency_rises_only_where_a_time_fails() {
+    let full = row(420.0, (421.0, 420.0), [0.6, 0.0]);
+    assert_eq!(
+        beside(&[full], &[], &["server.host.cpu < 50%", "errors < 1%"]),
+        "the service keeps up: `p99 < 200ms` is 240 ms at 420/s"
+    );
 }

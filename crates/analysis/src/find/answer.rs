@@ -127,6 +127,12 @@ pub struct Row {
     /// Those that were answered, rightly or wrongly.
     #[serde(default)]
     pub answered: Option<f64>,
+    /// The median of what requests waited for one of the test's own connections, in nanoseconds.
+    #[serde(default)]
+    pub wait: Option<u64>,
+    /// And of what they took from then on.
+    #[serde(default)]
+    pub service: Option<u64>,
     /// By how much more waited with every second, where a backlog grew: then it did not hold, whatever was measured.
     #[serde(default)]
     pub grows: Option<f64>,
@@ -178,6 +184,8 @@ impl Row {
             beyond: Vec::new(),
             came: None,
             answered: None,
+            wait: summary.wait.as_ref().and_then(|wait| wait.p50.ns),
+            service: all.service.as_ref().and_then(|service| service.p50.ns),
             grows: None,
             cause: summary.errors.first().and_then(|row| {
                 Some(Cause {
@@ -435,7 +443,9 @@ impl Found {
         rows.sort_by(|a, b| a.level.total_cmp(&b.level));
         let nearest = rows.first()?;
         let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
-        above::told(&rows, &self.slos, &level, &fails)
+        let holds = |row: &&Row| row.spoilt.is_none() && row.holds;
+        let held: Vec<&Row> = self.probes.iter().filter(holds).collect();
+        above::told((&rows, &held), &self.slos, &level, &fails)
     }
 }
 

@@ -31,6 +31,8 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
         beyond: probed.tallies.iter().map(Tally::share).collect(),
         came: None,
         answered: None,
+        wait: None,
+        service: None,
         grows: None,
         cause: None,
         saturated: None,

@@ -113,6 +113,17 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
     }
 }
 
+/// Services that take exponential times: one server, four, and as many as the pool has.
+const SLOW: Service = Service {
+    mean_s: 0.010,
+    ..KNOWN[0].0
+};
+const FOUR: Service = KNOWN[1].0;
+const EIGHT: Service = Service {
+    takes_at_random: true,
+    ..BUSY_POOL
+};
+
 /// The share of probes of so many seconds in which a backlog is said to grow.
 fn grows(service: Service, times: f64, seconds: usize, probes: u64) -> f64 {
     let rate = times * service.servers as f64 / service.mean_s;
@@ -125,17 +136,8 @@ fn grows(service: Service, times: f64, seconds: usize, probes: u64) -> f64 {
 
 #[test]
 fn a_backlog_that_grows_is_told_from_one_that_is_long() {
-    let [(one, _), (four, _), _] = KNOWN;
-    let slow = Service {
-        mean_s: 0.010,
-        ..one
-    };
-    let eight = Service {
-        takes_at_random: true,
-        ..BUSY_POOL
-    };
     for seconds in [5, 8, 15] {
-        for service in [slow, four, eight, BUSY_POOL, POOL] {
+        for service in [SLOW, FOUR, EIGHT, BUSY_POOL, POOL] {
             for times in [0.8, 0.9, 0.95] {
                 let share = grows(service, times, seconds, 100);
                 assert!(share <= 0.01, "{service:?} {times} {seconds}: {share}");
@@ -151,16 +153,7 @@ fn a_backlog_that_grows_is_told_from_one_that_is_long() {
 #[test]
 #[ignore = "the figures that the documents give take a minute"]
 fn how_often_a_backlog_is_said_to_grow() {
-    let [(one, _), (four, _), _] = KNOWN;
-    let slow = Service {
-        mean_s: 0.010,
-        ..one
-    };
-    let eight = Service {
-        takes_at_random: true,
-        ..BUSY_POOL
-    };
-    for service in [slow, four, eight, BUSY_POOL] {
+    for service in [SLOW, FOUR, EIGHT, BUSY_POOL] {
         for seconds in [5, 8, 15] {
             let shares = [0.8, 0.9, 0.95, 1.02, 1.03, 1.05, 1.1].map(|times| {
                 let share = grows(service, times, seconds, 1_000);

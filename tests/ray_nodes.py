@@ -1,0 +1,59 @@
+"""A Ray cluster of several nodes on this machine, and the processes on it. Needs no test around it: the bench uses it too."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+class Cluster:
+    """A head, and nodes that carry things out."""
+
+    def __init__(self, nodes: int, env: dict[str, str]) -> None:
+        # Ray's sockets are in it, whose names have to be short.
+        self._folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        self._process = subprocess.Popen(
+            [sys.executable, Path(__file__).parent / "cluster_ray/a_cluster.py", str(nodes)],
+            env={**kept, "RAY_TMPDIR": self._folder, **env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        told = json.loads(self._process.stdout.readline() or "{}")
+        assert told, "the cluster did not start"
+        self.address: str = told["address"]
+        self.raylets: dict[str, int] = {node["ray"]: node["raylet"] for node in told["nodes"]}
+
+    def end(self) -> None:
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def children_of(pid: int) -> set[int]:
+    found: set[int] = set()
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            found |= {child} | children_of(child)
+    return found
+
+
+def is_node(pid: int) -> bool:
+    """Whether it runs a part."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]
+    except OSError:
+        return False
+
+
+def programs(cluster: Cluster) -> list[int]:
+    """What runs a part, on whatever node."""
+    every = sorted(pid for raylet in cluster.raylets.values() for pid in children_of(raylet))
+    return [pid for pid in every if is_node(pid)]
