@@ -51,24 +51,41 @@ impl Charset {
 #[must_use]
 pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty()
-        || !name.bytes().all(token)
-        || value.bytes().any(|b| matches!(b, b'\r' | b'\n' | 0))
-    {
+    if name.is_empty() || !name.bytes().all(token) {
         return false;
     }
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    let written = charset.write(out, value);
+    let written = self::value(out, value, charset);
     out.extend_from_slice(b"\r\n");
     written
+}
+
+/// Appends a header's value; false where it cannot stand in a head.
+#[must_use]
+pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
+    let is_one_line = !value.bytes().any(|b| matches!(b, b'\r' | b'\n' | 0));
+    is_one_line && charset.write(out, value)
 }
 
 /// Adds Content-Length.
 pub fn content_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"content-length: ");
-    out.extend_from_slice(length.to_string().as_bytes());
+    push_number(out, length);
     out.extend_from_slice(b"\r\n");
+}
+
+/// Appends a number in decimal.
+fn push_number(out: &mut Vec<u8>, mut number: usize) {
+    let from = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out[from..].reverse();
 }
 
 /// Whether a request without a body says so, as clients do for methods that usually have one.

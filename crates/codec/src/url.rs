@@ -77,12 +77,19 @@ pub fn split(url: &str) -> Option<Split<'_>> {
         && authority
             .bytes()
             .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b':'));
-    let plain_path = path.bytes().all(|b| SAFE[usize::from(b)]) && !path.contains("/.");
-    (plain_host && plain_path).then_some(Split {
+    (plain_host && is_plain_path(path)).then_some(Split {
         tls,
         authority,
         path,
     })
+}
+
+/// Whether nothing in a path, and the query behind it, would have to be rewritten.
+#[must_use]
+pub fn is_plain_path(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let is_safe = bytes.iter().all(|b| SAFE[usize::from(*b)]);
+    is_safe && !bytes.windows(2).any(|pair| pair == b"/.")
 }
 
 /// Bytes that the standard leaves alone in a path as well as in a query.

@@ -280,7 +280,10 @@ impl Template {
             Template::Variable(path) => {
                 value::write_json(path.get(scope).ok_or(Undefined)?.as_ref(), out)
             }
-            Template::Call(_) | Template::Text(_) => {
+            Template::Text(pieces) => value::write_json_text(out, |out| {
+                write_pieces(pieces, scope, rng, out);
+            }),
+            Template::Call(_) => {
                 if let Some(text) = self.eval(scope, rng) {
                     value::write_json(&text, out);
                 }
@@ -316,7 +319,10 @@ fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng,
     for (key, item) in entries {
         let before = out.len();
         out.push_str(separator);
-        value::write_json_string(&key.to_text(scope, rng), out);
+        match key.as_literal() {
+            Some(Value::String(key)) => value::write_json_string(key, out),
+            _ => value::write_json_string(&key.to_text(scope, rng), out),
+        }
         out.push(':');
         match item.write_json(scope, rng, out) {
             Ok(()) => separator = ",",

@@ -104,19 +104,19 @@ impl Path {
     }
 
     /// Stores a value at the path, creating mappings on the way (lists before a numeric part), as lodash's `set` does.
-    pub fn set(&self, variables: &mut Map<String, Value>, value: Value) {
+    pub fn set(&self, variables: &mut impl Slots, value: Value) {
         let [root, rest @ ..] = self.parts.as_slice() else {
             return;
         };
         if rest.is_empty() {
-            variables.insert(root.key.clone(), value);
+            *variables.slot(&root.key) = value;
             return;
         }
-        if let Some(whole) = variables.get_mut(&self.text) {
+        if let Some(whole) = variables.known(&self.text) {
             *whole = value;
             return;
         }
-        let mut slot = variables.entry(root.key.as_str()).or_insert(Value::Null);
+        let mut slot = variables.slot(&root.key);
         for part in rest {
             if !matches!(slot, Value::Object(_) | Value::Array(_)) {
                 *slot = if part.index.is_some() {
@@ -138,6 +138,25 @@ impl Path {
             };
         }
         *slot = value;
+    }
+}
+
+/// Where variables are stored.
+pub trait Slots {
+    /// A variable that there is.
+    fn known(&mut self, name: &str) -> Option<&mut Value>;
+
+    /// A variable; one that is null where there was none.
+    fn slot(&mut self, name: &str) -> &mut Value;
+}
+
+impl Slots for Map<String, Value> {
+    fn known(&mut self, name: &str) -> Option<&mut Value> {
+        self.get_mut(name)
+    }
+
+    fn slot(&mut self, name: &str) -> &mut Value {
+        self.entry(name).or_insert(Value::Null)
     }
 }
 

@@ -110,6 +110,21 @@ pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// Appends as a JSON string whatever `write` appends.
+pub fn write_json_text(out: &mut String, write: impl FnOnce(&mut String)) {
+    out.push('"');
+    let from = out.len();
+    write(out);
+    let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | 0x00..=0x1f);
+    if out.as_bytes()[from..].iter().any(|byte| is_special(*byte)) {
+        let text = out.split_off(from);
+        out.pop();
+        write_json_string(&text, out);
+    } else {
+        out.push('"');
+    }
+}
+
 /// Appends a number as JavaScript prints it; whole numbers keep all their digits.
 pub fn write_number(number: &Number, out: &mut String) {
     if let Some(n) = number.as_i64() {

@@ -8,6 +8,7 @@ mod looks;
 mod multipart;
 mod request;
 mod sizes;
+mod stencil;
 
 use std::sync::Arc;
 

@@ -1,11 +1,13 @@
 //! A compiled request: what to send, as bytes already where nothing in it is templated, and what to look at in the answer.
 
+use std::borrow::Cow;
+
 use measure::LabelId;
 use plan::{
     Plan, Problem,
     rng::{Purpose, Rng},
     scenario::{Body, Check, Request, Source},
-    template::Template,
+    template::{Piece, Template},
 };
 use query::Scope;
 use serde_json::{Map, Value};
@@ -14,6 +16,7 @@ use super::{
     Looks,
     captures::{Capturing, Checking, capturing, checking},
     multipart,
+    stencil::Stencil,
 };
 use crate::client::{BuildError, Built, Override};
 use codec::{
@@ -33,6 +36,10 @@ pub struct RequestStep {
     pub spec: Request,
     /// The whole request, where nothing in it is templated.
     pub fixed: Option<Built>,
+    /// The same where texts that users fill in are all that is missing.
+    pub(super) stencil: Option<Stencil>,
+    /// Whether it goes to the test's target, whatever fills it in.
+    pub goes_to_target: bool,
     /// What of the answer is looked at.
     pub want: Want,
     /// What is taken out of the answer.
@@ -77,6 +84,8 @@ impl RequestStep {
             label,
             spec: spec.clone(),
             fixed: None,
+            stencil: None,
+            goes_to_target: goes_to_target(&spec.url),
             want: want(spec, looks),
             captures,
             checks,
@@ -98,12 +107,42 @@ impl RequestStep {
                 )
                 .ok();
         }
-        if let Some(built) = &step.fixed
-            && !origins.contains(&built.target.origin)
-        {
-            origins.push(built.target.origin.clone());
+        if step.fixed.is_none() {
+            step.stencil = Stencil::of(spec, &plan.target, step.charset);
+        }
+        let fixed = step.fixed.as_ref().map(|built| &built.target.origin);
+        let known = fixed.or(step.stencil.as_ref().map(Stencil::origin));
+        if let Some(origin) = known.filter(|origin| !origins.contains(origin)) {
+            origins.push(origin.clone());
         }
         Ok(step)
+    }
+
+    /// The request of one virtual user.
+    ///
+    /// # Errors
+    /// As [`RequestStep::build`].
+    pub fn make(
+        &self,
+        base: &str,
+        scope: &dyn Scope,
+        rng: &mut Rng,
+    ) -> Result<Cow<'_, Built>, BuildError> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(Cow::Borrowed(fixed));
+        }
+        let stencil = self.stencil.as_ref();
+        match stencil.and_then(|stencil| stencil.fill(scope, rng)) {
+            Some(filled) => Ok(Cow::Owned(filled)),
+            None => self.build(base, scope, rng, None).map(Cow::Owned),
+        }
+    }
+
+    /// A request that nobody needs any more.
+    pub fn take_back(&self, built: Built) {
+        if let Some(stencil) = &self.stencil {
+            stencil.take_back(built);
+        }
     }
 
     /// Builds the request for one virtual user, or for a redirect of it.
@@ -270,7 +309,7 @@ fn parse_url(text: &str) -> Result<Target, BuildError> {
     url::parse(text).ok_or_else(|| BuildError::Url(text.to_owned()))
 }
 
-fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
+pub(super) fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
     let (host, port) = match authority.split_once(':') {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (authority, if tls { 443 } else { 80 }),
@@ -350,7 +389,7 @@ fn body_bytes(
         }
         Body::Json(template) => {
             let written = template.write_json(scope, rng, &mut text);
-            if written.is_err() || matches!(text.as_str(), "0" | "\"\"" | "false" | "null") {
+            if written.is_err() || is_falsy(&text) {
                 return Ok(None);
             }
         }
@@ -362,6 +401,24 @@ fn body_bytes(
         Body::Form(pairs) => push_pairs(&mut text, pairs, scope, rng),
     }
     Ok(Some(text.into_bytes()))
+}
+
+/// Whether JavaScript calls a JSON value false.
+pub(super) fn is_falsy(json: &str) -> bool {
+    matches!(json, "0" | "\"\"" | "false" | "null")
+}
+
+/// Whether a URL is a path, whatever its values are.
+fn goes_to_target(url: &Template) -> bool {
+    let begins = match url {
+        Template::Literal(Value::String(text)) => Some(text),
+        Template::Text(pieces) => match pieces.first() {
+            Some(Piece::Text(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    };
+    begins.is_some_and(|text| text.starts_with('/'))
 }
 
 fn is_fixed(spec: &Request) -> bool {

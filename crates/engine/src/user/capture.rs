@@ -51,7 +51,7 @@ const ONLY_FIRST: [&str; 18] = [
 pub struct Inspection<'a> {
     pub(super) answer: &'a Answer,
     body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
-    text: Option<Option<String>>,
+    text: Option<Option<Cow<'a, str>>>,
     json: Option<Option<Value>>,
     html: Option<Tree>,
     xml: Option<Option<Tree>>,
@@ -130,8 +130,11 @@ impl<'a> Inspection<'a> {
                 self.text = Some(None);
                 return None;
             }
-            let text = self.body().as_ref().ok();
-            let text = text.map(|body| String::from_utf8_lossy(body).into_owned());
+            let text = match self.body() {
+                Ok(Cow::Borrowed(body)) => Some(String::from_utf8_lossy(body)),
+                Ok(Cow::Owned(body)) => Some(String::from_utf8_lossy(body).into_owned().into()),
+                Err(_) => None,
+            };
             self.text = Some(text);
         }
         self.text.as_ref()?.as_deref()

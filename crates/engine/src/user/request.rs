@@ -100,14 +100,12 @@ impl User<'_> {
             });
         }
         let drawn_from = self.rng.clone();
-        let request = match &step.fixed {
-            Some(fixed) => Cow::Borrowed(fixed),
-            None => Cow::Owned(
-                step.build(&self.program.target, &self.vars, &mut self.rng, None)
-                    .map_err(|error| self.build_end(step, error))?,
-            ),
-        };
-        if let Cow::Owned(made) = &request {
+        let request = step
+            .make(&self.program.target, &self.vars, &mut self.rng)
+            .map_err(|error| self.build_end(step, error))?;
+        if let Cow::Owned(made) = &request
+            && !step.goes_to_target
+        {
             self.goes_to(&made.target.origin.host, ongoing)?;
         }
         ongoing.called = self.called(step, &request);
@@ -115,13 +113,17 @@ impl User<'_> {
             ongoing.asked = Some(request.clone().into_owned());
         }
         self.set_cookies_of_step(step, &request)?;
-        self.send(request, drawn_from, ongoing).await
+        let sent = self.send(&request, drawn_from, ongoing).await;
+        if let Cow::Owned(made) = request {
+            step.take_back(made);
+        }
+        sent
     }
 
     /// Has the client send a request, and says in this test's words what it ended with.
     async fn send(
         &mut self,
-        request: Cow<'_, Built>,
+        request: &Built,
         drawn_from: Rng,
         ongoing: &mut Ongoing<'_>,
     ) -> Result<(), End> {
@@ -134,7 +136,7 @@ impl User<'_> {
         let call = Call {
             label: step.label,
             method: &step.spec.method,
-            request,
+            request: Cow::Borrowed(request),
             want: step.want,
             charset: step.charset,
             sets_cookies: !step.spec.cookies.is_empty(),

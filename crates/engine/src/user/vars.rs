@@ -6,7 +6,7 @@ use plan::{
     RowOrder,
     rng::{Purpose, Rng},
 };
-use query::Scope;
+use query::{Scope, path::Slots};
 use serde_json::{Map, Value};
 
 use crate::program::Program;
@@ -14,10 +14,47 @@ use crate::program::Program;
 /// The variables of one virtual user.
 #[derive(Clone)]
 pub struct Vars<'a> {
-    own: Map<String, Value>,
+    own: Named,
     constants: &'a Map<String, Value>,
     /// Why an expression could not be given a value, until somebody asks.
     gave_up: RefCell<Option<String>>,
+}
+
+/// Values by name, in the order in which they came. There are few: looking through them is sooner done than finding the place of a name.
+#[derive(Debug, Clone, Default)]
+struct Named(Vec<(String, Value)>);
+
+impl Named {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value)
+    }
+
+    fn insert(&mut self, name: &str, value: Value) {
+        *self.slot(name) = value;
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.0.retain(|(own, _)| own != name);
+    }
+}
+
+impl Slots for Named {
+    fn known(&mut self, name: &str) -> Option<&mut Value> {
+        let mut own = self.0.iter_mut();
+        own.find(|(own, _)| own == name).map(|(_, value)| value)
+    }
+
+    fn slot(&mut self, name: &str) -> &mut Value {
+        let at = self.0.iter().position(|(own, _)| own == name);
+        let at = at.unwrap_or_else(|| {
+            self.0.push((name.to_owned(), Value::Null));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
 }
 
 impl Scope for Vars<'_> {
@@ -33,7 +70,7 @@ impl Scope for Vars<'_> {
 impl<'a> Vars<'a> {
     /// The variables that arrival number so-and-so starts with: rows and elements are functions of (seed, number).
     pub fn new(program: &'a Program, number: u64) -> Vars<'a> {
-        let mut own = Map::new();
+        let mut own = Named::default();
         for (index, payload) in program.payloads.iter().enumerate() {
             take_row(payload, index as u64, number, program.seed, &mut own);
         }
@@ -41,7 +78,7 @@ impl<'a> Vars<'a> {
             let pick = Rng::keyed(program.seed, Purpose::Variable, number, index as u64)
                 .below(values.len() as u64);
             if let Some(value) = values.get(pick as usize) {
-                own.insert(name.clone(), value.clone());
+                own.insert(name, value.clone());
             }
         }
         let mut vars = Vars {
@@ -51,7 +88,7 @@ impl<'a> Vars<'a> {
         };
         if program.uses_uuid {
             let uuid = Value::String(uuid(program.seed, number));
-            vars.own.insert("$uuid".into(), uuid);
+            vars.own.insert("$uuid", uuid);
         }
         vars
     }
@@ -63,19 +100,14 @@ impl<'a> Vars<'a> {
 
     /// Sets a top-level variable.
     pub fn set(&mut self, name: &str, value: Value) {
-        match self.own.get_mut(name) {
-            Some(known) => *known = value,
-            None => {
-                self.own.insert(name.to_owned(), value);
-            }
-        }
+        self.own.insert(name, value);
     }
 
     /// Every variable: the named ones first, set or not, then the rest in the order in which they were set.
     pub fn all<'v>(&'v self, first: &'v [&'v str]) -> Vec<(&'v str, Option<&'v Value>)> {
         let named = first.iter().copied();
         let constants = self.constants.keys().map(String::as_str);
-        let own = self.own.keys().map(String::as_str);
+        let own = self.own().map(|(name, _)| name.as_str());
         let mut all: Vec<(&str, Option<&Value>)> = Vec::new();
         for name in named.chain(constants).chain(own) {
             if !all.iter().any(|(known, _)| *known == name) {
@@ -87,36 +119,36 @@ impl<'a> Vars<'a> {
 
     /// Whether the user itself has set a variable.
     pub fn is_set(&self, name: &str) -> bool {
-        self.own.contains_key(name)
+        self.own.get(name).is_some()
     }
 
     /// Sets a variable by path. A constant that is changed inside becomes the user's own first.
     pub fn store(&mut self, path: &query::path::Path, value: Value) {
         let root = path.root();
         if path.rest().next().is_some()
-            && !self.own.contains_key(root)
+            && !self.is_set(root)
             && let Some(constant) = self.constants.get(root)
         {
-            self.own.insert(root.to_owned(), constant.clone());
+            self.own.insert(root, constant.clone());
         }
         path.set(&mut self.own, value);
     }
 
     /// What the user itself has: captured, drawn, from tables; not the constants of the plan.
     pub fn own(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.own.iter()
+        self.own.0.iter().map(|(name, value)| (name, value))
     }
 
     /// The user's own variables.
     pub fn into_own(self) -> Map<String, Value> {
-        self.own
+        self.own.0.into_iter().collect()
     }
 
     /// Takes over what another user, who began with a copy of `begun`, has set since.
     pub fn adopt(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
-        for (name, value) in other.own {
+        for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
-                self.own.insert(name, value);
+                self.own.insert(&name, value);
             }
         }
     }
@@ -127,7 +159,7 @@ impl<'a> Vars<'a> {
         if path.rest().next().is_some() || self.constants.contains_key(root) {
             self.store(path, Value::String(String::new()));
         } else {
-            self.own.shift_remove(root);
+            self.own.remove(root);
         }
     }
 
@@ -141,13 +173,7 @@ impl<'a> Vars<'a> {
     }
 }
 
-fn take_row(
-    payload: &plan::Payload,
-    index: u64,
-    number: u64,
-    seed: u64,
-    into: &mut Map<String, Value>,
-) {
+fn take_row(payload: &plan::Payload, index: u64, number: u64, seed: u64, into: &mut Named) {
     let rows = payload.rows.len() as u64;
     if rows == 0 {
         return;
@@ -158,7 +184,7 @@ fn take_row(
     };
     for (field, cell) in payload.fields.iter().zip(&payload.rows[row as usize]) {
         if !field.is_empty() {
-            into.insert(field.clone(), cell.clone());
+            into.insert(field, cell.clone());
         }
     }
 }

@@ -1,0 +1,296 @@
+//! A request of which everything that is the same for all users is encoded before the run: what is left are the texts that fill it in.
+//!
+//! It makes what [`RequestStep::build`](super::RequestStep::build) makes, sooner, of requests as most are. Of one that is unusual - its
+//! texts would have to be rewritten, leave a header out, or cannot be sent at all - it makes nothing, and the other has its say.
+
+use std::{cell::RefCell, fmt::Write};
+
+use plan::{
+    rng::Rng,
+    scenario::{Body, Request},
+    template::{Piece, Template},
+};
+use query::Scope;
+use serde_json::Value;
+
+use super::request::{is_falsy, plain_origin};
+use crate::client::Built;
+use codec::{
+    Origin, Target,
+    encode::{self, Charset},
+    url,
+};
+
+/// So many requests that have been answered are kept, for their memory to serve again.
+const SPARE: usize = 64;
+
+/// A request with gaps.
+#[derive(Debug)]
+pub(super) struct Stencil {
+    origin: Origin,
+    /// Up to the path.
+    method: Vec<u8>,
+    path: Template,
+    /// From behind the path up to the body's length, or to the blank line.
+    head: Vec<Part>,
+    charset: Charset,
+    body: Filling,
+    spare: RefCell<Vec<Built>>,
+    /// Where texts are put together.
+    text: RefCell<String>,
+}
+
+/// A part of the head.
+#[derive(Debug, Clone)]
+enum Part {
+    /// As it is.
+    Bytes(Vec<u8>),
+    /// The value of a header.
+    Value(Template),
+}
+
+/// What is sent behind the head.
+#[derive(Debug, Clone)]
+enum Filling {
+    /// The same each time, with the blank line before it.
+    Bytes(Vec<u8>),
+    Json(Template),
+    Text(Template),
+}
+
+impl Clone for Stencil {
+    /// Another worker's, with memory of its own.
+    fn clone(&self) -> Stencil {
+        Stencil {
+            origin: self.origin.clone(),
+            method: self.method.clone(),
+            path: self.path.clone(),
+            head: self.head.clone(),
+            charset: self.charset,
+            body: self.body.clone(),
+            spare: RefCell::default(),
+            text: RefCell::default(),
+        }
+    }
+}
+
+impl Stencil {
+    /// Of a request with gaps that are known; none where anything about it is unusual.
+    pub(super) fn of(spec: &Request, base: &str, charset: Charset) -> Option<Stencil> {
+        let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
+        let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
+        let mut head = Head::default();
+        head.bytes.extend_from_slice(b" HTTP/1.1\r\nHost: ");
+        head.bytes
+            .extend_from_slice(origin.host_header().as_bytes());
+        head.bytes.extend_from_slice(b"\r\n");
+        let mut says_length = false;
+        for (name, value) in &spec.headers {
+            if name.eq_ignore_ascii_case("host") {
+                return None;
+            }
+            says_length |= name.eq_ignore_ascii_case("content-length");
+            head.header(name, value, charset)?;
+        }
+        let body = filling(&spec.body)?;
+        let is_empty = matches!(spec.body, Body::None);
+        if let Filling::Bytes(bytes) = &body
+            && !says_length
+            && (!is_empty || encode::says_empty(&spec.method))
+        {
+            encode::content_length(&mut head.bytes, bytes.len());
+        }
+        if says_length && !matches!(body, Filling::Bytes(_)) {
+            return None;
+        }
+        Some(Stencil {
+            origin,
+            method: format!("{} ", spec.method).into_bytes(),
+            path,
+            head: head.end(),
+            charset,
+            body,
+            spare: RefCell::default(),
+            text: RefCell::default(),
+        })
+    }
+
+    /// To whom it goes.
+    pub(super) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The request of one user, which draws from `rng` what [`RequestStep::build`](super::RequestStep::build) would have drawn; none where
+    /// that is to be asked, from where the numbers were before.
+    pub(super) fn fill(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Built> {
+        let before = rng.clone();
+        let mut built = self
+            .spare
+            .borrow_mut()
+            .pop()
+            .unwrap_or_else(|| self.blank());
+        if self.write(&mut built, scope, rng).is_some() {
+            return Some(built);
+        }
+        self.take_back(built);
+        *rng = before;
+        None
+    }
+
+    /// Its memory serves again.
+    pub(super) fn take_back(&self, built: Built) {
+        let mut spare = self.spare.borrow_mut();
+        let is_from_here = built.target.origin == self.origin && built.target.userinfo.is_none();
+        if is_from_here && spare.len() < SPARE {
+            spare.push(built);
+        }
+    }
+
+    fn blank(&self) -> Built {
+        Built {
+            target: Target {
+                origin: self.origin.clone(),
+                path: String::new(),
+                userinfo: None,
+            },
+            bytes: Vec::new(),
+            cookie_at: 0,
+        }
+    }
+
+    fn write(&self, built: &mut Built, scope: &dyn Scope, rng: &mut Rng) -> Option<()> {
+        let (bytes, path) = (&mut built.bytes, &mut built.target.path);
+        path.clear();
+        self.path.write_text(scope, rng, path).ok()?;
+        if !url::is_plain_path(path) {
+            return None;
+        }
+        bytes.clear();
+        bytes.extend_from_slice(&self.method);
+        bytes.extend_from_slice(path.as_bytes());
+        let mut text = self.text.borrow_mut();
+        for part in &self.head {
+            match part {
+                Part::Bytes(part) => bytes.extend_from_slice(part),
+                Part::Value(value) => {
+                    text.clear();
+                    value.write_text(scope, rng, &mut text).ok()?;
+                    if !encode::value(bytes, &text, self.charset) {
+                        return None;
+                    }
+                }
+            }
+        }
+        text.clear();
+        match &self.body {
+            Filling::Bytes(body) => {
+                built.cookie_at = bytes.len();
+                bytes.extend_from_slice(b"\r\n");
+                bytes.extend_from_slice(body);
+                return Some(());
+            }
+            Filling::Json(body) => {
+                body.write_json(scope, rng, &mut text).ok()?;
+                if is_falsy(&text) {
+                    return None;
+                }
+            }
+            Filling::Text(body) => body.write_text(scope, rng, &mut text).ok()?,
+        }
+        encode::content_length(bytes, text.len());
+        built.cookie_at = bytes.len();
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(text.as_bytes());
+        Some(())
+    }
+}
+
+/// A head in the making.
+#[derive(Debug, Default)]
+struct Head {
+    parts: Vec<Part>,
+    bytes: Vec<u8>,
+}
+
+impl Head {
+    /// Adds a header; none where it cannot be sent as it is.
+    fn header(&mut self, name: &str, value: &Template, charset: Charset) -> Option<()> {
+        if let Some(literal) = value.as_literal() {
+            let text = query::value::text(Some(literal));
+            return encode::header(&mut self.bytes, name, &text, charset).then_some(());
+        }
+        encode::header(&mut Vec::new(), name, "", charset).then_some(())?;
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(b": ");
+        self.parts
+            .push(Part::Bytes(std::mem::take(&mut self.bytes)));
+        self.parts.push(Part::Value(value.clone()));
+        self.bytes.extend_from_slice(b"\r\n");
+        Some(())
+    }
+
+    fn end(mut self) -> Vec<Part> {
+        self.parts.push(Part::Bytes(self.bytes));
+        self.parts
+    }
+}
+
+/// To whom a URL leads whatever fills it in, and what makes its path; none where that depends on it.
+fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
+    let begins = match address {
+        Template::Literal(Value::String(text)) => text,
+        Template::Text(pieces) => match pieces.first() {
+            Some(Piece::Text(text)) => text,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let mut whole = String::new();
+    if begins.starts_with('/') {
+        whole.push_str(base);
+    }
+    let _ = whole.write_str(begins);
+    let split = url::split(&whole)?;
+    let origin = plain_origin(split.tls, split.authority)?;
+    let path = split.path.to_owned();
+    let template = match address {
+        Template::Text(pieces) => {
+            let mut pieces = pieces.clone();
+            *pieces.first_mut()? = Piece::Text(path);
+            Template::Text(pieces)
+        }
+        _ => Template::Literal(Value::String(path)),
+    };
+    Some((origin, template))
+}
+
+/// What is sent behind the head; none where that takes more than a text.
+fn filling(body: &Body) -> Option<Filling> {
+    let fixed = |template: &Template, json: bool| {
+        let literal = template.as_literal()?;
+        let mut text = String::new();
+        if json {
+            query::value::write_json(literal, &mut text);
+        } else {
+            query::value::write_text(Some(literal), &mut text);
+        }
+        Some(text)
+    };
+    match body {
+        Body::None => Some(Filling::Bytes(Vec::new())),
+        Body::Json(template) => match fixed(template, true) {
+            Some(text) if is_falsy(&text) => None,
+            Some(text) => Some(Filling::Bytes(text.into_bytes())),
+            None => Some(Filling::Json(template.clone())),
+        },
+        Body::Text(template) => match fixed(template, false) {
+            Some(text) => Some(Filling::Bytes(text.into_bytes())),
+            None => Some(Filling::Text(template.clone())),
+        },
+        Body::Form(_) | Body::Multipart(_) => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "stencil_tests.rs"]
+mod tests;
