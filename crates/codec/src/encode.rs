@@ -51,21 +51,26 @@ impl Charset {
 #[must_use]
 pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(token) {
+    if name.is_empty() || !name.bytes().all(token) || !is_one_line(value) {
         return false;
     }
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    let written = self::value(out, value, charset);
+    let written = charset.write(out, value);
     out.extend_from_slice(b"\r\n");
     written
 }
 
-/// Appends a header's value; false where it cannot stand in a head.
+/// Appends a header's value; false, and perhaps a part of it, where it cannot stand in a head.
 #[must_use]
 pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
-    let is_one_line = !value.bytes().any(|b| matches!(b, b'\r' | b'\n' | 0));
-    is_one_line && charset.write(out, value)
+    is_one_line(value) && charset.write(out, value)
+}
+
+fn is_one_line(value: &str) -> bool {
+    // To the end in any case: many bytes at a time are looked at then.
+    let ends = |ends, b| ends | matches!(b, b'\r' | b'\n' | 0);
+    !value.bytes().fold(false, ends)
 }
 
 /// Adds Content-Length.

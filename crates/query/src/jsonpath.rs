@@ -13,6 +13,7 @@ use crate::Chance;
 mod cursor;
 mod expression;
 mod parse;
+pub mod pick;
 mod trace;
 
 use expression::Expression;

@@ -116,7 +116,8 @@ pub fn write_json_text(out: &mut String, write: impl FnOnce(&mut String)) {
     let from = out.len();
     write(out);
     let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | 0x00..=0x1f);
-    if out.as_bytes()[from..].iter().any(|byte| is_special(*byte)) {
+    let written = out.as_bytes()[from..].iter();
+    if written.fold(false, |any, byte| any | is_special(*byte)) {
         let text = out.split_off(from);
         out.pop();
         write_json_string(&text, out);

@@ -155,7 +155,13 @@ impl Client {
         let origin = self.origin_id(&request.target.origin);
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let permit = pool.enter(origin, agent.limit).await?;
-        let now = worker.clock.now();
+        // Who did not wait for its turn, and was not led on, has begun just now.
+        let is_first = exchange.moments.first_write.is_none();
+        let now = if permit.is_none() && is_first {
+            exchange.moments.started
+        } else {
+            worker.clock.now()
+        };
         if mutant::is(Mutant::StampAtDequeue) && exchange.intended.is_paced() {
             exchange.moments.started = now;
             exchange.intended = Intended::scheduled(now);
@@ -236,7 +242,7 @@ impl Client {
         call: &Call<'_>,
         limit: &Limit,
         exchange: &mut Exchange,
-    ) -> Result<Conn, Fault> {
+    ) -> Result<Box<Conn>, Fault> {
         let purpose = Purpose {
             label: call.label,
             intended: Some(exchange.intended),
@@ -252,7 +258,7 @@ impl Client {
     }
 
     /// Keeps a connection that may carry more.
-    fn keep(&self, mut conn: Conn, pool: &Pool, origin: OriginId, now_ns: u64) {
+    fn keep(&self, mut conn: Box<Conn>, pool: &Pool, origin: OriginId, now_ns: u64) {
         debug_assert_eq!(conn.origin, origin);
         if conn.transport.is_reusable() {
             conn.idle_since_ns = now_ns;

@@ -156,7 +156,7 @@ impl Client {
         at: Option<SocketAddr>,
         purpose: Purpose,
         limit: &Limit,
-    ) -> Result<(Conn, Opening), Fault> {
+    ) -> Result<(Box<Conn>, Opening), Fault> {
         let worker = &self.worker;
         let id = self.origin_id(origin);
         let opened = self.connector.open_at(origin, at, limit).await;
@@ -176,13 +176,13 @@ impl Client {
         let stream = opened.stream.with_read_interest();
         let mut transport = Http1::over(stream.map_err(|e| socket_fault(&e))?);
         transport.replies().excerpt = EXCERPT;
-        let conn = Conn {
+        let conn = Box::new(Conn {
             transport,
             origin: id,
             idle_since_ns: now,
             carried: 0,
             _open: OpenCount::new(&worker.open),
-        };
+        });
         let opening = Opening {
             lookup_ns: opened.lookup_ns,
             connect_ns: opened.connect_ns,

@@ -59,7 +59,11 @@ struct Semaphores {
 /// Idle connections, and how many may be in use.
 #[derive(Debug)]
 pub struct Pool {
-    idle: RefCell<Vec<Conn>>,
+    #[allow(
+        clippy::vec_box,
+        reason = "taken and put back at each request: what moves is small, and users carry no room for two"
+    )]
+    idle: RefCell<Vec<Box<Conn>>>,
     /// A semaphore per origin, for shared pools.
     semaphores: Option<Semaphores>,
 }
@@ -110,7 +114,12 @@ impl Pool {
 
     /// An idle connection to the origin that is still good: not idle for too long, not closed by the peer.
     #[must_use]
-    pub fn take(&self, origin: OriginId, now_ns: u64, idle_close_ns: Option<u64>) -> Option<Conn> {
+    pub fn take(
+        &self,
+        origin: OriginId,
+        now_ns: u64,
+        idle_close_ns: Option<u64>,
+    ) -> Option<Box<Conn>> {
         let mut idle = self.idle.borrow_mut();
         while let Some(at) = idle.iter().rposition(|conn| conn.origin == origin) {
             let mut conn = idle.swap_remove(at);
@@ -129,7 +138,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next exchange.
-    pub fn put(&self, conn: Conn) {
+    pub fn put(&self, conn: Box<Conn>) {
         let mut idle = self.idle.borrow_mut();
         if idle.capacity() == 0 {
             // A user has one, as a rule: room for more would be carried by thousands in vain.

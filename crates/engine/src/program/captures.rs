@@ -5,11 +5,13 @@ use plan::{
     template::Template,
 };
 use query::{
-    jsonpath::JsonPath,
+    jsonpath::{JsonPath, pick},
     markup::{Selector, XPath},
     regexp::Regexp,
 };
 use serde_json::Value;
+
+use super::Looks;
 
 /// A capture, compiled.
 #[derive(Debug, Clone)]
@@ -98,6 +100,36 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
         strict: capture.strict,
         equals: capture.equals.clone(),
     })
+}
+
+/// Which captures can be taken out of the text of an answer in one walk: those of plain JSON paths, where nothing else of a step needs the
+/// whole document.
+pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Looks) -> Vec<usize> {
+    let is_of_json = |from: &CaptureFrom| matches!(from, CaptureFrom::Json(..));
+    let is_read = looks.answers || checks.iter().any(|c| matches!(c, Checking::Json(..)));
+    let of_json = captures.iter().enumerate();
+    let of_json = of_json.filter(|(_, capture)| is_of_json(&capture.from));
+    let plain = of_json
+        .clone()
+        .filter(|(_, c)| c.from.plain_path().is_some());
+    let plain: Vec<usize> = plain.map(|(index, _)| index).collect();
+    if is_read || plain.len() < of_json.count() || plain.len() > pick::MOST {
+        return Vec::new();
+    }
+    plain
+}
+
+impl CaptureFrom {
+    /// The path of a place in a document of JSON, where it is that.
+    #[must_use]
+    pub fn plain_path(&self) -> Option<&JsonPath> {
+        match self {
+            CaptureFrom::Json(Compiled::Ready(path), _) => {
+                Some(path).filter(|path| path.is_plain())
+            }
+            _ => None,
+        }
+    }
 }
 
 pub(super) fn checking(check: &Check) -> Result<Checking, String> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Looks,
-    captures::{Capturing, Checking, capturing, checking},
+    captures::{Capturing, Checking, capturing, checking, picked},
     multipart,
     stencil::Stencil,
 };
@@ -44,6 +44,8 @@ pub struct RequestStep {
     pub want: Want,
     /// What is taken out of the answer.
     pub captures: Vec<Capturing>,
+    /// Of these, by their numbers, what one walk through the answer finds.
+    pub picked: Vec<usize>,
     /// What the answer must be.
     pub checks: Vec<Checking>,
     /// The step's own name.
@@ -87,6 +89,7 @@ impl RequestStep {
             stencil: None,
             goes_to_target: goes_to_target(&spec.url),
             want: want(spec, looks),
+            picked: picked(&captures, &checks, looks),
             captures,
             checks,
             name: spec

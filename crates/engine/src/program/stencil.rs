@@ -139,9 +139,10 @@ impl Stencil {
 
     /// Its memory serves again.
     pub(super) fn take_back(&self, built: Built) {
+        // Also one that was built: what fills it in cannot lead it elsewhere.
+        debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
-        let is_from_here = built.target.origin == self.origin && built.target.userinfo.is_none();
-        if is_from_here && spare.len() < SPARE {
+        if spare.len() < SPARE {
             spare.push(built);
         }
     }

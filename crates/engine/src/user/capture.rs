@@ -8,7 +8,7 @@ use plan::{
     template::Template,
 };
 use query::{
-    jsonpath::JsonPath,
+    jsonpath::{JsonPath, pick},
     markup::{Found, Selector, Tree, XPath},
 };
 use serde_json::Value;
@@ -148,12 +148,15 @@ impl<'a> Inspection<'a> {
                 self.json = Some(None);
                 return None;
             }
-            let parsed = self
-                .text()
-                .and_then(|text| serde_json::from_str(text.trim_start_matches('\u{feff}')).ok());
-            self.json = Some(parsed);
+            let parsed = self.json_text().map(serde_json::from_str);
+            self.json = Some(parsed.and_then(Result::ok));
         }
         self.json.as_ref()?.as_ref()
+    }
+
+    /// The body as the text of a document.
+    fn json_text(&mut self) -> Option<&str> {
+        Some(self.text()?.trim_start_matches('\u{feff}'))
     }
 
     fn html(&mut self) -> Option<&Tree> {
@@ -228,6 +231,25 @@ fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
     (!is_undefined).then(|| Value::String(String::new()))
 }
 
+/// What one walk through the answer finds of a step's captures, as they are to be stored.
+fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value>; pick::MOST]> {
+    if step.picked.is_empty() {
+        return None;
+    }
+    let captures = step.picked.iter().map(|index| &step.captures[*index].from);
+    let mut paths = [const { None }; pick::MOST];
+    for (path, from) in paths.iter_mut().zip(captures.clone()) {
+        *path = from.plain_path();
+    }
+    let mut found = pick::pick(seen.json_text()?, paths.iter().flatten().copied())?;
+    for (found, from) in found.iter_mut().zip(captures) {
+        if matches!(from, CaptureFrom::Json(_, false)) {
+            *found = found.take().map(|one| Value::Array(vec![one]));
+        }
+    }
+    Some(found)
+}
+
 impl User<'_> {
     /// Takes everything out of the answer that the step wants. If anything strict fails, nothing is stored.
     pub(super) fn capture(
@@ -236,10 +258,13 @@ impl User<'_> {
         seen: &mut Inspection<'_>,
     ) -> Result<(), CaptureFailed> {
         let mut found = Vec::with_capacity(step.captures.len());
-        for capture in &step.captures {
-            let value = self
-                .find(&capture.from, seen)
-                .filter(|value| *value != Value::String(String::new()));
+        let mut picked = picked(step, seen);
+        for (index, capture) in step.captures.iter().enumerate() {
+            let value = match step.picked.iter().position(|at| *at == index) {
+                Some(at) => picked.as_mut().and_then(|picked| picked[at].take()),
+                None => self.find(&capture.from, seen),
+            };
+            let value = value.filter(|value| *value != Value::String(String::new()));
             let gave_up = seen.take_gave_up();
             if gave_up.is_some() {
                 return Err(CaptureFailed { gave_up });

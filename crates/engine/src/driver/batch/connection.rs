@@ -22,7 +22,7 @@ pub(super) struct Connection {
     pub number: usize,
     /// When its last batch ended.
     pub free_at: u64,
-    conn: Option<Conn>,
+    conn: Option<Box<Conn>>,
     batch: Batch,
     /// How many requests the next batch probably is, while its connection is being opened: as many as the last one.
     expected: u32,
@@ -202,7 +202,7 @@ impl Connection {
         }
     }
 
-    async fn connect(&self, shared: &Shared, limit: &Limit) -> Result<Conn, Fault> {
+    async fn connect(&self, shared: &Shared, limit: &Limit) -> Result<Box<Conn>, Fault> {
         let driver = &shared.driver;
         let address = driver.source.borrow_mut().address();
         // Which of its requests a connection is opened for nobody can tell.
