@@ -2,10 +2,8 @@
 
 use std::{fs, path::Path};
 
-use analysis::{
-    campaign::{Row, Verdict, judged, mended},
-    page::Page,
-};
+use analysis::page::Page;
+use decisions::campaign::{Row, Verdict, judged, mended};
 use formats::{
     Inputs,
     native::campaign::{self, Campaign, OnFail, Work},

@@ -1,7 +1,8 @@
 //! Looks at the service behind a stage, with few iterations, until it is as it was before the load: runs of the plan's scenarios that a
 //! stop rule ends. What the looks found goes into the report; they are no stage and are judged by nothing else.
 
-use analysis::{campaign::CoolDown, page::Page, summary::Summary};
+use analysis::{page::Page, summary::Summary};
+use decisions::campaign::CoolDown;
 use formats::native::campaign;
 use record::{Run, units};
 use session::keep;
@@ -174,7 +175,7 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
 /// A line for the terminal.
 #[must_use]
 pub fn told(cool_down: &CoolDown) -> String {
-    match analysis::campaign::recovered(cool_down) {
+    match decisions::campaign::recovered(cool_down) {
         Some(text) => format!("the service was back {text}"),
         None => format!(
             "the service did not recover within {} (p95 at most {}, errors at most {})",

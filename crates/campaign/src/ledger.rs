@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::campaign::{CoolDown, Planned};
+use decisions::campaign::{CoolDown, Planned};
 use plan::{about::About, deployment::Scaling};
 use serde::{Deserialize, Serialize};
 

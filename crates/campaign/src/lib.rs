@@ -1,7 +1,7 @@
 //! CONDUCT many: the stages of a campaign one after the other, each a run in a process of its own, with a look at the service between
 //! them, and one report over all. What is finished is kept whatever happens later.
 //!
-//! How a run goes is `session`'s, what runs mean together is `analysis::campaign`'s. Nothing here prints: lines go to a `Voice`.
+//! How a run goes is `session`'s, what runs mean together is `decisions::campaign`'s. Nothing here prints: lines go to a `Voice`.
 
 #![forbid(unsafe_code)]
 

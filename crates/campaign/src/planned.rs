@@ -1,6 +1,6 @@
 //! What a stage is to send, before it does: kept with the campaign, so that its report can set it beside what came of it.
 
-use analysis::campaign::{Planned, Rate};
+use decisions::campaign::{Planned, Rate};
 use plan::profile::Assumed;
 
 /// What a stage's plan sends at its highest rate; none of a closed loop.

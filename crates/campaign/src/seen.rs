@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use analysis::{
-    campaign::{self, Campaign, Identity, Outcome, Stage},
-    page::Page,
-};
+use analysis::page::Page;
+use decisions::campaign::{self, Campaign, Identity, Outcome, Stage};
 use record::Run;
 use report::{campaign::Span, derived};
 use session::{SharedVoice, keep};

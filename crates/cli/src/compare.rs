@@ -1,9 +1,9 @@
 //! `loadline compare`: finds the runs of both sides, refuses what cannot be compared, and shows what came of it. What it means is
-//! `analysis::compare`'s.
+//! `decisions::compare`'s.
 
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{self, Asked, Comparison};
+use decisions::compare::{self, Asked, Comparison};
 use plan::units::{Quantity, parse_quantity};
 use report::{console, derived};
 use session::exit;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use analysis::find::{Found, Over, search::Asked};
 use clap::Parser;
+use decisions::find::{Found, Over, search::Asked};
 use find::Wanted;
 use plan::{
     Criterion, Load, Plan,

@@ -1,9 +1,9 @@
 //! `loadline gate`: makes runs, compares them with a baseline, and ends with a code that a pipeline understands. What the runs mean is
-//! `analysis::gate`'s and `analysis::compare`'s.
+//! `decisions::gate`'s and `decisions::compare`'s.
 
 use std::path::{Path, PathBuf};
 
-use analysis::{
+use decisions::{
     compare::{self, Asked, Comparison, Entrant, Side},
     gate::{self, Gate, Verdict},
 };

@@ -3,10 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{
-    compare::{self, Asked, Entrant, Side},
-    summarise,
-};
+use analysis::summarise;
+use decisions::compare::{self, Asked, Entrant, Side};
 use record::{Manifest, Run};
 use session::exit;
 

@@ -1,6 +1,6 @@
-//! `loadline history`: a figure over the runs that were made. What it was in each is the index's, what it means `analysis::past`'s.
+//! `loadline history`: a figure over the runs that were made. What it was in each is the index's, what it means `decisions::past`'s.
 
-use analysis::{
+use decisions::{
     compare,
     past::{self, Asked, Course, NoCourse},
 };

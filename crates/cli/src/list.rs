@@ -1,6 +1,6 @@
 //! `loadline list`: the runs that were made. What is known of them is `history`'s.
 
-use analysis::past::Past;
+use decisions::past::Past;
 use report::{console, derived};
 use session::exit;
 

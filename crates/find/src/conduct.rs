@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::find::{
+use decisions::find::{
     Ending, Found, Row,
     search::{self, Probe, Probed, Step, Why},
 };

@@ -1,7 +1,7 @@
 //! SEARCH the load line: the highest load at which everything that is asked for holds, by probes that are runs in processes of their own.
 //! What is finished is kept whatever happens later.
 //!
-//! Which level is tried next is `analysis::find::search`'s, how a run goes `session`'s, how the answer is told `report`'s. Nothing here
+//! Which level is tried next is `decisions::find::search`'s, how a run goes `session`'s, how the answer is told `report`'s. Nothing here
 //! prints: lines go to a `Voice`.
 
 #![forbid(unsafe_code)]
@@ -14,7 +14,7 @@ mod sweep;
 
 use std::path::PathBuf;
 
-use analysis::find::{Over, search};
+use decisions::find::{Over, search};
 use plan::Criterion;
 
 pub use conduct::conduct;

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::find::{
+use analysis::summary::Summary;
+use decisions::find::{
     Flow, Over, Row, Tally, allowed, flow,
     search::{Probe, Probed, Spoilt, Why},
     tallies, throughput,
 };
-use analysis::summary::Summary;
 use engine::clock;
 use plan::{Criterion, criteria::parse_criterion};
 use record::Run;

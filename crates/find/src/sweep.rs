@@ -1,6 +1,6 @@
-//! A sweep: numbers of users measured one after the other, until more of them say nothing new. What they say is `analysis::find::sweep`'s.
+//! A sweep: numbers of users measured one after the other, until more of them say nothing new. What they say is `decisions::find::sweep`'s.
 
-use analysis::find::{
+use decisions::find::{
     search::{Probe, Spoilt, Why},
     sweep::{is_enough, level},
 };

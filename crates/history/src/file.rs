@@ -93,7 +93,7 @@ fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
 mod tests {
     use std::io::Write;
 
-    use analysis::past::{Of, Past, Row, Times};
+    use decisions::past::{Of, Past, Row, Times};
     use plan::criteria::Span;
     use record::{Model, State};
 

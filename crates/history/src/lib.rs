@@ -1,4 +1,4 @@
-//! WHAT CAME BEFORE: the index of runs beside their records, one file of SQLite. Of each run it has what `analysis::past` keeps, also of
+//! WHAT CAME BEFORE: the index of runs beside their records, one file of SQLite. Of each run it has what `decisions::past` keeps, also of
 //! those whose records are gone; of all others it can be made again from the records.
 //!
 //! [`keep`] adds a run that has finished, [`known`] answers every run there is. Many processes may do either at a time. What is damaged is
@@ -15,7 +15,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::{past::Past, summarise, summary::Summary};
+use analysis::{summarise, summary::Summary};
+use decisions::past::Past;
 use record::{RecordError, Run};
 
 pub use file::FILE;
@@ -67,7 +68,7 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     if run.manifest.share.is_some() {
         return Ok(None);
     }
-    let past = analysis::past::of(run, summary, &plan(dir));
+    let past = decisions::past::of(run, summary, &plan(dir));
     file::with(runs, |index| index.add(&past))
         .map(|(_, aside)| aside)
         .and_then(|aside| {
@@ -153,7 +154,7 @@ fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut Known) 
 /// A run, from its record.
 fn of_record(dir: &Path) -> Result<Past, RecordError> {
     let run = Run::open(dir)?;
-    Ok(analysis::past::of(&run, &summarise(&run), &plan(dir)))
+    Ok(decisions::past::of(&run, &summarise(&run), &plan(dir)))
 }
 
 /// What a run was to do; null where its record does not say.

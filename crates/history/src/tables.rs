@@ -1,7 +1,7 @@
 //! The tables of the index, which anybody may read with their own tools: a row per run, its tags, what it must have in common with others,
 //! and its figures. What a run's figures mean is nobody's business here.
 
-use analysis::past::{Past, QUANTILES, Row, Times};
+use decisions::past::{Past, QUANTILES, Row, Times};
 use record::{Model, State};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use analysis::past::Of;
+use decisions::past::Of;
 use plan::criteria::Span;
 
 /// The word of a value that serialises to one.

@@ -1,7 +1,7 @@
 //! A figure over runs as a report: a chart with its levels, the changes, every run, and those that stand apart. Every figure is
 //! `analysis`', none is computed here.
 
-use analysis::{
+use decisions::{
     compare::{Unit, amount, value},
     past::{Apart, Course, Shifted, Value},
 };

@@ -11,12 +11,10 @@ use crate::{
 };
 
 use analysis::{
-    compare::Comparison,
-    find::Found,
     page::Page,
-    past::Course,
     summary::{self, Summary},
 };
+use decisions::{compare::Comparison, find::Found, past::Course};
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
@@ -69,7 +67,7 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
 /// The first file that cannot be written.
 pub fn write_campaign(
     dir: &Path,
-    campaign: &analysis::campaign::Campaign,
+    campaign: &decisions::campaign::Campaign,
     runs: &[(campaign::Span, &Page)],
 ) -> Result<(), NotWritten> {
     replace(&dir.join("campaign.json"), as_json(campaign)?.as_bytes())?;

@@ -1,9 +1,9 @@
 //! What a gate says, for people: on the console, and as a short comment in Markdown with the verdict first. Every figure is `analysis`'.
 
-use analysis::{
+use analysis::verdict::Judgement;
+use decisions::{
     compare::{Comparison, change, middle, value},
     gate::{Criterion, Gate, Made},
-    verdict::Judgement,
 };
 
 use crate::markdown::table::{Table, escaped};

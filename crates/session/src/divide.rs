@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::stop::Rules;
+use decisions::stop::Rules;
 use engine::{Line, RunError, Sink, StopHandle, Zero};
 use plan::{Plan, Share};
 use record::{

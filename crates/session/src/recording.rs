@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use analysis::stop::{Fired, Rules};
+use decisions::stop::{Fired, Rules};
 use engine::{
     Cause, Course, Line, Sink, StopHandle, Urgency, Verdict,
     course::{Change, Wanted},

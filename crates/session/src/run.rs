@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use analysis::stop::Rules;
+use decisions::stop::Rules;
 use engine::{Prepared, RunError, StopHandle, Zero};
 use record::{
     End, Event, EventKind, Place, Run, State, Writer,

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{figures::per_second, moments::Moment};
 use plan::units::SECOND;
-pub(crate) use pools::THREADS;
+pub use pools::THREADS;
 use record::{Run, units};
-pub(crate) use scope::Scope;
+pub use scope::Scope;
 use watched::{Stretch, Watched};
 
 /// Two limits that are reached within this time are reached together: looks are a second apart, and the processor is told as a mean.

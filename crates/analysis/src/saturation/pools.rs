@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Threads of a server.
-pub(crate) const THREADS: &str = "thread pool";
+pub const THREADS: &str = "thread pool";
 
 /// So many looks in a row at a full pool, whoever waits.
 const MANY_LOOKS: usize = 10;

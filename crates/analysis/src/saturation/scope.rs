@@ -5,7 +5,7 @@ use super::{Reached, pools};
 
 /// Whose a resource is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// Each instance has its own.
     Instance,
     /// All instances have this one together: what it is, in words.
@@ -33,7 +33,7 @@ const SHARED: [&str; 15] = [
 
 impl Scope {
     /// Of a resource that reached its limit.
-    pub(crate) fn of(reached: &Reached) -> Scope {
+    pub fn of(reached: &Reached) -> Scope {
         match reached.resource.as_str() {
             pools::CONNECTIONS => {
                 return Scope::Shared(format!(

@@ -16,7 +16,7 @@ pub use courses::{Course, InPhase, Spread};
 pub use heat::Heat;
 pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
-pub(crate) use shape::Grid;
+pub use shape::Grid;
 
 use record::Run;
 

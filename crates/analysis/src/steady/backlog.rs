@@ -51,12 +51,7 @@ pub(super) fn overload(
 }
 
 /// What went on in a phase in which so many iterations are to arrive per second.
-pub(crate) fn of_phase(
-    run: &Run,
-    moments: &[Moment<'_>],
-    phase: usize,
-    planned: f64,
-) -> Option<Flow> {
+pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -> Option<Flow> {
     let planned_phase = run.manifest.phases.get(phase)?;
     let stretch = Stretch {
         phase: Some(phase),

@@ -21,7 +21,7 @@ use crate::{
     newest,
 };
 pub use backlog::Flow;
-pub(crate) use backlog::of_phase;
+pub use backlog::of_phase;
 use points::{Line, Points};
 use stretch::Stretch;
 

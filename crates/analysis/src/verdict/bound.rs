@@ -39,7 +39,7 @@ pub(super) fn without(
 }
 
 /// The bound, in the metric's own unit.
-pub(crate) fn bound(criterion: &Criterion) -> f64 {
+pub fn bound(criterion: &Criterion) -> f64 {
     match criterion.value {
         Quantity::Number(n) | Quantity::Share(n) | Quantity::PerSecond(n) => n,
         Quantity::Duration(ns) => ns as f64,

@@ -270,7 +270,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-pub(crate) fn kind_of(span: Span) -> Kind {
+/// What a span of a criterion is called among kinds of time.
+pub fn kind_of(span: Span) -> Kind {
     match span {
         Span::Response => Kind::Response,
         Span::Service => Kind::Service,

@@ -5,7 +5,7 @@ mod bound;
 mod despite;
 mod measured;
 pub mod measurement;
-pub(crate) mod server;
+mod server;
 mod subject;
 pub mod timeline;
 
@@ -21,13 +21,13 @@ use record::{Manifest, Run, server::Server, units};
 
 use crate::figures::{Arrivals, Requests};
 use bound::Measured;
-pub(crate) use bound::bound;
-pub(crate) use measured::kind_of;
+pub use bound::bound;
+pub use measured::kind_of;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
-pub(crate) use server::bounds_of as server_bounds;
+pub use server::bounds_of as server_bounds;
 pub use server::never_measured;
-pub(crate) use subject::Subject;
+pub use subject::Subject;
 pub use timeline::Timeline;
 
 /// How a criterion came out.

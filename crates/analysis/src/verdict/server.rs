@@ -135,11 +135,7 @@ fn fitting(server: &Server, name: &str, criterion: &Criterion) -> Result<(), Str
 }
 
 /// The series that a criterion is of, each with its bound in the unit of the samples.
-pub(crate) fn bounds_of<'a>(
-    run: &'a Run,
-    name: &str,
-    criterion: &Criterion,
-) -> Vec<(&'a Series, f64)> {
+pub fn bounds_of<'a>(run: &'a Run, name: &str, criterion: &Criterion) -> Vec<(&'a Series, f64)> {
     let all = series_of(&run.server.series, name, criterion).unwrap_or_default();
     let fitting = all.into_iter().filter_map(|series| {
         let scale = scale(series, criterion).ok()?;

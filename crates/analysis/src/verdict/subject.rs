@@ -12,7 +12,7 @@ use record::Run;
 
 /// What a criterion is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub struct Subject {
     /// None: all requests.
     pub labels: Option<Vec<LabelId>>,
     /// None: all phases.

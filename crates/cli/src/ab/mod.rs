@@ -1,11 +1,11 @@
 //! `loadline ab`: the same test against two targets in turns, until one is shown to be worse or not to be, or no more pairs are left.
-//! When is looked, and how sure a look must be, is `analysis::compare`'s; what is run beside is [`beside`]'s.
+//! When is looked, and how sure a look must be, is `decisions::compare`'s; what is run beside is [`beside`]'s.
 
 mod beside;
 
 use std::path::Path;
 
-use analysis::{
+use decisions::{
     compare::{self, Asked, Comparison, Entrant, Looks, Side},
     gate,
 };

@@ -1,9 +1,7 @@
 //! What a campaign's report says, block by block, before anybody decides how a block looks.
 
-use analysis::{
-    campaign::{Campaign, Comparison, Planned, Rate, Row, recovered},
-    series::Constant,
-};
+use analysis::series::Constant;
+use decisions::campaign::{Campaign, Comparison, Planned, Rate, Row, recovered};
 use plan::about::About;
 use record::units;
 

@@ -5,7 +5,8 @@ mod blocks;
 mod charts;
 mod projection;
 
-use analysis::{campaign::Campaign, page::Page};
+use analysis::page::Page;
+use decisions::campaign::Campaign;
 
 use crate::sheet::Sheet;
 

@@ -1,6 +1,6 @@
 //! What a campaign means for another service than the one it has loaded: the estimate as a table, and what it stands on.
 
-use analysis::campaign::Projection;
+use decisions::campaign::Projection;
 
 use crate::{
     profile::rounded,

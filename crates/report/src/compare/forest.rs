@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use analysis::compare::{Change, Comparison, Outcome, Unit};
+use decisions::compare::{Change, Comparison, Outcome, Unit};
 use record::units;
 
 use crate::{svg::File, xml::text as escaped};

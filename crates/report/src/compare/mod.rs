@@ -2,10 +2,8 @@
 
 mod forest;
 
-use analysis::{
-    compare::{Compared, Comparison, Group, Outcome, change, value},
-    verdict::Judgement,
-};
+use analysis::verdict::Judgement;
+use decisions::compare::{Compared, Comparison, Group, Outcome, change, value};
 use record::units;
 
 use crate::{
@@ -107,7 +105,7 @@ fn table(comparison: &Comparison, all: &[Compared]) -> Table {
     let mut table = Table::new(&heads);
     for compared in all {
         let middle = |values: &[Option<f64>]| {
-            analysis::compare::middle(values)
+            decisions::compare::middle(values)
                 .map_or_else(|| "–".to_owned(), |middle| value(compared.unit, middle))
         };
         let changed = compared.change.as_ref();
@@ -136,7 +134,7 @@ fn quantiles(comparison: &Comparison) -> Table {
             forest::name(quantile.share),
             units::time(quantile.baseline_ns as u64),
             units::time(quantile.candidate_ns as u64),
-            change(analysis::compare::Unit::Nanoseconds, &quantile.change),
+            change(decisions::compare::Unit::Nanoseconds, &quantile.change),
         ];
         table.row(cells, None);
     }

@@ -1,9 +1,7 @@
 //! A campaign on the console: a row per stage, then what came of it in sentences. Figures are `analysis`'.
 
-use analysis::{
-    campaign::{Campaign, Comparison, Row},
-    verdict::Judgement,
-};
+use analysis::verdict::Judgement;
+use decisions::campaign::{Campaign, Comparison, Row};
 use record::units;
 
 use super::text::{Columns, wrap};

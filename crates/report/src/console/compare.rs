@@ -1,6 +1,6 @@
 //! A comparison on the console: what is judged, line by line, then how far to believe it, then all of it in a sentence.
 
-use analysis::compare::{Comparison, Method, Outcome, change, middle, value};
+use decisions::compare::{Comparison, Method, Outcome, change, middle, value};
 
 use super::text::{Columns, cut, wrap};
 

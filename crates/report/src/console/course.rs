@@ -1,6 +1,6 @@
 //! A figure over runs on the console: a chart of dots, the shifts, and which runs stand apart. Figures are `analysis`'.
 
-use analysis::{
+use decisions::{
     compare::value,
     past::{Apart, Course, Shifted},
 };
@@ -95,7 +95,7 @@ fn range(values: &[f64]) -> (f64, f64) {
 
 fn told(course: &Course, number: usize, changed: &Shifted) -> String {
     let way = if changed.change > 0.0 { "+" } else { "-" };
-    let by = analysis::compare::amount(course.unit, changed.change);
+    let by = decisions::compare::amount(course.unit, changed.change);
     let sense = if changed.worse { "worse" } else { "better" };
     let of = |run: &str| {
         let mut runs = course.values.iter();

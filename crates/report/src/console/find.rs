@@ -1,6 +1,6 @@
 //! The end of a search on the console: the load line, and what happens above it. Figures are `analysis`'.
 
-use analysis::find::{Ending, Found};
+use decisions::find::{Ending, Found};
 
 use super::text::{Columns, wrap};
 

@@ -1,9 +1,7 @@
 //! Runs in a list, newest first: what came of each in figures, below that what it was. Figures are `analysis`'.
 
-use analysis::{
-    past::{Past, QUANTILES},
-    verdict::Judgement,
-};
+use analysis::verdict::Judgement;
+use decisions::past::{Past, QUANTILES};
 use record::{State, units};
 
 use super::text::{Columns, wrap};

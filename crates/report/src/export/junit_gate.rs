@@ -1,10 +1,10 @@
 //! A gate as JUnit XML: a test case for each figure that was compared, for each criterion of the runs, and for the measurement. It judges
 //! nothing; what is a failure and what an error is as in `junit`.
 
-use analysis::{
+use analysis::verdict::Judgement;
+use decisions::{
     compare::{Compared, Outcome as Compares, change},
     gate::{Criterion, Gate, Verdict},
-    verdict::Judgement,
 };
 
 use super::junit::{Case, Outcome, Suite, timestamp};

@@ -1,6 +1,6 @@
 //! The charts of a search, all against the load that was offered: how sure a level is, what came of it, how long it took.
 
-use analysis::find::{Found, Over, Row, sweep::Scaling};
+use decisions::find::{Found, Over, Row, sweep::Scaling};
 
 use crate::svg::{Axis, Chart, Curve, DASHED, File, Scale, Shade, Unit, plot_height, plot_width};
 

@@ -2,10 +2,8 @@
 
 mod charts;
 
-use analysis::{
-    find::{Ending, Found, Over, Row, sweep::Scaling},
-    verdict::Judgement,
-};
+use analysis::verdict::Judgement;
+use decisions::find::{Ending, Found, Over, Row, sweep::Scaling};
 use record::units;
 
 use crate::{

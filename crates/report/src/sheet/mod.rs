@@ -4,7 +4,8 @@
 mod page;
 mod paper;
 
-use analysis::{campaign::Verdict, verdict::Judgement};
+use analysis::verdict::Judgement;
+use decisions::campaign::Verdict;
 
 use crate::svg;
 

@@ -1,10 +1,12 @@
 //! Campaigns: what several runs mean together, and the page and the paper that tell it.
 
 use analysis::{
-    campaign::{self, Campaign, CoolDown, Identity, Outcome, Planned, Rate, Stage, Verdict},
     page::{self, Page},
     summary::Stopped,
     verdict::Judgement,
+};
+use decisions::campaign::{
+    self, Campaign, CoolDown, Identity, Outcome, Planned, Rate, Stage, Verdict,
 };
 use report::campaign::Span;
 

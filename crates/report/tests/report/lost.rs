@@ -3,10 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{
-    compare::{self, Entrant, Side},
-    summary::Summary,
-};
+use analysis::summary::Summary;
+use decisions::compare::{self, Entrant, Side};
 use measure::Interval;
 use plan::{Plan, Share};
 use proptest::prelude::*;

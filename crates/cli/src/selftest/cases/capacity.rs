@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use analysis::find::simulated::{Came, KNOWN, POOL, Service, asked};
+use decisions::find::simulated::{Came, KNOWN, POOL, Service, asked};
 
 use super::super::{Assertion, Depth};
 

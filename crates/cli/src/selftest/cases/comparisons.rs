@@ -1,6 +1,6 @@
 //! Whether runs that are alike are told apart by chance only, and those that are not are: groups of runs that are computed, no run is made.
 
-use analysis::compare::{Asked, CONFIDENCE, Change, Outcome, Unit, one_figure};
+use decisions::compare::{Asked, CONFIDENCE, Change, Outcome, Unit, one_figure};
 use plan::rng::{Purpose, Rng};
 use statistics::outliers;
 

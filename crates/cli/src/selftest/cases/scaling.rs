@@ -1,7 +1,7 @@
 //! Whether a sweep over users finds the peak that a law of scaling has, tells of none where it has none, and knows a pool: levels that are
 //! computed or simulated, nothing is sent.
 
-use analysis::find::{
+use decisions::find::{
     simulated::POOL,
     sweep::{Scaling, level, scaling},
 };

@@ -9,7 +9,7 @@ use plan::{about::About, deployment::Scaling};
 use record::units;
 use serde::Serialize;
 
-use crate::{
+use analysis::{
     page::Page,
     saturation::Saturation,
     summary::{MockRow, Summary},
@@ -374,7 +374,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
 
 fn percentiles(summary: &Summary) -> [Option<String>; 3] {
     let stats = summary.all.service.as_ref();
-    let text = |figure: Option<&crate::summary::Figure>| figure.map(ToString::to_string);
+    let text = |figure: Option<&analysis::summary::Figure>| figure.map(ToString::to_string);
     [
         text(stats.map(|stats| &stats.p50)),
         text(stats.map(|stats| &stats.p95)),

@@ -11,7 +11,7 @@ use plan::{
     units::{Quantity, SECOND},
 };
 
-use crate::verdict::bound;
+use analysis::verdict::bound;
 
 /// Fewer samples decide no percentile, no mean and no share.
 pub(super) const ENOUGH: u64 = 20;

@@ -6,7 +6,7 @@ use record::units;
 use statistics::{median, outliers};
 
 use super::{Entrant, Side, figure};
-use crate::figures::Sampled;
+use analysis::figures::Sampled;
 
 /// More of a run than this share cannot be unlike the rest of it.
 const MOST: f64 = 1.0 / 3.0;

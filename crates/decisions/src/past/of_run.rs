@@ -5,8 +5,8 @@ use record::Run;
 use serde_json::Value;
 
 use super::{Of, Past, Row, Times};
-use crate::{
-    compare,
+use crate::compare;
+use analysis::{
     figures::{Figure, Stats},
     summary::{self, Summary},
 };

@@ -8,7 +8,8 @@ use plan::criteria::{Metric, Span, Stat, fits};
 use record::{Model, State};
 use serde::{Deserialize, Serialize};
 
-use crate::{compare::Subject, verdict::Judgement};
+use crate::compare::Subject;
+use analysis::verdict::Judgement;
 
 pub use course::{Apart, Asked, Course, MARGIN, NoCourse, Shifted, Value, course};
 pub use of_run::of;

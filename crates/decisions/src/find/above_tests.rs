@@ -1,10 +1,8 @@
 //! Each sentence about what happens above the load line, of probes that show it, and none that they do not show.
 
 use super::*;
-use crate::{
-    find::{Cause, search::Why},
-    saturation::Reached,
-};
+use crate::find::{Cause, search::Why};
+use analysis::saturation::Reached;
 
 const SLOS: [&str; 2] = ["p99 < 200ms", "errors < 1%"];
 

@@ -5,7 +5,7 @@ use record::{FileFacts, Run, State, clock, sha256};
 use serde_json::Value;
 
 use super::{Entrant, Side};
-use crate::summary::Summary;
+use analysis::summary::Summary;
 
 /// What of a plan does not change what was measured: what it is called and judged by, where the target is and what is looked at
 /// beside it.

@@ -18,7 +18,7 @@ use plan::{
 };
 use record::{Part, Run, units};
 
-use crate::{
+use analysis::{
     figures::Sampled,
     verdict::{Subject, bound, kind_of},
 };

@@ -10,7 +10,7 @@ use super::{
     search::{self, End, Probed, Why},
     sweep::{self, Scaling},
 };
-use crate::{saturation::Reached, summary::Summary};
+use analysis::{saturation::Reached, summary::Summary};
 
 /// Points of the curve of how sure a level is.
 const POINTS: usize = 60;

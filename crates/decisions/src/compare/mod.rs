@@ -19,7 +19,7 @@ mod words;
 use record::Run;
 use serde::Serialize;
 
-use crate::summary::Summary;
+use analysis::summary::Summary;
 
 use single::Pair;
 

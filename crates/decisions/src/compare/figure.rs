@@ -10,7 +10,7 @@ use record::Model;
 use serde::Serialize;
 
 use super::{Entrant, Side};
-use crate::{
+use analysis::{
     figures::{Figure, Sampled, Stats},
     summary::Row,
 };

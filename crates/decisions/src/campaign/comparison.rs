@@ -5,7 +5,7 @@ use record::units;
 use serde::Serialize;
 
 use super::{Outcome, Row, Stage};
-use crate::{
+use analysis::{
     figures::Figure,
     summary::{Stats, Summary},
 };

@@ -6,7 +6,7 @@ use plan::criteria::{Metric, parse_criterion};
 use record::units;
 
 use super::answer::Row;
-use crate::saturation::THREADS;
+use analysis::saturation::THREADS;
 
 /// A service that answers this share of what comes keeps up, and one that answers less than the other does not.
 const KEEPS_UP: f64 = 0.97;

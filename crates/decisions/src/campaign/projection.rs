@@ -7,7 +7,7 @@ use record::units;
 use serde::Serialize;
 
 use super::{Outcome, Planned, Row, Stage, Verdict};
-use crate::saturation::{Reached, Scope};
+use analysis::saturation::{Reached, Scope};
 
 /// Further away than this from what was tested nothing is estimated.
 const MOST: f64 = 4.0;

@@ -4,7 +4,7 @@
 use plan::{StopRule, criteria::Metric, units::SECOND};
 use record::{Run, server::Series, units};
 
-use crate::verdict::server_bounds;
+use analysis::verdict::server_bounds;
 
 /// A source that has been silent for so long beyond the time between its samples says nothing of now.
 const STALE_NS: u64 = 3 * SECOND;

@@ -1,5 +1,6 @@
 use super::*;
-use crate::{campaign::Rate, saturation::Saturation};
+use crate::campaign::Rate;
+use analysis::saturation::Saturation;
 
 fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
     let [tested, meant] = [tested, meant].map(|(instances, background)| Deployment {

@@ -4,10 +4,8 @@
 use record::Run;
 use serde::Serialize;
 
-use crate::{
-    compare::{Comparison, Entrant},
-    verdict::{Judged, Judgement},
-};
+use crate::compare::{Comparison, Entrant};
+use analysis::verdict::{Judged, Judgement};
 
 /// What came of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -11,8 +11,8 @@ use plan::{
 use record::{Run, history::Curve};
 
 use super::search::Tally;
-pub use crate::steady::Flow;
-use crate::{
+pub use analysis::steady::Flow;
+use analysis::{
     moments, steady,
     summary::Summary,
     verdict::{Judgement, Subject, bound, kind_of},

@@ -4,7 +4,7 @@
 use record::units;
 
 use super::{Identity, Outcome, Row, Stage, Verdict, mended, recovered};
-use crate::summary::{SHARES, Summary, Tone};
+use analysis::summary::{SHARES, Summary, Tone};
 
 /// Of callers' time-outs that would do: the next of these above twice the slowest answer in ten thousand.
 const TIMEOUTS_MS: [u64; 10] = [

@@ -11,7 +11,7 @@ use plan::{
 use statistics::{Resampled, block_length, resample};
 
 use super::Entrant;
-use crate::series::Grid;
+use analysis::series::Grid;
 
 /// So often a run is drawn again.
 const RESAMPLES: usize = 1000;
