@@ -102,6 +102,12 @@ pub fn parsed(json: &str) -> u64 {
     values * PER_VALUE + 2 * json.len() as u64
 }
 
+/// What [`parsed`] says at most of any text of so many bytes.
+#[must_use]
+pub fn parsed_at_most(bytes: u64) -> u64 {
+    (1 + bytes) * PER_VALUE + 2 * bytes
+}
+
 /// What a value takes, in bytes; small ones are a part of their user.
 #[must_use]
 pub fn weight(value: &Value) -> u64 {
@@ -141,6 +147,9 @@ mod tests {
         // Arrays of single digits are the densest there is: a value every two bytes.
         let dense = format!("[{}1]", "1,".repeat(1000));
         assert!(parsed(&dense) >= 1001 * std::mem::size_of::<Value>() as u64 * 2);
+        for text in ["", "1", "[[[[", &dense] {
+            assert!(parsed(text) <= parsed_at_most(text.len() as u64), "{text}");
+        }
         let long = format!("\"{}\"", "a".repeat(1 << 20));
         assert!(parsed(&long) < 3 << 20);
         assert_eq!(weight(&serde_json::json!({"a": 1})), PER_VALUE + 1);

@@ -143,8 +143,7 @@ impl<'a> Inspection<'a> {
     /// The body as JSON, read once; none where it is none.
     pub fn json(&mut self) -> Option<&Value> {
         if self.json.is_none() {
-            let size = self.text().map_or(0, memory::parsed);
-            if !self.affords(size) {
+            if !self.affords_document() {
                 self.json = Some(None);
                 return None;
             }
@@ -152,6 +151,17 @@ impl<'a> Inspection<'a> {
             self.json = Some(parsed.and_then(Result::ok));
         }
         self.json.as_ref()?.as_ref()
+    }
+
+    /// Whether there is memory for the whole document, should that be what is wanted of it.
+    fn affords_document(&mut self) -> bool {
+        let bytes = self.text().map_or(0, str::len) as u64;
+        // Most are too small to be looked through for it.
+        if memory::parsed_at_most(bytes) <= self.room {
+            return true;
+        }
+        let size = self.text().map_or(0, memory::parsed);
+        self.affords(size)
     }
 
     /// The body as the text of a document.
@@ -233,7 +243,7 @@ fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
 
 /// What one walk through the answer finds of a step's captures, as they are to be stored.
 fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value>; pick::MOST]> {
-    if step.picked.is_empty() {
+    if step.picked.is_empty() || !seen.affords_document() {
         return None;
     }
     let captures = step.picked.iter().map(|index| &step.captures[*index].from);
