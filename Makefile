@@ -104,7 +104,7 @@ long-counts:
 long-fuzz: mutants
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	FUZZ_RUNS=0 ./fuzz/run 60
-	cargo test --release --locked -q -p analysis -- --ignored
+	cargo test --release --locked -q -p decisions -- --ignored
 	cargo test --release --locked -q -p cluster -- --ignored
 
 # A binary with the known sins in it, built beside the extension module as the product is: else all of it would be built anew. What lies where the product lies is the product again behind that.
