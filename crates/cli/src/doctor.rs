@@ -126,6 +126,27 @@ fn timing(lines: &mut Lines, advice: &mut Vec<String>) {
 
 /// What one worker sends to the embedded server in a closed loop of two seconds.
 fn throughput() -> Result<(&'static str, String), String> {
+    let run = two_seconds()?;
+    let rows = || run.totals.rows.values();
+    let ended: u64 = rows().map(|row| row.all.ok).sum();
+    let cpu: u64 = rows().flat_map(|row| row.run.cpu_ns.iter()).sum();
+    if ended == 0 {
+        return Err("no request was answered".to_owned());
+    }
+    let per_request = cpu as f64 / ended as f64;
+    let per_core = 1e9 / per_request;
+    Ok((
+        "throughput",
+        format!(
+            "{:.1} µs of CPU per request, so about {:.0},000/s per core",
+            per_request / 1e3,
+            per_core / 1e3
+        ),
+    ))
+}
+
+/// A run of two seconds, flat out with one worker, against a service that answers at once.
+fn two_seconds() -> Result<record::Run, String> {
     let lab = LabProcess::start("truth?mode=constant")?;
     let folder = std::env::temp_dir().join(format!("loadline-doctor-{}", std::process::id()));
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
@@ -149,21 +170,5 @@ fn throughput() -> Result<(&'static str, String), String> {
     command.status().map_err(|e| e.to_string())?;
     let run = record::Run::find(&folder, "last").map_err(|e| e.to_string());
     let _ = std::fs::remove_dir_all(&folder);
-    let run = run?;
-    let rows = || run.totals.rows.values();
-    let ended: u64 = rows().map(|row| row.all.ok).sum();
-    let cpu: u64 = rows().flat_map(|row| row.run.cpu_ns.iter()).sum();
-    if ended == 0 {
-        return Err("no request was answered".to_owned());
-    }
-    let per_request = cpu as f64 / ended as f64;
-    let per_core = 1e9 / per_request;
-    Ok((
-        "throughput",
-        format!(
-            "{:.1} µs of CPU per request, so about {:.0},000/s per core",
-            per_request / 1e3,
-            per_core / 1e3
-        ),
-    ))
+    run
 }

@@ -273,25 +273,11 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         message.map(|message| Problem { at, message })
     };
     let rules = plan.stop.iter().map(|rule| &rule.when);
-    let open: Vec<&str> = job
-        .samplers
-        .iter()
-        .filter(|sampler| !sampler.is_all_known())
-        .map(|sampler| sampler.source())
-        .collect();
-    // What comes up later cannot be looked for yet.
-    let is_known = |criterion: &&Criterion| match &criterion.metric {
-        Metric::Server(name, _) => !open.iter().any(|source| {
-            name.strip_prefix(source)
-                .is_some_and(|rest| rest.starts_with('.'))
-        }),
-        _ => true,
-    };
     let judged = plan
         .criteria
         .iter()
         .chain(rules)
-        .filter(is_known)
+        .filter(|criterion| !may_come_up(job, criterion))
         .filter_map(|criterion| {
             let why = analysis::verdict::without_subject(manifest, labels, &server, criterion);
             placed(criterion, why)
@@ -305,6 +291,21 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         placed(&rule.when, why)
     });
     judged.chain(set_aside).chain(too_short).collect()
+}
+
+/// Whether it asks for a figure that a source may tell of later: that cannot be looked for yet.
+fn may_come_up(job: &Job, criterion: &Criterion) -> bool {
+    let Metric::Server(name, _) = &criterion.metric else {
+        return false;
+    };
+    let mut open = job
+        .samplers
+        .iter()
+        .filter(|sampler| !sampler.is_all_known());
+    open.any(|sampler| {
+        name.strip_prefix(sampler.source())
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
 }
 
 /// Another one for each run.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::Kind;
 use plan::{
     Criterion,
     criteria::{Metric, Op, Stat},
@@ -86,46 +87,58 @@ pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
     steady::of_phase(run, &moments::of(run), index as usize, planned)
 }
 
+/// For each second, how many there were, and how many of them lie beyond what is allowed.
+type Sums = BTreeMap<u64, (f64, f64)>;
+
 /// Samples and exceedances, second by second.
 fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
     let Ok(subject) = Subject::of(run, criterion) else {
         return Vec::new();
     };
-    let phases = subject.phases.as_deref();
-    let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
-    if let Metric::Time(span, _) = &criterion.metric {
-        let kind = kind_of(*span);
-        let of_kind = run.totals.windows.iter();
-        for (_, windows) in
-            of_kind.filter(|((id, known), _)| *known == kind && subject.has_label(*id))
-        {
-            for (second, n, over) in windows.counted(bound(criterion) as u64, phases) {
-                let sum = sums.entry(second).or_default();
-                *sum = (sum.0 + n, sum.1 + over);
-            }
-        }
-    } else {
-        let history = &run.totals.history;
-        let curves: Vec<&Curve> = match &subject.labels {
-            None => vec![&history.all],
-            Some(ids) => ids.iter().filter_map(|id| history.labels.get(id)).collect(),
-        };
-        let from_ns = phases.and_then(|phases| {
-            let index = *phases.first()? as usize;
-            Some(run.manifest.phases.get(index)?.start_ns)
-        });
-        for (second, point) in curves.into_iter().flat_map(Curve::points) {
-            // A second in which the load still settled is not counted.
-            if point.span.0 < from_ns.unwrap_or(0) {
-                continue;
-            }
-            let counters = &point.part.slot.counters;
+    let sums = match &criterion.metric {
+        Metric::Time(span, _) => slow_ones(run, &subject, kind_of(*span), bound(criterion) as u64),
+        _ => failed_ones(run, &subject),
+    };
+    sums.into_values().collect()
+}
+
+/// Samples, and those that took longer than the bound.
+fn slow_ones(run: &Run, subject: &Subject, kind: Kind, bound: u64) -> Sums {
+    let mut sums = Sums::new();
+    let of_kind = run.totals.windows.iter();
+    for (_, windows) in of_kind.filter(|((id, known), _)| *known == kind && subject.has_label(*id))
+    {
+        for (second, n, over) in windows.counted(bound, subject.phases.as_deref()) {
             let sum = sums.entry(second).or_default();
-            *sum = (
-                sum.0 + counters.ended() as f64,
-                sum.1 + counters.errors() as f64,
-            );
+            *sum = (sum.0 + n, sum.1 + over);
         }
     }
-    sums.into_values().collect()
+    sums
+}
+
+/// Requests that ended, and those that ended in errors.
+fn failed_ones(run: &Run, subject: &Subject) -> Sums {
+    let mut sums = Sums::new();
+    let history = &run.totals.history;
+    let curves: Vec<&Curve> = match &subject.labels {
+        None => vec![&history.all],
+        Some(ids) => ids.iter().filter_map(|id| history.labels.get(id)).collect(),
+    };
+    let from_ns = subject.phases.as_ref().and_then(|phases| {
+        let index = *phases.first()? as usize;
+        Some(run.manifest.phases.get(index)?.start_ns)
+    });
+    for (second, point) in curves.into_iter().flat_map(Curve::points) {
+        // A second in which the load still settled is not counted.
+        if point.span.0 < from_ns.unwrap_or(0) {
+            continue;
+        }
+        let counters = &point.part.slot.counters;
+        let sum = sums.entry(second).or_default();
+        *sum = (
+            sum.0 + counters.ended() as f64,
+            sum.1 + counters.errors() as f64,
+        );
+    }
+    sums
 }

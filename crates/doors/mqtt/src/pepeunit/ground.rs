@@ -212,28 +212,28 @@ fn read_units(path: &Path) -> Result<Vec<Unit>, String> {
     };
     let mut units = Vec::new();
     for (number, line) in lines {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());
-        let (Some(token), Some(topic)) = (cell(token), cell(topic)) else {
-            return Err(format!(
-                "{at}:{}: a unit has a token and a topic",
-                number + 1
-            ));
-        };
-        if mqtt::topic::has_wildcard(topic.as_bytes()) {
-            return Err(format!(
-                "{at}:{}: `{topic}` is a filter, no topic",
-                number + 1
-            ));
-        }
-        units.push(Unit {
-            token: Some(token.to_owned()),
-            topic: topic.to_owned(),
-            node: None,
-        });
+        let unit = read_unit(line, token, topic);
+        units.push(unit.map_err(|why| format!("{at}:{}: {why}", number + 1))?);
     }
     if units.is_empty() {
         return Err(format!("{at}: there are no units in it"));
     }
     Ok(units)
+}
+
+/// A unit of a line whose columns of the token and of the topic are these.
+fn read_unit(line: &str, token: usize, topic: usize) -> Result<Unit, String> {
+    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());
+    let (Some(token), Some(topic)) = (cell(token), cell(topic)) else {
+        return Err("a unit has a token and a topic".to_owned());
+    };
+    if mqtt::topic::has_wildcard(topic.as_bytes()) {
+        return Err(format!("`{topic}` is a filter, no topic"));
+    }
+    Ok(Unit {
+        token: Some(token.to_owned()),
+        topic: topic.to_owned(),
+        node: None,
+    })
 }
