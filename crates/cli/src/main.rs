@@ -56,7 +56,7 @@ use session::exit;
 fn main() -> ExitCode {
     #[cfg(feature = "mutants")]
     if let Ok(name) = std::env::var("LOADLINE_MUTANT")
-        && !plan::mutant::choose(&name)
+        && !base::mutant::choose(&name)
     {
         log::error(format_args!("no such mutant: {name}"));
         return ExitCode::from(exit::BAD_INPUT);

@@ -15,9 +15,7 @@ pub mod load;
 pub mod media;
 pub mod mocks;
 pub mod mqtt;
-pub mod mutant;
 pub mod profile;
-pub mod rng;
 pub mod route;
 pub mod scenario;
 pub mod schedule;
@@ -35,6 +33,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use base::{mutant, rng};
 pub use beside::Beside;
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;

@@ -37,6 +37,10 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        #[cfg(feature = "mutants")]
+        if let Ok(name) = std::env::var("LOADLINE_MUTANT") {
+            base::mutant::choose(&name);
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -10,6 +10,16 @@ pub trait Chance {
     fn below(&mut self, n: u64) -> u64;
 }
 
+impl Chance for base::rng::Rng {
+    fn unit(&mut self) -> f64 {
+        base::rng::Rng::unit(self)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        base::rng::Rng::below(self, n)
+    }
+}
+
 /// Numbers that are the same each time and look like chance, for tests.
 #[cfg(test)]
 #[derive(Clone)]

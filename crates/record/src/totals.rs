@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::{Kind, Label, LabelId, confidence::Windows, label, summary::Times};
+use plan::mutant::{self, Mutant};
 
 use super::{Frame, IntervalRow, Manifest, Part, history::History};
 
@@ -28,8 +29,7 @@ pub struct Totals {
     outside: BTreeMap<(LabelId, u32), Part>,
     /// By reason of an error, the end of the last interval in which it came.
     pub last_seen: BTreeMap<String, u64>,
-    /// Response times of each interval, for the sin of averaging percentiles.
-    #[cfg(feature = "mutants")]
+    /// Response times of each interval; empty but where a test build averages percentiles.
     pub responses: Vec<measure::Histogram>,
 }
 
@@ -61,8 +61,8 @@ impl Totals {
                 *last = (*last).max(frame.span.1);
             }
         }
-        #[cfg(feature = "mutants")]
-        if let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase)) {
+        if mutant::is(Mutant::AveragedPercentiles)
+            && let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase)) {
             let times = measure::summary::Times::of(&part.slot, measure::Kind::Response);
             self.responses.push(times.answered);
         }

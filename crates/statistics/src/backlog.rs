@@ -70,7 +70,7 @@ pub fn outpaced(planned: f64, came: &[f64], went: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::{Purpose, Rng};
+    use base::rng::{Purpose, Rng};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Resampling of one run's windows: what the run might have been, made of blocks of it in another order. Blocks, not windows, because
 //! neighbours hang together: a pause of half a minute is drawn as a whole, or not, or twice.
 
-use plan::rng::Rng;
+use base::rng::Rng;
 
 /// So long a block is at least, as a power of the number of windows.
 const POWER: f64 = 1.0 / 3.0;
@@ -54,7 +54,7 @@ pub fn resample(windows: usize, block: usize, random: &mut Rng) -> Resampled {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::Purpose;
+    use base::rng::Purpose;
 
     use super::*;
 

@@ -169,7 +169,7 @@ fn between(at: &[usize], i: usize, end: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::{Purpose, Rng};
+    use base::rng::{Purpose, Rng};
     use proptest::prelude::*;
 
     use super::*;

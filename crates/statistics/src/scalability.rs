@@ -5,7 +5,7 @@
 //! N / X(N) is linear in 1/g, s/g and k/g, so that the fit needs no search: of the few ways in which s or k may be nothing the one that
 //! explains the most is taken.
 
-use plan::{
+use base::{
     mutant::{self, Mutant},
     rng::{Purpose, Rng},
 };

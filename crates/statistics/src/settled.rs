@@ -102,7 +102,7 @@ fn goes(rest: &[f64], cut: usize, matters: f64) -> Option<Goes> {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::{Purpose, Rng};
+    use base::rng::{Purpose, Rng};
 
     use super::*;
 

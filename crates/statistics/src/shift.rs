@@ -79,7 +79,7 @@ fn normal_quantile(tail: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::{Purpose, Rng};
+    use base::rng::{Purpose, Rng};
     use proptest::prelude::*;
 
     use super::*;

@@ -168,7 +168,7 @@ fn straight(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::{Purpose, Rng};
+    use base::rng::{Purpose, Rng};
 
     use super::*;
 

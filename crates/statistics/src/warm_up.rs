@@ -1,7 +1,7 @@
 //! Where a series has settled: MSER-5, the rule by which simulations leave out their beginning. It cuts where what is left is known best:
 //! with too little left out the beginning spoils the mean, with too much there are too few values to know it.
 
-use plan::mutant::{self, Mutant};
+use base::mutant::{self, Mutant};
 
 /// Values are taken together in so many, which makes the rule deaf to single ones.
 const BATCH: usize = 5;
@@ -47,7 +47,7 @@ fn uncertainty(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use plan::rng::{Purpose, Rng};
+    use base::rng::{Purpose, Rng};
 
     use super::*;
 

@@ -83,7 +83,6 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         notes: Vec::new(),
         record: run.dir.as_ref().map(|dir| dir.display().to_string()),
     };
-    #[cfg(feature = "mutants")]
     average(&mut summary, run);
     let headline = summary.headline();
     summary.phases = phases::of(run, headline, elapsed_ns);
@@ -101,8 +100,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     summary
 }
 
-/// Averages the percentiles of the intervals, if that is the sin of this process.
-#[cfg(feature = "mutants")]
+/// Averages the percentiles of the intervals, in a test build that was told to.
 fn average(summary: &mut Summary, run: &Run) {
     use plan::mutant::{self, Mutant};
     let Some(stats) = summary

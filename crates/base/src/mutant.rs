@@ -1,10 +1,10 @@
-//! Known sins, for proving that the battery finds them: each variant breaks one rule of honest measurement, or of concluding from it, on
-//! purpose.
+//! Known defects, each of which breaks one rule of honest measurement on purpose. The self-test
+//! must find them.
 //!
-//! They exist only in builds with the feature `mutants`. Without it [`is`] is constantly false and leaves no trace; the
-//! product is never built with it.
+//! They exist only in builds with the feature `mutants`. Without it [`is`] is a constant `false`.
+//! The product is never built with it.
 
-/// A known sin.
+/// A known defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
     /// A request that waited for a connection counts from when it got one.
@@ -33,10 +33,13 @@ pub enum Mutant {
     PeakWithoutEvidence,
     /// What waits for a place in a pool is taken for what is in one.
     WaitingCountedAsServed,
+    /// Lateness of the generator never makes a measurement invalid. Tests that judge logic choose
+    /// it, so that a busy machine cannot change their result.
+    LatenessForgiven,
 }
 
 /// All, with their names.
-pub const ALL: [(Mutant, &str); 13] = [
+pub const ALL: [(Mutant, &str); 14] = [
     (Mutant::StampAtDequeue, "stamp-at-dequeue"),
     (Mutant::DropTimeouts, "drop-timeouts"),
     (Mutant::MillisecondTimers, "millisecond-timers"),
@@ -50,26 +53,27 @@ pub const ALL: [(Mutant, &str); 13] = [
     (Mutant::WarmUpKept, "warm-up-kept"),
     (Mutant::PeakWithoutEvidence, "peak-without-evidence"),
     (Mutant::WaitingCountedAsServed, "waiting-counted-as-served"),
+    (Mutant::LatenessForgiven, "lateness-forgiven"),
 ];
 
 #[cfg(feature = "mutants")]
 static CHOSEN: std::sync::OnceLock<Mutant> = std::sync::OnceLock::new();
 
-/// Chooses the sin of this process; false when there is none of this name.
+/// Chooses the defect of this process. Returns false if no defect has this name.
 #[cfg(feature = "mutants")]
 pub fn choose(name: &str) -> bool {
     let found = ALL.into_iter().find(|(_, known)| *known == name);
     found.is_some_and(|(mutant, _)| CHOSEN.set(mutant).is_ok())
 }
 
-/// Whether this process commits this sin.
+/// Whether this process has this defect.
 #[cfg(feature = "mutants")]
 #[must_use]
 pub fn is(mutant: Mutant) -> bool {
     CHOSEN.get() == Some(&mutant)
 }
 
-/// Whether this process commits this sin: never.
+/// Whether this process has this defect: never.
 #[cfg(not(feature = "mutants"))]
 #[must_use]
 #[inline]

@@ -69,17 +69,9 @@ impl Rng {
     }
 }
 
-impl query::Chance for Rng {
-    fn unit(&mut self) -> f64 {
-        Rng::unit(self)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        Rng::below(self, n)
-    }
-}
-
-pub(crate) fn mix(mut z: u64) -> u64 {
+/// SplitMix64's finalizer: a bijection whose output bits all depend on all input bits.
+#[must_use]
+pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
