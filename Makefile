@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 VENV := .venv
 PY := $(VENV)/bin/python
-WHEEL_PROFILE := dist
+TESTS := .venv-tests
+TESTS_PY := $(TESTS)/bin/python
 
 help:
 	@echo 'make build      the binary, at .venv/bin/loadline'
@@ -25,7 +26,8 @@ help:
 	@echo 'make bench-cluster  what nodes over Ray cost, and how far apart they begin'
 	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
 	@echo 'make bench-saturation  how often "what saturated first" is right of live services'
-	@echo 'make test-cases fuzzing, counts against the originals, the case studies whole'
+	@echo 'make dev T=…   the binary, and the tests that T names'
+	@echo 'make test-cases the wheel, counts against the originals, the case studies whole'
 	@echo 'make test-long  that, and the whole battery of the self-test with every sin'
 
 build: $(VENV)/ready web
@@ -51,11 +53,7 @@ $(VENV)/ray-ready: pyproject.toml $(VENV)/ready
 
 # The wheel, with the binary: what `pip install` gets.
 wheel: $(VENV)/ready web/dist/report.html
-	$(PY) -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
-	cargo build --profile $(WHEEL_PROFILE) --locked -p loadline -p loadline-python
-	mkdir -p target/wheel/loadline.data/scripts
-	install -m 755 target/$(WHEEL_PROFILE)/loadline target/wheel/loadline.data/scripts/loadline
-	$(VENV)/bin/maturin build --profile $(WHEEL_PROFILE) --locked --out dist
+	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 # What is given to others.
 dist: web/dist/report.html
@@ -75,43 +73,55 @@ web/node_modules/ready: web/package-lock.json web/package.json
 demo: build
 	$(VENV)/bin/loadline demo
 
-# Properties are tried on the same cases every time here, so that no change fails by another's luck; `make test-long` draws new ones.
-test: python $(VENV)/tests-ready
+# One build serves the Rust tests, the binary and the extension module under test. It knows the known defects of the
+# self-test, and it is installed apart from the product, in an environment of its own.
+CI_BUILD := --profile ci --workspace --locked --features loadline/mutants,loadline-python/mutants
+
+tests-build: web $(TESTS)/ready
+	cargo build $(CI_BUILD) --all-targets
+	install -m 755 target/ci/loadline $(TESTS)/bin/loadline
+	install -m 755 target/ci/lib_native.so $(TESTS)/package/loadline/_native.abi3.so
+
+test: tests-build
+	$(MAKE) -j2 --output-sync=target test-rust test-commands
+	$(TESTS_PY) -m pytest tests -q -m 'alone and not long'
+
+# Properties are tried on the same cases every time, so that no change fails by another's luck; `make test-long` draws new ones.
+test-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	PROPTEST_RNG_SEED=1 cargo test --workspace --locked
+	PROPTEST_RNG_SEED=1 cargo test -q $(CI_BUILD) --all-targets
+	cargo clippy $(CI_BUILD) --all-targets -- -D warnings
 	cd web && npm run check && npm run test
-	$(VENV)/bin/ruff check tests bench python packaging
-	$(VENV)/bin/ruff format --check tests bench python packaging
-	$(PY) -m pytest tests -q -m 'not long and not alone' -n 3
-	$(PY) -m pytest tests -q -m 'alone and not long'
+	$(TESTS)/bin/ruff check tests bench python packaging
+	$(TESTS)/bin/ruff format --check tests bench python packaging
 
-test-long: test-cases
-	cargo test --workspace --locked
-	./fuzz/run 120
-	$(PY) -m pytest tests/honesty -q -m 'long and alone'
+test-commands:
+	$(TESTS_PY) -m pytest tests -q -m 'not long and not alone' -n 4
 
-# What every change must pass beside `make test`: the wheel, counts against the originals, fuzzing, the case studies whole.
-# What counts, builds or fuzzes runs side by side; behind it, alone, what hangs on a clock.
-test-cases: python $(VENV)/tests-ready $(VENV)/ray-ready
-	$(MAKE) wheel WHEEL_PROFILE=release
-	$(MAKE) -j2 long-counts long-fuzz
-	$(PY) -m pytest tests --ignore tests/honesty -q -m 'long and alone'
+# What every change must pass beside `make test`: the wheel, counts against the originals, the case studies whole.
+test-cases: tests-build $(TESTS)/ray-ready
+	LOADLINE_WHEEL_PREBUILT=target/ci $(MAKE) wheel PY=$(TESTS_PY)
+	$(MAKE) -j2 --output-sync=target test-simulations test-counts
+	$(TESTS_PY) -m pytest tests --ignore tests/honesty -q -m 'long and alone'
 
-long-counts:
-	$(PY) -m pytest tests -q -m 'long and not alone' -n 2 --dist loadfile
+test-simulations:
+	cargo test -q $(CI_BUILD) --lib -- --ignored
 
-long-fuzz: mutants
+test-counts:
+	$(TESTS_PY) -m pytest tests -q -m 'long and not alone' -n 3 --dist loadfile
+
+# What takes hours or draws new cases: properties, fuzzing, the whole self-test, the product's size.
+test-long: test-cases build
+	cargo test $(CI_BUILD) --all-targets
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
-	FUZZ_RUNS=0 ./fuzz/run 60
-	cargo test --release --locked -q -p decisions -- --ignored
-	cargo test --release --locked -q -p cluster -- --ignored
+	./fuzz/run 120
+	PRODUCT=$(VENV)/bin/loadline $(TESTS_PY) -m pytest tests/honesty -q -m 'long and alone'
 
-# A binary with the known sins in it, built beside the extension module as the product is: else all of it would be built anew. What lies where the product lies is the product again behind that.
-mutants:
-	cargo build --release --locked -q -p loadline -p loadline-python --features loadline/mutants
-	install -D -m 755 target/release/loadline target/mutants/loadline
-	cargo build --release --locked -q -p loadline -p loadline-python
+# From an edit to its result: the crates that changed, and the tests that T names. `make dev T=tests/artillery`
+dev: $(TESTS)/ready web/dist/report.html
+	cargo build $(CI_BUILD) --bin loadline --test seeds
+	ln -sf $(CURDIR)/target/ci/loadline $(TESTS)/bin/loadline
+	$(TESTS_PY) -m pytest -q -n 4 -m 'not long' $(T)
 
 # Debian splits venv from Python; as root we may fetch what is missing.
 $(VENV)/ready:
@@ -120,10 +130,20 @@ $(VENV)/ready:
 	python3 -m venv $(VENV)
 	touch $@
 
-$(VENV)/tests-ready: tests/requirements.txt tests/missing-packages $(VENV)/ready
-	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+# The environment of the tests: pytest, Locust, and the package as it would be installed, from links to its sources.
+$(TESTS)/ready: tests/requirements.txt tests/missing-packages pyproject.toml $(VENV)/ready
 	missing=$$(tests/missing-packages); if [ "$$(id -u)" = 0 ] && [ -n "$$missing" ]; then \
 	  apt-get update && apt-get install -y --no-install-recommends $$missing; fi
+	python3 -m venv $(TESTS)
+	$(TESTS_PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt 'locust>=2.47,<2.48'
+	mkdir -p $(TESTS)/package/loadline
+	ln -sfn $(CURDIR)/python/loadline/* $(TESTS)/package/loadline/
+	rm -f $(TESTS)/package/loadline/_native.abi3.so $(TESTS)/package/loadline/__pycache__
+	echo $(CURDIR)/$(TESTS)/package > $$($(TESTS_PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/loadline.pth
+	touch $@
+
+$(TESTS)/ray-ready: pyproject.toml $(TESTS)/ready
+	$(TESTS_PY) -m pip install --quiet --disable-pip-version-check 'ray>=2.52,<2.61'
 	touch $@
 
 bench: web/dist/report.html
@@ -150,13 +170,13 @@ bench-locust: python
 	install -m 755 target/dist/lib_native.so python/loadline/_native.abi3.so
 	$(PY) bench/locust.py
 
-bench-report: web/dist/report.html $(VENV)/tests-ready
+bench-report: web/dist/report.html $(TESTS)/ready
 	cargo build --profile dist --locked -p loadline
-	$(PY) bench/report.py
+	$(TESTS_PY) bench/report.py
 
-bench-sampling: web/dist/report.html $(VENV)/tests-ready
+bench-sampling: web/dist/report.html $(TESTS)/ready
 	cargo build --profile dist --locked -p loadline
-	$(PY) bench/sampling.py
+	$(TESTS_PY) bench/sampling.py
 
 bench-cluster: python $(VENV)/ray-ready
 	$(PY) bench/cluster.py
@@ -177,6 +197,6 @@ bench-artillery: web/dist/report.html
 
 clean:
 	cargo clean
-	rm -rf $(VENV) web/node_modules web/dist web/test-results
+	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web demo test test-long test-cases long-counts long-fuzz mutants bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist web demo test test-long tests-build test-rust test-commands test-cases test-simulations test-counts dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

@@ -1,13 +1,3 @@
-//! Any text as another tool's output: figures or a refusal, never a panic or a hang; and what was read can be audited.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    if let Ok(import) = audit::import::read(text) {
-        let audit = audit::check::of(&import);
-        assert!(audit.figures > 0);
-        let _ = audit.text();
-        let _ = audit::as_run::of(&[("any".to_owned(), import)]);
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &str| fuzz_targets::import::check(input));

@@ -87,7 +87,7 @@ def test_files_that_cannot_be_read(loadline):
 
 def test_a_run_of_ones_own(loadline):
     ran = loadline("run", "lab:sum", "--rate", "50/s", "--duration", "2s")
-    assert ran.returncode in (0, 4), ran.stderr
+    assert ran.returncode == 0, ran.stderr
     folder = loadline.folder / ".loadline/runs/last"
     for what in (folder, folder / "summary.json"):
         run = loadline("audit", what)

@@ -6,7 +6,6 @@ import subprocess
 import peers
 import pytest
 from conftest import LOADLINE
-from excuses import exits
 
 SHORT = ("--rate", "10/s", "--duration", "1s")
 
@@ -117,7 +116,7 @@ def test_a_record_that_cannot_be_written_does_not_stop_the_run(loadline):
     (loadline.folder / "file").write_text("")
     with peers.Peer(peers.ok()) as peer:
         run = loadline("run", peer.url, *SHORT, "--runs", "file/runs")
-    assert exits(run, 0)
+    assert run.returncode == 0
     assert run.stderr.count("warning") == 1
     assert "10 ok" in run.stdout
 
@@ -155,5 +154,5 @@ def test_results_that_cannot_be_written_are_no_success(loadline):
             process = subprocess.run(
                 [LOADLINE, "run", peer.url, "--duration", "1s"], cwd=loadline.folder, stdout=full, stderr=subprocess.PIPE
             )
-    assert process.returncode in (3, 4)
+    assert process.returncode == 3
     assert b"cannot write to standard output" in process.stderr

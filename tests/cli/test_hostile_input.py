@@ -8,7 +8,6 @@ import subprocess
 import peers
 import pytest
 from conftest import LOADLINE
-from excuses import exits
 
 PLAN = "loadline: 1\ntarget: TARGET\nload: {rate: 2/s, duration: 1s}\n"
 
@@ -65,7 +64,7 @@ def test_a_length_that_is_true_is_sent(loadline, server):
         "p.yml", PLAN.replace("TARGET", server.url) + "steps: [{post: {url: /, body: abc, headers: {Content-Length: '3'}}}]\n"
     )
     run = loadline("run", path, "--once", "--trace")
-    assert exits(run, 0), run.stderr
+    assert run.returncode == 0, run.stderr
     assert "< 200" in run.stdout
 
 
@@ -74,7 +73,7 @@ def test_escapes_of_json_are_json(loadline, server):
     text = '{"loadline": 1, "target": "TARGET", "load": {"rate": "1/s", "duration": "1s"}, '
     text += '"steps": [{"post": {"url": "/", "body": "\\ud83d\\ude00 \\u00e9"}}]}'
     run = loadline("run", loadline.write("p.json", text.replace("TARGET", server.url)), "--once", "--trace")
-    assert exits(run, 0), run.stderr
+    assert run.returncode == 0, run.stderr
     assert "> 😀 é" in run.stdout
     said = refused_place(loadline, '{"loadline": 1, "name": "\\ud83d\\ude00", "nonsense": 1}')
     assert "p.json:1:41:" in said, said
@@ -135,7 +134,7 @@ def test_a_link_that_leads_nowhere_yet_is_written_through(loadline, server):
 def test_a_name_of_any_length(loadline, server):
     plan = PLAN.replace("TARGET", server.url) + "steps: [{get: {url: /, name: NAME}}]\n"
     run = loadline("run", loadline.write("p.yml", plan.replace("NAME", "n" * 65536)))
-    assert exits(run, 0), run.stderr[-2000:]
+    assert run.returncode == 0, run.stderr[-2000:]
     again = loadline("report", "last")
     assert again.returncode == 0, again.stderr[-2000:]
     assert (loadline.folder / ".loadline/runs/last/report.md").exists()

@@ -7,7 +7,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from excuses import exits
 
 PUMA = '{"workers": 2, "worker_status": [{"backlog": 0, "running": 5}, {"backlog": 4, "running": 5}]}'
 NGINX = "Active connections: 3 \nserver accepts handled requests\n 10 10 {} \nReading: 0 Writing: 1 Waiting: 2 \n"
@@ -95,7 +94,7 @@ def test_endpoints_say_what_they_are_and_criteria_ask_for_them(loadline, start_l
             *("--check", "server.app.queue_length <= 7", "--check", "server.app.http_requests_total > 10/s"),
             *("--check", 'server.puma.worker_status.backlog of "1" < 4', "--check", "server.web.waiting max < 3"),
         )
-    assert exits(run, 1), run.stderr
+    assert run.returncode == 1, run.stderr
     judged = {one["text"]: one["judgement"] for one in loadline.summary()["criteria"]}
     assert [judgement for judgement in judged.values()] == ["PASS", "PASS", "FAIL", "PASS"]
     known = panels(loadline)
@@ -111,7 +110,7 @@ def test_processes_by_their_ports_and_commands(loadline, start_lab):
         *("run", f"{lab.url}/api/sum", "--duration", "3s", "--server", f"lab=port:{port}", "--server", "gc=command:echo heap 42"),
         *("--check", "server.lab.memory > 100000", "--check", "server.lab.processes <= 1", "--check", "server.gc.heap >= 42"),
     )
-    assert exits(run, 0), run.stderr
+    assert run.returncode == 0, run.stderr
     assert panels(loadline)["lab.threads"][0] >= 1
 
 
@@ -120,7 +119,7 @@ def test_a_password_never_reaches_the_record(loadline, start_lab):
     with Redis() as redis:
         address = f"127.0.0.1:{redis.server_address[1]}"
         run = loadline("run", f"{lab.url}/api/sum", "--duration", "2s", "--server", f"cache=redis://:hunter2@{address}")
-        assert exits(run, 0), run.stderr
+        assert run.returncode == 0, run.stderr
         assert panels(loadline)["cache.connected_clients"][0] == 3
         folder = loadline.folder / ".loadline/runs/last"
         for path in folder.rglob("*"):
@@ -149,7 +148,7 @@ def test_basic_authentication_is_in_the_url_and_never_in_the_record(loadline, st
     where = f"127.0.0.1:{server.server_port}/metrics"
     ask = ("run", f"{lab.url}/api/sum", "--duration", "2s", "--check", "server.app.queue_length < 8", "--server")
     run = loadline(*ask, f"app=http://me:hunter%402@{where}")
-    assert exits(run, 0), run.stderr
+    assert run.returncode == 0, run.stderr
     assert set(panels(loadline)["app.queue_length"]) == {7}
     folder = loadline.folder / ".loadline/runs/last"
     for path in folder.rglob("*"):
@@ -171,7 +170,7 @@ def test_a_source_that_is_down_is_a_gap_and_no_failure(loadline, start_lab):
     lab = start_lab("sum")
     where = "http://127.0.0.1:1/metrics"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"app={where}", "--check", "server.app.x < 1")
-    assert exits(run, 5), run.stderr
+    assert run.returncode == 5, run.stderr
     assert "nothing can be measured of app yet: GET 127.0.0.1:1/metrics: connection refused" in run.stderr
     notes = " ".join(loadline.summary()["notes"])
     assert "nothing could be measured of app from" in notes
@@ -192,7 +191,7 @@ steps:
 """,
         )
         run = loadline("run", "plan.yml", "--check", "server.puma.workers < 9")
-        assert exits(run, 5), run.stderr
+        assert run.returncode == 5, run.stderr
         assert "there is no server.puma.workers" in run.stdout
         assert set(panels(loadline)) >= {"puma.worker_status.backlog{1}"}
         loadline("wrk", "-t1", "-c1", "-d2s", f"{lab.url}/api/sum", env={"LOADLINE_SERVER": f"web={metrics.url}/status"})

@@ -61,7 +61,7 @@ def test_a_host_without_a_scheme_is_a_url(loadline, echo):
 def test_users_are_users(loadline, echo):
     host, asked = echo
     ran = loadline("run", f"http://{host}/", "--users", "3", "--duration", "1s")
-    assert ran.returncode in (0, 4), ran.stderr
+    assert ran.returncode == 0, ran.stderr
     summary = loadline.summary()
     assert summary["run"]["model"] == "closed"
     assert summary["users"]["max"] == 3
@@ -69,7 +69,7 @@ def test_users_are_users(loadline, echo):
     plan = loadline.write(
         "plan.yml", f"loadline: 1\ntarget: http://{host}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n"
     )
-    assert loadline("run", plan, "--users", "2", "--duration", "1s").returncode in (0, 4)
+    assert loadline("run", plan, "--users", "2", "--duration", "1s").returncode == 0
     assert loadline.summary()["users"]["max"] == 2
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from conftest import Loadline
-from excuses import exits
 from peers import Recorder
 
 #: Requests that are served one after the other, and how long each of them then takes.
@@ -36,7 +35,7 @@ def test_more_than_the_peer_can_do_is_an_overload_and_no_steady_state(loadline):
         run = loadline(
             "run", peer.url, "--rate", "60/s", "--duration", "12s", "--check", "p99 in steady < 1m", "--check", "errors < 1%"
         )
-    assert exits(run, 5), run.stderr + run.stdout
+    assert run.returncode == 5, run.stderr + run.stdout
     summary = loadline.summary()
     steady = summary["steady"]
     assert (steady["behaviour"], steady["settled_ns"]) == ("overload", None), steady
@@ -70,7 +69,7 @@ steps:
     assert "the load never stays the same" in refused.stderr
     short = loadline.write("short.yml", plan.replace("from: 10/s, to: 50/s", "rate: 20/s"))
     run = loadline("run", short)
-    assert exits(run, 5), run.stderr
+    assert run.returncode == 5, run.stderr
     steady = loadline.summary()["steady"]
     assert steady["behaviour"] == "unknown"
     assert "too short" in steady["sentence"]
@@ -109,7 +108,7 @@ def recorded(tmp_path_factory):
     loadline = Loadline(tmp_path_factory.mktemp("recorded"))
     with Recorder(SlowAtFirst()) as peer:
         run = loadline("run", peer.url, "--rate", "60/s", "--duration", "5s")
-    assert exits(run, 0), run.stderr
+    assert run.returncode == 0, run.stderr
     return loadline
 
 

@@ -41,10 +41,10 @@ def told(loadline, runs=".loadline/runs") -> dict:
 def test_nodes_send_and_get_what_one_process_would(loadline, mixed):
     broker = mixed()
     alone = loadline("run", "plan.yml", "--seed", 7)
-    assert alone.returncode in (0, 4), alone.stdout + alone.stderr
+    assert alone.returncode == 0, alone.stdout + alone.stderr
     of_one, seen = told(loadline), broker.stats()
     ran = loadline("run", "plan.yml", "--seed", 7, "--on", "local", "--nodes", 2, "--json", "all.json")
-    assert ran.returncode in (0, 4), ran.stdout + ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     of_many, both = told(loadline), broker.stats()
     assert [of_many[name] for name in COUNTED] == [of_one[name] for name in COUNTED]
     messages = of_many["planned"]
@@ -65,11 +65,11 @@ def test_parts_that_nobody_conducts_are_merged(loadline, mixed):
     started = [loadline.start(*same, "--shard", f"{n}/2", "--runs", f"part-{n}") for n in range(2)]
     for process in started:
         out, err = process.communicate(timeout=60)
-        assert process.returncode in (0, 4), out + err
+        assert process.returncode == 0, out + err
         assert "how many were lost cannot be told" in " ".join(out.split())
     assert "expected" not in told(loadline, "part-0")
     ran = loadline("merge", *(loadline.folder / f"part-{n}/last" for n in range(2)))
-    assert ran.returncode in (0, 4), ran.stdout + ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     whole = told(loadline)
     messages = whole["planned"]
     assert messages > 100

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 
-import excuses
 import pytest
 import yaml
 from conftest import LOADLINE, ROOT
@@ -56,16 +54,8 @@ def test_a_file_does_what_it_says(loadline, start_lab, name):
         "SERVICE": urls[0],
     }
     for line in ours:
-        for _ in range(10):
-            ran = loadline.run("bash", "-c", line.replace("history p99", "history p50"), env=env, timeout=120)
-            # A machine that was too busy to measure on is asked again, for whatever the next line needs.
-            if ran.returncode != 4 or "--baseline" in line:
-                break
-            shutil.rmtree(loadline.folder / ".loadline/runs")
-        if ran.returncode == 4 and "--baseline" not in line:
-            excuses.here.update(runs=1, excused=1, unwitnessed=int(not excuses.witness.was_late()))
-            pytest.skip("the machine was too busy to measure on, ten times")
-        wanted = (0, 1, 4, 5) if "--baseline" in line else (0,)
+        ran = loadline.run("bash", "-c", line.replace("history p99", "history p50"), env=env, timeout=120)
+        wanted = (0, 1, 5) if "--baseline" in line else (0,)
         assert ran.returncode in wanted, (line, ran.stdout, ran.stderr)
     for file in re.findall(r"--(?:junit|markdown|html|json) (\S+)", " ".join(ours)):
         assert (loadline.folder / file).stat().st_size > 100, file

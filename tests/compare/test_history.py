@@ -35,8 +35,7 @@ def shop(loadline, start_lab):
 
     def run(*flags: str):
         ran = loadline("run", path, *flags)
-        # A busy machine makes it INVALID: for the index a run is a run.
-        assert ran.returncode in (0, 4), ran.stderr
+        assert ran.returncode == 0, ran.stderr
         return ran
 
     return run
@@ -64,9 +63,9 @@ def test_runs_are_listed_newest_first_with_what_they_were(loadline, shop):
     assert ran.returncode == 0
     assert ran.stderr == ""
     assert re.match(r"began \(UTC\) +verdict +rate +errors +p50 +p95 +p99$", lines[0])
-    assert re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d +(IN)?VALID +[\d.]+/s +0 % ", lines[1]), lines[1]
+    assert re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d +VALID +[\d.]+/s +0 % ", lines[1]), lines[1]
     assert re.match(r"  20\d{6}T\d{6}Z-[0-9a-f]{4} · till · nightly · open, 40/s", lines[2]), lines[2]
-    assert " PASS " in lines[3] or " INVALID " in lines[3]
+    assert " PASS " in lines[3]
     assert " · shop · main · " in lines[4]
     newest, oldest = listed(loadline)
     assert [newest["name"], newest["tags"], oldest["criteria"]] == ["till", ["nightly"], "PASS"]
@@ -147,7 +146,7 @@ def test_runs_at_the_same_time_are_all_there(loadline, shop):
     running = [loadline.start("run", "plan.yml", "--tag", f"n{i}") for i in range(6)]
     for run in running:
         run.communicate(timeout=60)
-        assert run.returncode in (0, 4)
+        assert run.returncode == 0
     rows = index(loadline).execute("select run from runs").fetchall()
     assert len(rows) == 7
     assert len(set(listed(loadline)[0])) > 10

@@ -11,7 +11,7 @@ def test_every_message_of_the_units_is_kept(loadline, start_lab):
     loadline.write(".env", ENV.read_text())
     env = {"PU_DOMAIN": lab.url.removeprefix("http://")}
     ran = loadline("mqtt", "--duration", 1, "--connect-rate", 200, "--settle", "60s", timeout=110, env=env)
-    assert ran.returncode in (0, 4), ran.stderr
+    assert ran.returncode == 0, ran.stderr
     found = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())
     kept = found["kept"]["all"]
     assert (found["due"], kept["kept"], kept["lost"], kept["right"]) == (600, 600, 0, 20)
@@ -25,7 +25,7 @@ def test_rest_beside_messages_is_one_run(loadline):
     loadline.write("mixed.yml", short)
     ran = loadline("run", "mixed.yml", timeout=110)
     # Whether it was fast enough is the machine's affair; what it counted is not.
-    assert ran.returncode in (0, 1, 4, 5), ran.stdout + ran.stderr
+    assert ran.returncode in (0, 1, 5), ran.stdout + ran.stderr
     told = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mqtt"]
     assert told["planned"] == told["due"] == told["sent"] == told["confirmed"] > 10_000
     assert told["received"] == told["expected"] == 2 * told["sent"]

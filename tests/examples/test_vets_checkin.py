@@ -20,7 +20,7 @@ def test_the_two_plans_differ_by_the_latency_alone():
 @pytest.mark.parametrize("kind", ["average", "clustered"])
 def test_all_that_is_asked_reaches_the_mocks(loadline, kind: str):
     run = loadline("run", EXAMPLES / f"mocks-{kind}.yml", "--rate", "10/s", "--duration", "1s", "--seed", 1)
-    assert run.returncode in (0, 1, 4, 5), run.stderr
+    assert run.returncode in (0, 1, 5), run.stderr
     requests = loadline.summary()["requests"]
     assert requests["ok"] == requests["issued"] > 40
     found = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())
@@ -35,7 +35,7 @@ def test_an_average_hides_what_comes_together(loadline):
     codes = {}
     for kind in ("average", "clustered"):
         codes[kind] = loadline("run", EXAMPLES / f"mocks-{kind}.yml", timeout=200).returncode
-    assert codes["average"] in (0, 4)
-    assert codes["clustered"] in (1, 4)
+    assert codes["average"] == 0
+    assert codes["clustered"] == 1
     failed = {row["text"] for row in loadline.summary()["criteria"] if row["judgement"] == "FAIL"}
     assert "server.puma.puma_request_backlog max <= 10" in failed

@@ -3,7 +3,6 @@ minute of probing; of queues whose closed forms say at which rate a bound is met
 
 import json
 
-import excuses
 import pytest
 from peers import Pool, Recorder
 
@@ -27,9 +26,6 @@ def test_a_pool_bears_what_it_can_do(loadline, length, probing_s, off):
     with Recorder(Pool(AT_A_TIME, SECONDS)) as peer:
         ran = loadline("find", peer.url, "--slo", SLO, *length, "--seed", "3", "--out", "found", timeout=420)
     found = json.loads((loadline.folder / "found/find.json").read_text())
-    if any(probe["spoilt"] for probe in found["probes"]) and ran.returncode != 0:
-        excuses.here.update(runs=1, excused=1)
-        pytest.skip("the machine was too busy for its own search")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert found["ending"] == "found"
     assert abs(found["estimate"] / CAPACITY - 1) < off, found["sentence"]
@@ -59,9 +55,6 @@ def test_a_queue_is_found_where_its_closed_form_says(loadline, start_lab, queue,
     for seed in ("3", "4"):
         ran = loadline("find", "plan.yml", "--slo", slo, "--seed", seed, "--out", f"found-{seed}", timeout=420)
         found = json.loads((loadline.folder / f"found-{seed}/find.json").read_text())
-        if any(probe["spoilt"] for probe in found["probes"]) and ran.returncode != 0:
-            excuses.here.update(runs=1, excused=1)
-            pytest.skip("the machine was too busy for its own search")
         assert ran.returncode == 0, ran.stdout + ran.stderr
         off.append(abs(found["estimate"] / known - 1))
         if off[-1] < 0.05:

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import excuses
 import pytest
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
@@ -45,9 +44,7 @@ def test_the_drain_of_a_backlog(loadline, start_lab, tmp_path):
     peak = loadline.summary()["recovery"]["peak"]
     expected = (FLOOD - SERVER) * 10 / (SERVER - QUIET)
     true, was_late = by_the_log(log)
-    if was_late:
-        excuses.here.update(runs=1, excused=1)
-        pytest.skip("the machine was too busy for its own server")
+    assert not was_late, "the machine was too busy for the embedded server"
     for of in ("settled_ns", "drained_ns"):
         assert peak[of] is not None, (run.stdout, peak, true)
         measured = peak[of] / 1e9

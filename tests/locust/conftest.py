@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import ports
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-STOCK = ROOT / ".venv/bin/locust"
+STOCK = Path(sys.executable).parent / "locust"
 
 
 class Locust:

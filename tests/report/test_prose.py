@@ -62,7 +62,7 @@ def test_every_number_in_prose_is_in_the_summary(loadline, start_lab):
         "run", f"{url}/fhir/R4/Patient/none", "--rate", "150/s", "--duration", "12s", "--check", "p99 < 1s", "--check", "errors < 1%"
     )
     # A busy machine may make the measurement invalid; what is said of it must be true all the same.
-    assert result.returncode in (1, 4), result.stdout + result.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     record = loadline.folder / ".loadline/runs/last"
     text = prose((record / "report.md").read_text())
     summary = json.loads((record / "summary.json").read_text())

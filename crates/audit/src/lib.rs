@@ -7,3 +7,6 @@ pub mod as_run;
 pub mod beside;
 pub mod check;
 pub mod import;
+mod page;
+
+pub use page::page;

@@ -5,7 +5,6 @@ use analysis::{page::Page, summary::Summary};
 use decisions::campaign::CoolDown;
 use formats::native::campaign;
 use record::{Run, units};
-use session::keep;
 
 use crate::process::Ground;
 
@@ -86,7 +85,7 @@ pub fn look(
             .record
             .as_deref()
             .and_then(|dir| Run::open(dir).ok())
-            .map(|run| keep::page(&run))
+            .map(|run| audit::page(&run))
         else {
             let why = ran
                 .said

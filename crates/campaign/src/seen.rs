@@ -6,7 +6,7 @@ use analysis::page::Page;
 use decisions::campaign::{self, Campaign, Identity, Outcome, Stage};
 use record::Run;
 use report::{campaign::Span, derived};
-use session::{SharedVoice, keep};
+use session::SharedVoice;
 
 use crate::ledger::{Head, Ledger};
 
@@ -22,7 +22,7 @@ pub struct Seen {
 /// The page of a run in a campaign's folder.
 pub fn page(folder: &Path, record: &str) -> Option<Page> {
     let run = Run::open(&folder.join(record)).ok()?;
-    Some(keep::page(&run))
+    Some(audit::page(&run))
 }
 
 /// Computes everything from what is in the folder, and writes the report beside it.

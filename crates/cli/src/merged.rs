@@ -36,7 +36,7 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
         ));
     }
     let voice = log::voice();
-    let page = keep::page(&run);
+    let page = audit::page(&run);
     if let Some(door) = doors::named(&run.manifest.door) {
         log::out(&door.printed(&run));
     }

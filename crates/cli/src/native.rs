@@ -496,6 +496,10 @@ struct Native {
 }
 
 impl Door for Native {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
     fn observer(&mut self) -> &mut dyn Observer {
         &mut self.shows
     }

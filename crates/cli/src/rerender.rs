@@ -49,7 +49,7 @@ pub fn command(args: &args::Report) -> u8 {
         return exit::BAD_INPUT;
     }
     log::makes_way(args.json.as_deref());
-    let page = keep::page(&run);
+    let page = audit::page(&run);
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
     }

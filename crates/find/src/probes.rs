@@ -14,7 +14,7 @@ use decisions::find::{
 use engine::clock;
 use plan::{Criterion, criteria::parse_criterion};
 use record::Run;
-use session::{child, exit, keep, lab_process, mock_process};
+use session::{child, exit, lab_process, mock_process};
 
 use crate::{
     PHASE, Wanted,
@@ -84,7 +84,7 @@ impl<'a> Ground<'a> {
         let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
         let run = run.filter(|_| ended.code != exit::BAD_INPUT);
         let run = run.ok_or_else(|| without_record(ended.code, &said))?;
-        let page = keep::page(&run);
+        let page = audit::page(&run);
         let summary = &page.summary;
         let tallies = tallies(&run, summary, &self.asked);
         self.are_measured(probe, &tallies, summary)?;
@@ -193,7 +193,7 @@ impl<'a> Ground<'a> {
         }
         let dir = record::find(&self.folder.join(&name), "last");
         let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
-        let answers = run.is_some_and(|run| !is_mute(&keep::page(&run).summary));
+        let answers = run.is_some_and(|run| !is_mute(&audit::page(&run).summary));
         Ok(if answers {
             Look::Answered
         } else {

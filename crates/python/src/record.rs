@@ -47,7 +47,7 @@ impl Record {
 
     /// Every figure: `summary.json`.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| json(&session::keep::page(&self.run).summary))
+        py.detach(|| json(&audit::page(&self.run).summary))
     }
 
     /// The course of the run: `series.json`.
@@ -60,7 +60,7 @@ impl Record {
 
     /// The summary as the terminal shows it.
     fn text(&self, py: Python<'_>) -> String {
-        py.detach(|| report::console::summary_text(&session::keep::page(&self.run).summary))
+        py.detach(|| report::console::summary_text(&audit::page(&self.run).summary))
     }
 
     /// A criterion judged as one of the run's own would have been.

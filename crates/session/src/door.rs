@@ -28,6 +28,8 @@ pub trait Door {
     fn not_run(&mut self, why: &NotRun) -> u8;
     /// The load is over and recorded; nothing is computed of it yet.
     fn ended(&mut self, _ended: &Ended) {}
+    /// Computes what is shown of the run.
+    fn page(&self, run: &Run) -> Page;
     /// Everything that is shown is computed.
     fn computed(&mut self, _page: &Page) {}
     /// What is derived is kept with the record; the report, where there is one.

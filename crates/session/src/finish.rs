@@ -13,7 +13,7 @@ impl Ended {
     pub fn finish(self, door: &mut dyn Door) -> u8 {
         door.ended(&self);
         let (run, rest) = (&self.run, &self.rest);
-        let page = keep::page(run);
+        let page = door.page(run);
         door.computed(&page);
         let report = keep::derive(run, &page, &rest.voice);
         door.kept(report.as_deref());

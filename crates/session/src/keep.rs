@@ -2,24 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::page::{self, Page};
+use analysis::page::Page;
 use record::Run;
 use report::derived;
 
 use crate::voice::SharedVoice;
-
-/// Everything that renderings of a run show, with what contradicts itself in it among its notes.
-#[must_use]
-pub fn page(run: &Run) -> Page {
-    let mut page = page::of(run);
-    let findings = audit::check::of_summary(&page.summary);
-    let wrong = findings
-        .into_iter()
-        .filter(|finding| finding.kind == audit::check::Kind::Contradiction);
-    let notes = wrong.map(|finding| format!("contradiction: {}", finding.text));
-    page.summary.notes.extend(notes);
-    page
-}
 
 /// Writes what is derived from the record into it; answers where the page is, if it is there.
 #[must_use]

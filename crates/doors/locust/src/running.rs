@@ -201,6 +201,10 @@ impl Behind<'_> {
 }
 
 impl Door for Behind<'_> {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
     fn observer(&mut self) -> &mut dyn Observer {
         self
     }

@@ -176,6 +176,10 @@ impl Behind {
 }
 
 impl Door for Behind {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
     fn observer(&mut self) -> &mut dyn Observer {
         &mut self.shows
     }

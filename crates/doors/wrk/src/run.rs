@@ -113,6 +113,10 @@ struct Wrk<'a> {
 }
 
 impl Door for Wrk<'_> {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
     fn observer(&mut self) -> &mut dyn Observer {
         &mut self.screen
     }

@@ -60,6 +60,10 @@ impl Observer for Conductor {
 }
 
 impl Door for Conductor {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        analysis::page::of(run)
+    }
+
     fn observer(&mut self) -> &mut dyn Observer {
         self
     }

@@ -218,6 +218,10 @@ impl Observer for Pinged {
 }
 
 impl Door for Pinged {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        analysis::page::of(run)
+    }
+
     fn observer(&mut self) -> &mut dyn Observer {
         self
     }

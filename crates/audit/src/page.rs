@@ -1,0 +1,19 @@
+//! Everything that renderings of a run show, audited like any other tool's output.
+
+use analysis::page::{self, Page};
+use record::Run;
+
+use crate::check::{self, Kind};
+
+/// Computes what renderings show. Contradictions found in it are among its notes.
+#[must_use]
+pub fn page(run: &Run) -> Page {
+    let mut page = page::of(run);
+    let findings = check::of_summary(&page.summary);
+    let contradictions = findings
+        .into_iter()
+        .filter(|finding| finding.kind == Kind::Contradiction)
+        .map(|finding| format!("contradiction: {}", finding.text));
+    page.summary.notes.extend(contradictions);
+    page
+}

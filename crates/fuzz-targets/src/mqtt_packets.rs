@@ -1,0 +1,56 @@
+//! Any bytes, in any split, through the reader of MQTT packets and a session: no panic, and the split changes nothing.
+
+use mqtt::{Event, Next, Packet, Qos, Session, Version, alias::Aliases, packet};
+
+/// What of the stream was read, told short, and whether it ended with an error.
+fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
+    let (mut held, mut told) = (Vec::new(), Vec::new());
+    let (mut session, mut aliases) = (Session::new(20), Aliases::new(5));
+    for n in 0..20u32 {
+        let qos = if n % 2 == 0 { Qos::AtLeastOnce } else { Qos::ExactlyOnce };
+        let _ = session.publish(qos, n);
+    }
+    for part in bytes.chunks(piece.max(1)) {
+        held.extend_from_slice(part);
+        let mut at = 0;
+        loop {
+            let (packet, used) = match packet::next(version, &held[at..], 1 << 20) {
+                Ok(Next::Packet(packet, used)) => (packet, used),
+                Ok(Next::Partial(needed)) => {
+                    assert!(needed > held.len() - at);
+                    break;
+                }
+                Err(_) => return (told, true),
+            };
+            told.push(format!("{packet:?}"));
+            match packet {
+                Packet::Ack(ack) => {
+                    if let Event::Done(n, _) | Event::Complete(n) = session.acknowledged(&ack) {
+                        assert!(n < 20);
+                    }
+                }
+                Packet::Publish(message) => {
+                    let _ = mqtt::Stamp::of(message.payload);
+                    let _ = aliases.topic(&message);
+                    let _ = session.delivered(&message);
+                }
+                Packet::Connack(connack) => {
+                    let _ = connack.terms();
+                }
+                _ => {}
+            }
+            at += used;
+        }
+        held.drain(..at);
+    }
+    (told, false)
+}
+
+/// Checks one input. Panics if a property does not hold.
+pub fn check(input: (bool, u8, &[u8])) {
+    let (is_v5, piece, bytes) = input;
+    let version = if is_v5 { Version::V5 } else { Version::V311 };
+    let whole = read(version, bytes, bytes.len());
+    let split = read(version, bytes, usize::from(piece) + 1);
+    assert_eq!(whole, split);
+}
