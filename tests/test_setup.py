@@ -4,7 +4,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import LOADLINE
 from needs import PACKAGES, need
 
 TOOLS = ["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "mosquitto_sub", "initdb", "redis-server", "prometheus"]
@@ -39,7 +38,3 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch, tmp_path):
     for tool, package in PACKAGES.items():
         with pytest.raises(AssertionError, match=f"{tool} is not installed: apt-get install {package}"):
             need(tool)
-
-
-def test_the_command_is_small():
-    assert Path(LOADLINE).resolve().stat().st_size <= 25_000_000

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from over_ray import CONTROL
 
-ROOT = Path(__file__).parent.parent.parent
-
 
 def test_without_ray_it_says_what_brings_it(coordinate):
-    one = coordinate(python=[sys.executable, "-S"], env={"PYTHONPATH": str(ROOT / "python")})
+    one = coordinate(python=[sys.executable, "-S"], env={"PYTHONPATH": str(Path(sys.executable).parent.parent / "package")})
     one.order(2, ["run", "plan.yml"])
     assert one.refusal() == "Ray is not installed: pip install 'loadline[ray]' brings it"
 

@@ -2,13 +2,12 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
+from conftest import LOADLINE
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.timed]
 
-ROOT = Path(__file__).parent.parent.parent
 
 # The sin, and the case (unchanged, in its short form) that must catch it.
 MUTANTS = {
@@ -89,36 +88,24 @@ def test_what_is_decided_is_proven_figure_by_figure(loadline):
     assert run.stdout.endswith("6 passed, 0 failed\n")
 
 
-def test_the_product_knows_no_mutants(loadline):
-    run = loadline("selftest", "T19", env={"LOADLINE_MUTANT": "drop-timeouts"})
-    assert run.returncode == 0
-
-
-@pytest.fixture(scope="module")
-def mutants() -> Path:
-    """A build with the known sins in it, apart from the product."""
-    subprocess.run(["make", "mutants"], cwd=ROOT, check=True)
-    return ROOT / "target/mutants/loadline"
-
-
-def a_case(binary: Path, case: str, *flags: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    command = [binary, "selftest", case, "--short", *flags]
+def a_case(case: str, *flags: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    command = [LOADLINE, "selftest", case, "--short", *flags]
     env = {**os.environ, **extra}
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", sorted(set(MUTANTS.values())))
-def test_the_same_build_without_a_sin_passes(mutants, case):
-    honest = a_case(mutants, case)
+def test_the_same_build_without_a_sin_passes(case):
+    honest = a_case(case)
     assert honest.returncode == 0, honest.stdout + honest.stderr
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("sin", MUTANTS)
-def test_every_sin_is_found(mutants, sin):
+def test_every_sin_is_found(sin):
     case = MUTANTS[sin]
-    sinful = a_case(mutants, case, "--once", LOADLINE_MUTANT=sin)
+    sinful = a_case(case, "--once", LOADLINE_MUTANT=sin)
     assert sinful.returncode == 1, sinful.stdout + sinful.stderr
     assert f"FAIL  {case}" in sinful.stdout
 

@@ -334,7 +334,7 @@ fn with_query(
     rng: &mut Rng,
 ) -> String {
     let mut query = String::new();
-    push_pairs(&mut query, pairs, scope, rng);
+    push_pairs(&mut query, pairs, true, scope, rng);
     let without_fragment = url.split('#').next().unwrap_or(url);
     let path = without_fragment
         .split('?')
@@ -347,11 +347,20 @@ fn with_query(
     }
 }
 
-fn push_pairs(out: &mut String, pairs: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng) {
+/// Appends the pairs of a query or a form. An undefined value is `undefined` in a form and empty in a
+/// query, where null is empty too: JavaScript's `URLSearchParams` and Node.js' `querystring` do so.
+fn push_pairs(
+    out: &mut String,
+    pairs: &[(Template, Template)],
+    is_query: bool,
+    scope: &dyn Scope,
+    rng: &mut Rng,
+) {
     for (name, value) in pairs {
         let name = name.to_text(scope, rng);
         match value.eval(scope, rng) {
-            None => {}
+            None | Some(Value::Null) if is_query => url::push_pair(out, &name, ""),
+            None => url::push_pair(out, &name, "undefined"),
             Some(Value::Array(values)) => values
                 .iter()
                 .for_each(|v| url::push_pair(out, &name, &query::value::text(Some(v)))),
@@ -401,7 +410,7 @@ fn body_bytes(
                 return Ok(None);
             }
         }
-        Body::Form(pairs) => push_pairs(&mut text, pairs, scope, rng),
+        Body::Form(pairs) => push_pairs(&mut text, pairs, false, scope, rng),
     }
     Ok(Some(text.into_bytes()))
 }

@@ -5,9 +5,9 @@
 mod operand;
 mod parse;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::Cell};
 
-use serde_json::Map;
+use serde_json::Value;
 
 use crate::{Chance, Misread, Scope, regexp::Regexp};
 use operand::Operand;
@@ -44,6 +44,8 @@ enum Node {
     Choice(Box<(Node, Node, Node)>),
     Property(String, Box<Node>),
     Call(Function, Vec<Node>),
+    /// A call of a function that does not exist.
+    UnknownCall(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,13 +92,35 @@ const FUNCTIONS: [(&str, Function); 9] = [
     ("sqrt", Function::Sqrt),
 ];
 
-/// Whether an expression over figures is true; the caller resolves their names, which may hold any characters.
+/// Whether an expression over figures holds: whether its value is 1, which is how Artillery's
+/// `ensure` judges it. The caller resolves the names of figures, which may hold any characters.
+/// Any other name is undefined.
 ///
 /// # Errors
-/// When it cannot be read, or names a figure that there is not.
+/// Where and why the expression cannot be read.
 pub fn holds(text: &str, figures: parse::Figures<'_>) -> Result<bool, Misread> {
     let expression = Expression::parse(text, Names::Figures(figures))?;
-    Ok(expression.is_true(&Map::new(), &mut Middle))
+    let scope = NoVariables::default();
+    let value = expression.root.value(&scope, &mut Middle);
+    let is_one = matches!(value, Operand::Number(n) if n == 1.0);
+    Ok(is_one && !scope.has_failed.get())
+}
+
+/// The scope of expressions over figures.
+#[derive(Default)]
+struct NoVariables {
+    /// Whether a function was called that does not exist.
+    has_failed: Cell<bool>,
+}
+
+impl Scope for NoVariables {
+    fn get(&self, _name: &str) -> Option<&Value> {
+        None
+    }
+
+    fn gave_up(&self, _what: String) {
+        self.has_failed.set(true);
+    }
 }
 
 /// Figures are judged alike each time: their conditions leave nothing to chance.
@@ -158,7 +182,7 @@ impl Node {
     fn visit<'n>(&'n self, see: &mut dyn FnMut(&'n Node)) {
         see(self);
         match self {
-            Node::Number(_) | Node::Text(_) | Node::Variable(_) => {}
+            Node::Number(_) | Node::Text(_) | Node::Variable(_) | Node::UnknownCall(_) => {}
             Node::List(items) | Node::Call(_, items) => {
                 items.iter().for_each(|item| item.visit(see));
             }
@@ -204,7 +228,14 @@ impl Node {
             Node::Not(inner) => Operand::truth(!inner.value(scope, rng).is_truthy()),
             Node::Binary(operator, sides) => {
                 let left = sides.0.value(scope, rng);
-                // The right side of `or` and `and` has no effects that could be missed.
+                let is_decided = match operator {
+                    Operator::Or => left.is_truthy(),
+                    Operator::And => !left.is_truthy(),
+                    _ => false,
+                };
+                if is_decided {
+                    return Operand::Number(left.number());
+                }
                 let right = sides.1.value(scope, rng);
                 binary(*operator, left, right, scope)
             }
@@ -236,6 +267,10 @@ impl Node {
                     .collect::<Vec<_>>();
                 Operand::Number(call(*function, &numbers, rng))
             }
+            Node::UnknownCall(name) => {
+                scope.gave_up(format!("there is no function `{name}`"));
+                Operand::Undefined
+            }
         }
     }
 }
@@ -262,17 +297,9 @@ fn binary<'v>(
 ) -> Operand<'v> {
     let (a, b) = (&left, &right);
     match operator {
-        // JavaScript's `||` and `&&` give one of their sides, and filtrex makes a number of it: text is none, so untrue.
-        Operator::Or => Operand::Number(if a.is_truthy() {
-            a.number()
-        } else {
-            b.number()
-        }),
-        Operator::And => Operand::Number(if a.is_truthy() {
-            b.number()
-        } else {
-            a.number()
-        }),
+        // JavaScript's `||` and `&&` return one of their sides, and filtrex makes a number of it. The
+        // left side has decided already where it can.
+        Operator::Or | Operator::And => Operand::Number(b.number()),
         Operator::Equal => Operand::truth(a.equals(b)),
         Operator::Unequal => Operand::truth(!a.equals(b)),
         Operator::Matches => Operand::truth(matches(&a.text(), &b.text(), scope)),

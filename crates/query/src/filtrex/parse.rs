@@ -12,7 +12,8 @@ pub type Figures<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
 pub enum Names<'a> {
     /// Variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
     Variables,
-    /// Figures, whose names may hold any characters: the caller knows them, and there are no others.
+    /// Figures, whose names may hold any characters. Other names are undefined, and other functions
+    /// fail the expression once they are called.
     Figures(Figures<'a>),
 }
 
@@ -246,20 +247,18 @@ impl Reader<'_> {
             self.c.take("(");
             return Ok(Node::Call(*function, self.items()?));
         }
+        if is_call && !name.is_empty() && matches!(self.names, Names::Figures(_)) {
+            self.c.at += end;
+            self.c.take("(");
+            self.items()?;
+            return Ok(Node::UnknownCall(name.to_owned()));
+        }
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             return Err(self.c.error(format!(
                 "there is no function `{name}`: there are {}",
                 known.join(", ")
             )));
-        }
-        if matches!(self.names, Names::Figures(_)) {
-            let end = rest
-                .find(|c: char| c.is_whitespace() || "()<>=!,?:".contains(c))
-                .unwrap_or(rest.len());
-            if end > 0 {
-                return Err(self.c.error(format!("there is no `{}`", &rest[..end])));
-            }
         }
         if name.is_empty() {
             return Err(self.c.error(match rest.chars().next() {
