@@ -23,6 +23,9 @@ ANSWERS = {
     "/missing": answer("404 NOT FOUND", b"nothing here", "Content-Type: text/plain"),
     "/broken": answer("500 INTERNAL SERVER ERROR", b"oh no"),
     "/teapot": answer("418 I'M A TEAPOT", b"tea"),
+    "/teapot/cookie": answer("418 I'M A TEAPOT", b"tea", "Set-Cookie: bad=1; Path=/"),
+    "/binary": answer("404 NOT FOUND", b"\xff\xfe\x00"),
+    "/to-missing": answer("302 Found", b"", "Location: /missing"),
     "/partial": answer("206 Partial Content", b"half"),
     "/there": answer("302 Found", b"", "Location: /"),
     "/far": answer("301 Moved Permanently", b"", "Location: /there"),
@@ -42,6 +45,8 @@ ANSWERS = {
 ENDS = {
     "/gone": b"",
     "/cut": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
+    "/cut-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+    "/cut-missing": b"HTTP/1.1 404 NOT FOUND\r\nContent-Length: 100\r\n\r\nabc",
     "/until-close": b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it",
 }
 

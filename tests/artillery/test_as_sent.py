@@ -48,6 +48,41 @@ def test_header_values_are_latin_1(loadline):
     assert counters["http.downloaded_bytes"] == 0
 
 
+def test_undefined_and_null_values_in_queries_and_forms(loadline):
+    values = "a: '{{ nope }}', b: x, n: '{{ null_value }}', t: 'x{{ nope }}'"
+    flow = f"""scenarios: [ {{ flow: [ {{ get: {{ url: /, capture: {{ json: $.n, as: null_value }} }} }},
+        {{ get: {{ url: /, qs: {{ {values} }} }} }}, {{ post: {{ url: /, form: {{ {values} }} }} }} ] }} ]"""
+    with peers.Recorder(lambda _: (200, {"content-type": "application/json"}, b'{"n": null}')) as peer:
+        run(loadline, peer.url, flow)
+    assert peer.lines[1] == "GET /?a=&b=x&n=&t=xundefined"
+    assert peer.requests[2].body == b"a=undefined&b=x&n=null&t=xundefined"
+
+
+def test_with_an_order_load_all_gives_each_user_a_row(loadline):
+    (loadline.folder / "rows.csv").write_text("a,1\nb,2\n")
+    more = ", payload: { path: rows.csv, fields: [u, v], loadAll: true, name: row, order: sequence }"
+    with peers.Recorder() as peer:
+        run(loadline, peer.url, "scenarios: [ { flow: [ { get: { url: '/{{ u }}/{{ row[0] }}/{{ row[1] }}' } } ] } ]", more=more)
+    assert peer.lines == ["GET /undefined/a/1"]
+
+
+def test_a_loop_whose_while_true_names_no_function_goes_by_its_count(loadline):
+    loop = "{ loop: [ { get: { url: / } } ], count: 2, whileTrue: nope }"
+    with peers.Recorder() as peer:
+        done, _ = run(loadline, peer.url, f"scenarios: [ {{ flow: [ {loop} ] }} ]")
+    assert len(peer.requests) == 2
+    assert "`whileTrue`" in done.stderr
+
+
+def test_a_path_that_cannot_be_read_fails_its_capture(loadline):
+    for source in ("xpath: '//'", "json: '$['"):
+        flow = f"scenarios: [ {{ flow: [ {{ get: {{ url: /, capture: {{ {source}, as: z }} }} }}, {{ get: {{ url: /next }} }} ] }} ]"
+        with peers.Recorder() as peer:
+            _, counters = run(loadline, peer.url, flow)
+        assert len(peer.requests) == 1
+        assert counters["errors.Failed capture or match"] == 1
+
+
 def test_what_is_queued_in_parallel_is_sent(loadline):
     flow = """scenarios: [ { flow: [ { parallel: [
         { get: { url: /one, capture: { json: $.none, as: x } } }, { loop: [ { get: { url: '/two{{ $loopCount }}' } } ], count: 2 },

@@ -53,9 +53,22 @@ def test_the_report_says_it_again(loadline):
     assert "arrivalRate: 900 for 60 s: 54,005 arrivals there, 54,000 here" in again.split("Other than in Artillery")[1]
 
 
+def test_quiet_prints_the_checks_alone(loadline):
+    ours = run(loadline, CHECKS, "--quiet")
+    lines = ours.stdout.splitlines()
+    assert lines[0].startswith("Test run id: ")
+    assert lines[1:3] == ["", "Checks:"]
+    assert lines[-1].startswith("Apdex score: ")
+
+
 @pytest.mark.parametrize(
     ("ensure", "code"),
     [
+        # A metric that did not occur is undefined, and only a value of 1 holds.
+        ("{ conditions: [ { expression: 'http.codes.200 > 0 or http.codes.201 > 0' } ] }", 0),
+        ("{ conditions: [ { expression: 'not (http.codes.500 > 0)' } ] }", 0),
+        ("{ conditions: [ { expression: 'http.codes.500 < 1' } ] }", 1),
+        ("{ conditions: [ { expression: 'http.codes.200' } ] }", 1),
         ("{ maxErrorRate: 0 }", 0),
         ("{ p95: 5000 }", 0),
         ("{ max: 0 }", 1),

@@ -37,8 +37,39 @@ class Both:
         gevent.spawn(self.environment.runner.quit)
         raise StopUser
 
+    def bad_statuses(self):
+        """Bad statuses on every way through the clients, and bodies that end too soon."""
+        c = self.client
+        for call in (
+            lambda: c.post("/missing", data="a=1"),
+            lambda: c.request("get", "/missing", name="lower case, missing"),
+            lambda: c.get("/to-missing"),
+            lambda: c.get("/binary"),
+            lambda: c.get("/teapot/cookie"),
+            lambda: c.get("/broken", name="behind a cookie"),
+            lambda: c.post("/broken", data=b"\x00\xff", name="binary, broken"),
+            lambda: c.get("/cut"),
+            lambda: c.get("/cut-chunk"),
+            lambda: c.get("/cut-missing"),
+        ):
+            try:
+                answer = call()
+                see(status=answer.status_code, error=repr(answer.error) if hasattr(answer, "error") else "no error")
+                see(content=answer.content, text=answer.text)
+            except Exception as error:
+                see(raised=repr(error))
+        for path in ("/missing", "/cut"):
+            try:
+                with c.get(path, stream=True, catch_response=True, name="streamed " + path) as answer:
+                    see(streamed=answer.status_code)
+                    answer.success()
+            except Exception as error:
+                see(raised=repr(error))
+        c.cookies.clear() if hasattr(c, "cookies") else c.cookiejar.clear()
+
     def common(self):
         c = self.client
+        self.bad_statuses()
         answer = c.get("/")
         see(json=answer.json(), text=answer.text, content=answer.content, type=answer.headers["content-TYPE"], ok=answer.ok)
         see(url=answer.request.url, method=answer.request.method, history=len(answer.history))

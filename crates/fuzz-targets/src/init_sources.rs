@@ -21,13 +21,20 @@ pub fn check(text: &str) {
             continue;
         };
         // Where something must be exported, the reader of plans says so, and nothing else.
-        let exported: Vec<String> = draft.unknowns().iter().map(|unknown| unknown.env.clone()).collect();
+        let exported: Vec<String> = draft
+            .unknowns()
+            .iter()
+            .map(|unknown| unknown.env.clone())
+            .collect();
         let plan = draft.text("fuzz.yml");
         if let Err(errors) = formats::native::translate_text("fuzz.yml", &plan) {
             // Certificates and keys that a command line names are there, or the reader of plans says that they are not.
             let is_asked = |problem: &plan::Problem| {
-                exported.iter().any(|name| problem.message == format!("the environment variable {name} is not set"))
-                    || ["`cert: ", "`key: ", "`ca: "].iter().any(|file| problem.message.starts_with(file))
+                exported.iter().any(|name| {
+                    problem.message == format!("the environment variable {name} is not set")
+                }) || ["`cert: ", "`key: ", "`ca: "]
+                    .iter()
+                    .any(|file| problem.message.starts_with(file))
             };
             assert!(errors.problems.iter().all(is_asked), "{errors}\n{plan}");
         }

@@ -7,7 +7,11 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
     let (mut held, mut told) = (Vec::new(), Vec::new());
     let (mut session, mut aliases) = (Session::new(20), Aliases::new(5));
     for n in 0..20u32 {
-        let qos = if n % 2 == 0 { Qos::AtLeastOnce } else { Qos::ExactlyOnce };
+        let qos = if n % 2 == 0 {
+            Qos::AtLeastOnce
+        } else {
+            Qos::ExactlyOnce
+        };
         let _ = session.publish(qos, n);
     }
     for part in bytes.chunks(piece.max(1)) {

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 /// All files with one of these endings in a folder and its subfolders.
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder)];
+    let mut folders = vec![
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(folder),
+    ];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -42,12 +46,20 @@ fn import() {
     check_texts("crates/audit/tests/audit/golden", &[""], check);
     check_texts("crates/audit/tests/audit/published", &[""], check);
     check_texts("crates/report/tests/golden", &[".txt"], check);
-    check_texts("crates/doors/artillery/tests/golden", &[".json", ".txt"], check);
+    check_texts(
+        "crates/doors/artillery/tests/golden",
+        &[".json", ".txt"],
+        check,
+    );
 }
 
 #[test]
 fn init_sources() {
-    check_texts("fuzz/seeds/init_sources", &[""], fuzz_targets::init_sources::check);
+    check_texts(
+        "fuzz/seeds/init_sources",
+        &[""],
+        fuzz_targets::init_sources::check,
+    );
 }
 
 #[test]

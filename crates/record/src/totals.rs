@@ -62,7 +62,8 @@ impl Totals {
             }
         }
         if mutant::is(Mutant::AveragedPercentiles)
-            && let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase)) {
+            && let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase))
+        {
             let times = measure::summary::Times::of(&part.slot, measure::Kind::Response);
             self.responses.push(times.answered);
         }

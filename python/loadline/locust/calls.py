@@ -9,10 +9,14 @@ from gevent.local import local
 class Call:
     """One call of the session's by the long way."""
 
-    __slots__ = ("first", "led", "lost", "ms", "sent_as")
+    __slots__ = ("first", "first_head", "is_stream", "led", "lost", "ms", "sent_as")
 
-    def __init__(self, sent_as, first=None, ms=None):
+    def __init__(self, sent_as, first=None, ms=None, first_head=None, is_stream=False):
         self.sent_as = sent_as
+        #: The head of the request that was answered already, as it was sent.
+        self.first_head = first_head
+        #: Whether the body is read as it comes, which the client's own sockets do.
+        self.is_stream = is_stream
         #: Milliseconds that were spent on that answer.
         self.ms = ms
         #: An answer that is there already.

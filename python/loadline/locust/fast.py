@@ -76,7 +76,11 @@ class _Native:
     """An answer of the engine's as the client's response, made when somebody looks at it."""
 
     _native: tuple[_native.Answer, tuple[str, str]]
-    error = None
+
+    @property
+    def _sent_request(self) -> str:
+        """The head of the request as it was sent: the client writes it into its log of a bad status."""
+        return self.__dict__["_head"].decode("latin-1")
 
     def _take(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
         own = self.__dict__
@@ -201,14 +205,16 @@ class _UserAgent(stock.LocustUserAgent):
         body = request.payload
         if isinstance(body, str):
             body = body.encode()
-        if call is None or not owner.is_native() or not isinstance(body, bytes | bytearray | memoryview | None):
+        is_bytes = isinstance(body, bytes | bytearray | memoryview | None)
+        if call is None or call.is_stream or not owner.is_native() or not is_bytes:
             return super()._urlopen(request)
         answer, call.first = call.first, None
+        head = call.first_head
         if answer is None:
             client = self.clientpool.get_client(request.url_split)
             uri = getattr(request.url_split, "quoted_uri", request.url_split.request_uri)
-            head = client._build_request(request.method, uri, body=body, headers=request.headers)
-            data = head.encode("latin-1") + bytes(body or b"")
+            head = client._build_request(request.method, uri, body=body, headers=request.headers).encode("latin-1")
+            data = head + bytes(body or b"")
             whom = (client.host, client.port, client.ssl)
             answer = owner.send(request.method, call.sent_as[1], whom, data)
         led, call.led = call.led, None
@@ -219,7 +225,9 @@ class _UserAgent(stock.LocustUserAgent):
             raise raised(answer)
         call.led = answer if answer.status in self.redirect_response_codes else None
         asked = (request.method, request.url, request.headers, request.payload)
-        return FastResponse(answer, call.sent_as, asked)
+        response = FastResponse(answer, call.sent_as, asked)
+        response.__dict__["_head"] = head
+        return response
 
 
 def _copied(headers: Headers) -> dict:
@@ -318,30 +326,33 @@ class FastHttpSession(Events, stock.FastHttpSession):
             or (path := base.path(url)) is None
             or not (block := self._block(headers, auth, payload is not data, payload))
         ):
-            return self._by_the_long_way(Call(sent_as), whole, kwargs)
+            return self._by_the_long_way(Call(sent_as, is_stream=stream), whole, kwargs)
         start_time = time.time()
         body = payload.encode() if isinstance(payload, str) else payload
         if body:
-            tail = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+            tail = b"Content-Length: %d\r\n\r\n" % len(body)
         elif method in _BODY_METHODS:
             tail = b"Content-Length: 0\r\n\r\n"
         else:
             tail = b"\r\n"
         line = f"{method} {path} HTTP/1.1\r\n".encode("ascii")
         started = time.perf_counter()
-        answer = self.send(method, sent_as[1], base.whom, line + block + tail)
+        head = line + block + tail
+        answer = self.send(method, sent_as[1], base.whom, head + body if body else head)
         status = answer.status
         length = len(answer)
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
             # What it leads to is the client's to decide.
-            return self._by_the_long_way(Call(sent_as, answer, ms), whole, kwargs)
+            return self._by_the_long_way(Call(sent_as, answer, ms, head), whole, kwargs)
         built_url = self._build_url(url)
         kind = ResponseContextManager if catch_response else FastResponse
         response = kind(answer, sent_as, (method, built_url, None, payload))
-        response.__dict__["_block"] = block
+        response.__dict__.update(_block=block, _head=head)
         exception = None
         if status not in _VALID:
+            # The client logs the body as UTF-8 and raises where it is not.
+            response.content.decode()
             exception = LocustBadStatusCode(built_url, code=status)
             exception.response = response
             response.error = exception

@@ -10,6 +10,7 @@ from http.client import HTTPMessage
 from io import BytesIO
 
 import requests
+from gevent.lock import Semaphore
 from locust import clients as stock
 from requests.adapters import BaseAdapter
 from requests.auth import HTTPBasicAuth, _basic_auth_str
@@ -158,6 +159,7 @@ class Adapter(BaseAdapter):
         if (
             call is None
             or not engine.is_here()
+            or self._owner._own_sockets
             or stream
             or cert
             or proxies
@@ -177,7 +179,8 @@ class Adapter(BaseAdapter):
         answer, call.first = call.first, None
         if answer is None:
             data = b"%b %b HTTP/1.1\r\n%b\r\n%b" % (request.method.encode(), path.encode(), block, body or b"")
-            answer = engine.send(self._owner.session, verify is not False, *sent_as, whom, data, connect, read)
+            with self._owner._turns:
+                answer = engine.send(self._owner.session, verify is not False, *sent_as, whom, data, connect, read)
         if call.led is not None:
             answer.follows(call.led)
         call.led = None
@@ -210,6 +213,33 @@ class Adapter(BaseAdapter):
         engine.close(self._owner.session)
 
 
+class _Unlimited:
+    """Takes the place of a semaphore where nothing limits the connections."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_) -> None:
+        pass
+
+
+def _is_plain_pool(pool_manager) -> bool:
+    """Whether a pool manager only says how many connections there are. Others need sockets of its own."""
+    return not set(pool_manager.connection_pool_kw) - {"maxsize", "block"} and not getattr(pool_manager, "proxy", None)
+
+
+def _shared(pool_manager):
+    """The session of the engine that all users of a pool manager share, and what limits its connections."""
+    shared = getattr(pool_manager, "_loadline", None)
+    if shared is None:
+        limits = pool_manager.connection_pool_kw
+        is_limited = limits.get("block", False)
+        turns = Semaphore(max(int(limits.get("maxsize", 1)), 1)) if is_limited else _Unlimited()
+        shared = pool_manager._loadline = (new_session(), turns)
+        weakref.finalize(pool_manager, engine.close, shared[0])
+    return shared
+
+
 def block_of(headers, host: bytes) -> bytes | None:
     """The lines of a prepared request's headers, with the host's in front; none: somebody else has to write them."""
     lines = [] if "Host" in headers else [b"Host: %b\r\n" % host]
@@ -230,8 +260,12 @@ class HttpSession(Events, stock.HttpSession):
 
     def __init__(self, base_url, request_event, user, *args, pool_manager=None, **kwargs):
         super().__init__(base_url, request_event, user, *args, pool_manager=pool_manager, **kwargs)
-        self.session = new_session()
-        weakref.finalize(self, engine.close, self.session)
+        if pool_manager is None:
+            self.session, self._turns = new_session(), _Unlimited()
+            weakref.finalize(self, engine.close, self.session)
+        else:
+            self.session, self._turns = _shared(pool_manager)
+        self._own_sockets = pool_manager is not None and not _is_plain_pool(pool_manager)
         for prefix in ("https://", "http://"):
             self.mount(prefix, Adapter(self, self.get_adapter(prefix)))
         self._mounted = dict(self.adapters)
@@ -267,6 +301,7 @@ class HttpSession(Events, stock.HttpSession):
         if (
             kwargs
             or not engine.is_here()
+            or self._own_sockets
             or base.whom is None
             or base.url != self.base_url
             or self.adapters != self._mounted
@@ -302,7 +337,9 @@ class HttpSession(Events, stock.HttpSession):
         sent_as = (method, name or path)
         start_time = time.time()
         started = time.perf_counter()
-        answer = engine.send(self.session, verify, method, sent_as[1], base.whom, head + body if body else head, connect, read)
+        data = head + body if body else head
+        with self._turns:
+            answer = engine.send(self.session, verify, method, sent_as[1], base.whom, data, connect, read)
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
             # What it leads to is for requests to decide.

@@ -128,7 +128,11 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         m.first_bad_ns = None;
     }
     let is_forgiven = mutant::is(Mutant::LatenessForgiven);
-    let bound = if is_trial || is_forgiven { u64::MAX } else { bound };
+    let bound = if is_trial || is_forgiven {
+        u64::MAX
+    } else {
+        bound
+    };
     let invalid = effects(
         run,
         &m,

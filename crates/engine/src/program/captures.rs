@@ -68,7 +68,10 @@ pub enum Checking {
 
 pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
     let from = match &capture.from {
-        Source::Json { path, pick } => CaptureFrom::Json(path_source(path)?, *pick),
+        Source::Json { path, pick } => {
+            let read = |text: &str| JsonPath::parse(text).map_err(|e| e.to_string());
+            CaptureFrom::Json(compiled_or_failing(path, read), *pick)
+        }
         Source::Header(name) => CaptureFrom::Header(name.clone()),
         Source::Selector {
             selector,
@@ -81,7 +84,7 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
         }
         Source::XPath { path, pick } => {
             let read = |text: &str| XPath::parse(text).map_err(|e| e.to_string());
-            CaptureFrom::XPath(compiled(path, "XPath", read)?, *pick)
+            CaptureFrom::XPath(compiled_or_failing(path, read), *pick)
         }
         Source::Regexp {
             pattern,
@@ -143,6 +146,15 @@ pub(super) fn checking(check: &Check) -> Result<Checking, String> {
 fn path_source(template: &Template) -> Result<PathSource, String> {
     let read = |text: &str| JsonPath::parse(text).map_err(|e| e.to_string());
     compiled(template, "JSONPath", read)
+}
+
+/// A path that cannot be read is kept as it is: reading it again fails each capture. Readers of
+/// files that refuse such paths have done so before.
+fn compiled_or_failing<T>(
+    template: &Template,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Compiled<T> {
+    compiled(template, "path", read).unwrap_or_else(|_| Compiled::Templated(template.clone()))
 }
 
 fn compiled<T>(

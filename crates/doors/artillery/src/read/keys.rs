@@ -263,7 +263,11 @@ pub const KEYS: &[Key] = &[
     yes(Level::Loop, "over"),
     yes(Level::Loop, "loopValue"),
     yes(Level::Loop, "loopElement"),
-    no(Level::Loop, "whileTrue", NO_JS),
+    noted(
+        Level::Loop,
+        "whileTrue",
+        "it names a function, and no processor defines one: the loop goes by its other keys, as in Artillery",
+    ),
     yes(Level::Think, "think"),
     yes(Level::Think, "jitter"),
     yes(Level::Request, "url"),

@@ -104,10 +104,7 @@ impl Translator<'_> {
                 match checked {
                     Ok(_) => {}
                     Err(Some(error)) => {
-                        self.findings.problem(
-                            path.mark_at(error.offset),
-                            format!("`{}` is no JSONPath: {error}", path.text()),
-                        );
+                        self.failing_path(path, error.offset, &format!("JSONPath: {error}"));
                     }
                     Err(None) => self.findings.problem(
                         path.mark,
@@ -131,11 +128,11 @@ impl Translator<'_> {
             return self.selector(selector, spec);
         }
         if let Some(path) = truthy("xpath") {
-            let template = self.checked(path, "XPath", |text| {
-                XPath::parse(text)
-                    .map(|_| ())
-                    .map_err(|e| (e.offset, e.message))
-            });
+            let template = self.template(path);
+            let literal = template.as_literal().map(|value| value::text(Some(value)));
+            if let Some(Err(error)) = literal.as_deref().map(XPath::parse) {
+                self.failing_path(path, error.offset, &format!("XPath: {}", error.message));
+            }
             let pick = spec.get("multiple").and_then(Node::as_bool) != Some(false);
             return Some(Source::XPath {
                 path: template,
@@ -147,6 +144,15 @@ impl Translator<'_> {
             "nothing says from where: add `json`, `header`, `regexp`, `selector` or `xpath`",
         );
         None
+    }
+
+    /// Notes that a path cannot be read. The test runs anyway, as in Artillery.
+    fn failing_path(&mut self, path: &Node, offset: usize, why: &str) {
+        let text = format!(
+            "`{}` is not a valid {why}; the capture fails, as in Artillery",
+            path.text()
+        );
+        self.findings.note(path.mark_at(offset), text);
     }
 
     /// A template; where nothing in it is templated, it is read now, so that its faults have places.

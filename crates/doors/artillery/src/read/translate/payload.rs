@@ -3,10 +3,18 @@
 use std::path::Path;
 
 use plan::{Payload, RowOrder};
+use serde_json::Value;
 
 use super::Translator;
 use crate::read::keys::Level;
 use formats::{document::Node, open, table::Table};
+
+/// What `loadAll` puts into the variable that `name` names.
+enum Whole {
+    Table(String),
+    /// With `order`, a virtual user gets one row, as the list of its cells.
+    Row(String),
+}
 
 impl Translator<'_> {
     pub(super) fn payloads(&mut self, config: &Node) -> Vec<Payload> {
@@ -27,7 +35,12 @@ impl Translator<'_> {
         };
         let table = self.table(node)?;
         let fields = self.fields(node)?;
-        let (order, all_as) = self.order(node)?;
+        let (order, whole) = self.order(node);
+        let (fields, all_as, row_as) = match whole {
+            None => (fields, None, None),
+            Some(Whole::Table(name)) => (fields, Some(name), None),
+            Some(Whole::Row(name)) => (vec![name.clone()], None, Some(name)),
+        };
         if fields.is_empty() && all_as.is_none() {
             self.findings.note(
                 node.mark,
@@ -41,6 +54,13 @@ impl Translator<'_> {
             let text = format!("{source} has no rows: what its columns set is undefined");
             self.findings.note(path.mark, text);
         }
+        let rows = match row_as {
+            None => rows,
+            Some(_) => rows
+                .into_iter()
+                .map(|row| vec![Value::Array(row)])
+                .collect(),
+        };
         Some(Payload {
             source,
             fields,
@@ -69,39 +89,37 @@ impl Translator<'_> {
         }
     }
 
-    /// Which row, or under which name the whole table.
-    fn order(&mut self, node: &Node) -> Option<(RowOrder, Option<String>)> {
+    /// Which row, and the variable that gets the whole table or the whole row.
+    fn order(&mut self, node: &Node) -> (RowOrder, Option<Whole>) {
         let order = node.get("order");
         let load_all = node.get("loadAll").filter(|all| all.is_truthy());
         let name = node
             .get("name")
             .filter(|name| name.is_truthy())
             .map(Node::text);
-        match (load_all, order, name) {
-            (Some(all), Some(_), _) => {
-                self.findings.problem(
-                    all.mark,
-                    "`loadAll` beside `order` is not supported: remove one of them",
+        let rows = match order.map(Node::text).as_deref() {
+            Some("sequence") => RowOrder::Sequence,
+            None | Some("random") => RowOrder::Random,
+            Some(other) => {
+                let mark = order.map_or(node.mark, |node| node.mark);
+                let text = format!(
+                    "`order: {other}` is not known: rows are taken at random, as in Artillery"
                 );
-                None
+                self.findings.note(mark, text);
+                RowOrder::Random
             }
-            (Some(all), None, None) => {
+        };
+        match (load_all, order, name) {
+            (Some(all), _, None) => {
                 self.findings.note(
                     all.mark,
                     "WARNING: loadAll is set to true but no name is provided for the CSV data",
                 );
-                Some((RowOrder::Random, None))
+                (rows, None)
             }
-            (Some(_), None, name) => Some((RowOrder::Sequence, name)),
-            (None, order, _) => Some(match order.map(Node::text).as_deref() {
-                Some("sequence") => (RowOrder::Sequence, None),
-                None | Some("random") => (RowOrder::Random, None),
-                Some(other) => {
-                    let mark = order.map_or(node.mark, |node| node.mark);
-                    self.findings.note(mark, format!("`order: {other}` is not known: rows are taken at random, as in Artillery"));
-                    (RowOrder::Random, None)
-                }
-            }),
+            (Some(_), None, Some(name)) => (RowOrder::Sequence, Some(Whole::Table(name))),
+            (Some(_), Some(_), Some(name)) => (rows, Some(Whole::Row(name))),
+            (None, ..) => (rows, None),
         }
     }
 

@@ -33,7 +33,6 @@ fn every_refusal_has_its_place_and_a_way_out() {
             "5:52: `x` is captured from an answer, which must not choose a file of this machine",
         ),
         (flow("- get: { url: /, beforeRequest: x }"), "4:24: `beforeRequest` is not supported"),
-        (flow("- loop: [ { get: { url: / } } ]\n  whileTrue: x"), "5:9: `whileTrue` is not supported"),
         (
             flow("- loop: [ { get: { url: / }, think: 1 } ]\n  count: 1"),
             "4:19: a step does one thing, and this one has `think` and `get`: make two steps of it",
