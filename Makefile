@@ -43,7 +43,7 @@ python: $(VENV)/ready web $(VENV)/locust-ready
 	echo $(CURDIR)/python > $$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/loadline.pth
 
 $(VENV)/locust-ready: pyproject.toml $(VENV)/ready
-	$(PY) -m pip install --quiet --disable-pip-version-check 'locust>=2.47,<2.48'
+	$(PY) -m pip install --quiet --disable-pip-version-check 'locust>=2.47,<2.48' 'geventhttpclient>=2.6,<2.7'
 	touch $@
 
 # Only what runs on several nodes of Ray's needs it: 79 MB.
@@ -135,7 +135,7 @@ $(TESTS)/ready: tests/requirements.txt tests/missing-packages pyproject.toml $(V
 	missing=$$(tests/missing-packages); if [ "$$(id -u)" = 0 ] && [ -n "$$missing" ]; then \
 	  apt-get update && apt-get install -y --no-install-recommends $$missing; fi
 	python3 -m venv $(TESTS)
-	$(TESTS_PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt 'locust>=2.47,<2.48'
+	$(TESTS_PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt 'locust>=2.47,<2.48' 'geventhttpclient>=2.6,<2.7'
 	mkdir -p $(TESTS)/package/loadline
 	ln -sfn $(CURDIR)/python/loadline/* $(TESTS)/package/loadline/
 	rm -f $(TESTS)/package/loadline/_native.abi3.so $(TESTS)/package/loadline/__pycache__

@@ -28,6 +28,20 @@ def one_line(run, code: int, *words: str) -> None:
     assert "panicked" not in run.stderr
 
 
+def test_a_url_without_a_scheme_is_told_what_it_needs(loadline):
+    one_line(loadline("run", "shop.example/cart"), 2, "there is no such file", "https://shop.example/cart")
+    one_line(loadline("run", "plans/shop.yml"), 2, "plans/shop.yml: No such file")
+
+
+@pytest.mark.parametrize("target", ["/api", "/api/"])
+def test_a_slash_at_the_end_of_the_target_is_not_doubled(loadline, target):
+    plan = loadline.write("p.yml", "loadline: 1\nload: { rate: 5/s, duration: 1s }\nsteps: [ { get: /sum } ]\n")
+    with peers.Recorder() as peer:
+        run = loadline("run", plan, "--target", peer.url + target)
+    assert run.returncode == 0, run.stderr
+    assert set(peer.lines) == {"GET /api/sum"}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -108,16 +108,20 @@ def test_without_the_extra_one_line_says_how_to_have_it(locust, tmp_path):
     assert len(nowhere.stderr.splitlines()) == 1
 
 
-def test_a_version_that_nobody_has_tried_is_refused(locust, tmp_path):
+@pytest.mark.parametrize(
+    ("package", "version", "range_"),
+    [("locust", "9.9.9", "(from 2.47, below 2.48)"), ("geventhttpclient", "2.5.1", "(from 2.6, below 2.7)")],
+)
+def test_a_version_that_was_not_tested_is_refused(locust, tmp_path, package, version, range_):
     # A package's metadata in front of the installed one's.
-    info = tmp_path / "site/locust-9.9.9.dist-info"
+    info = tmp_path / f"site/{package}-{version}.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: locust\nVersion: 9.9.9\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
     locust.write(USER)
     path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
     run = locust.ours("--headless", env={"PYTHONPATH": path})
     assert run.returncode == 1
-    assert run.stderr.startswith("loadline: locust 9.9.9 is not among the versions that work (from 2.47, below 2.48)")
+    assert run.stderr.startswith(f"loadline: {package} {version} is not among the versions that work {range_}")
     assert len(run.stderr.splitlines()) == 1
 
 

@@ -106,6 +106,9 @@ pub fn load(
         headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
         return Ok(plan);
     }
+    if let Some(why) = urls::without_scheme(&args.what) {
+        return Err(Stop::bad_input(why));
+    }
     let inputs = Inputs {
         files: vec![PathBuf::from(&args.what)],
         environment: args.environment.clone(),

@@ -17,6 +17,20 @@ pub fn with_scheme(what: &str) -> String {
     format!("http://{what}")
 }
 
+/// What is wrong where there is no such file and the text looks like a URL without its scheme.
+pub fn without_scheme(what: &str) -> Option<String> {
+    let (host, rest) = what.split_once(['/', '?']).unwrap_or((what, ""));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    let is_host = host.contains('.') && !host.starts_with('.') && host.chars().all(is_name);
+    let is_plan = [".yml", ".yaml", ".json", ".lua", ".py", ".js", ".har"]
+        .iter()
+        .any(|ending| what.ends_with(ending));
+    let is_url = is_host && !is_plan && (!rest.is_empty() || what.ends_with('/'));
+    (is_url && !Path::new(what).exists()).then(|| {
+        format!("{what}: there is no such file; to load a URL, write its scheme: https://{what}")
+    })
+}
+
 /// Whether this can be nothing but a host: with a port, or one that everybody knows, or an address.
 fn is_bare(what: &str) -> bool {
     if what.contains("://") || what.contains(char::is_whitespace) {

@@ -1,70 +1,72 @@
 //! Every known input of the fuzz targets, checked once.
 
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+mod seeds {
+    use std::path::{Path, PathBuf};
 
-/// All files with one of these endings in a folder and its subfolders.
-fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../..")
-            .join(folder),
-    ];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.to_string_lossy().into_owned();
-            if path.is_dir() {
-                folders.push(path);
-            } else if endings.iter().any(|ending| name.ends_with(ending)) {
-                files.push(path);
+    /// All files with one of these endings in a folder and its subfolders.
+    fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut folders = vec![
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../..")
+                .join(folder),
+        ];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.to_string_lossy().into_owned();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                    files.push(path);
+                }
             }
         }
+        assert!(!files.is_empty(), "no inputs in {folder}");
+        files
     }
-    assert!(!files.is_empty(), "no inputs in {folder}");
-    files
-}
 
-fn check_texts(folder: &str, endings: &[&str], check: fn(&str)) {
-    for path in files(folder, endings) {
-        println!("{}", path.display());
-        check(&String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+    fn check_texts(folder: &str, endings: &[&str], check: fn(&str)) {
+        for path in files(folder, endings) {
+            check(&String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+        }
     }
-}
 
-#[test]
-fn artillery_yaml() {
-    let check = fuzz_targets::artillery_yaml::check;
-    check_texts("examples", &[".yml"], check);
-    check_texts("crates/doors/artillery/tests/golden", &[".yml"], check);
-}
+    #[test]
+    fn artillery_yaml() {
+        let check = fuzz_targets::artillery_yaml::check;
+        check_texts("examples", &[".yml"], check);
+        check_texts("crates/doors/artillery/tests/golden", &[".yml"], check);
+    }
 
-#[test]
-fn import() {
-    let check = fuzz_targets::import::check;
-    check_texts("fuzz/seeds/import", &[""], check);
-    check_texts("crates/audit/tests/audit/golden", &[""], check);
-    check_texts("crates/audit/tests/audit/published", &[""], check);
-    check_texts("crates/report/tests/golden", &[".txt"], check);
-    check_texts(
-        "crates/doors/artillery/tests/golden",
-        &[".json", ".txt"],
-        check,
-    );
-}
+    #[test]
+    fn import() {
+        let check = fuzz_targets::import::check;
+        check_texts("fuzz/seeds/import", &[""], check);
+        check_texts("crates/audit/tests/audit/golden", &[""], check);
+        check_texts("crates/audit/tests/audit/published", &[""], check);
+        check_texts("crates/report/tests/golden", &[".txt"], check);
+        check_texts(
+            "crates/doors/artillery/tests/golden",
+            &[".json", ".txt"],
+            check,
+        );
+    }
 
-#[test]
-fn init_sources() {
-    check_texts(
-        "fuzz/seeds/init_sources",
-        &[""],
-        fuzz_targets::init_sources::check,
-    );
-}
+    #[test]
+    fn init_sources() {
+        check_texts(
+            "fuzz/seeds/init_sources",
+            &[""],
+            fuzz_targets::init_sources::check,
+        );
+    }
 
-#[test]
-fn leaf() {
-    for path in files("fuzz/seeds/leaf", &[""]) {
-        fuzz_targets::leaf::check(&std::fs::read(&path).unwrap());
+    #[test]
+    fn leaf() {
+        for path in files("fuzz/seeds/leaf", &[""]) {
+            fuzz_targets::leaf::check(&std::fs::read(&path).unwrap());
+        }
     }
 }

@@ -86,7 +86,7 @@ pub fn path(path: &str, unknowns: &mut Unknowns) -> String {
 pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (String, String) {
     let what = format!(
         "the password of {}",
-        if marks::has_variables(name) || name.is_empty() {
+        if marks::has_variables(name) || name.is_empty() || is_key(name) {
             "the user"
         } else {
             name
@@ -96,10 +96,44 @@ pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (Str
         Some(text) if marks::has_variables(text) && marks::replaced(text, "").is_empty() => {
             text.to_owned()
         }
+        Some("") => String::new(),
         Some(text) => unknowns.secret("password", text, &what),
         None => unknowns.missing("password", &what),
     };
-    (name.to_owned(), password)
+    let name = if is_key(name) {
+        unknowns.secret("api_key", name, "the user, which looks like a key")
+    } else {
+        name.to_owned()
+    };
+    (name, password)
+}
+
+/// Whether a user's name has the form of a key. Services that take a key instead of a user and a
+/// password have it in this place.
+fn is_key(name: &str) -> bool {
+    const PREFIXES: [&str; 13] = [
+        "sk_",
+        "pk_",
+        "rk_",
+        "sk-",
+        "pk-",
+        "ghp_",
+        "gho_",
+        "github_pat_",
+        "glpat-",
+        "xox",
+        "AKIA",
+        "key-",
+        "SG.",
+    ];
+    let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
+    let is_word = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+    let has_prefix = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    !marks::has_variables(name)
+        && is_word
+        && (has_prefix && name.len() >= 12 || name.len() >= 20 && has_digit)
 }
 
 #[cfg(test)]

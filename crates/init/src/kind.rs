@@ -12,7 +12,7 @@ use crate::{curl, draft::Draft, har, marks, openapi};
 /// What `loadline init` reads, for those who brought something else.
 const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
 
-const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
+pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
 
 /// The plan of a file's text.
 ///
@@ -51,7 +51,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         return har::from_document(name, &root);
     }
     if root.get("openapi").is_some() {
-        return openapi::from_document(name, &root);
+        return openapi::from_document(name, &root, read);
     }
     if let Some(version) = root.entry("swagger") {
         let why = "this is version 2 of the description: convert it to OpenAPI 3 first";
@@ -103,7 +103,7 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
 }
 
 /// The first text that, once its escapes are read, holds a character of ours.
-fn foreign(node: &Node) -> Option<Mark> {
+pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     match &node.data {
         Data::Scalar(value) => value
             .as_str()

@@ -32,6 +32,48 @@ const PARTS: [&str; 10] = [
     "signature",
 ];
 
+/// Parts of names that make a number of tokens, sessions or keys of what follows: `max_tokens`,
+/// `token_count`, `prompt_tokens`.
+const COUNTING: [&str; 17] = [
+    "max",
+    "min",
+    "count",
+    "num",
+    "number",
+    "limit",
+    "total",
+    "budget",
+    "usage",
+    "new",
+    "prompt",
+    "completion",
+    "input",
+    "output",
+    "reasoning",
+    "cached",
+    "thinking",
+];
+/// Parts of names that are secret by themselves and none in a name that counts.
+const COUNTED: [&str; 7] = [
+    "token", "tokens", "session", "sessions", "key", "keys", "cookies",
+];
+
+/// Whether a name is that of a count. All its parts must be known, so that `new_session_secret` is
+/// none.
+fn is_count(name: &str) -> bool {
+    let is_one_of = |part: &str, known: &[&str]| known.iter().any(|k| part.eq_ignore_ascii_case(k));
+    let parts: Vec<&str> = parts(name).filter(|part| !part.is_empty()).collect();
+    let counts = parts.iter().any(|part| is_one_of(part, &COUNTING));
+    // One new, cached or given token is a token.
+    let is_plural = parts.iter().any(|part| part.to_lowercase().ends_with('s'));
+    let says_number = parts.iter().any(|part| is_one_of(part, &COUNTING[..9]));
+    counts
+        && (is_plural || says_number)
+        && parts
+            .iter()
+            .all(|part| is_one_of(part, &COUNTING) || is_one_of(part, &COUNTED))
+}
+
 /// Shorter texts are not hidden by value: hiding every `a` of a report would hide the report.
 pub const MIN_LENGTH: usize = 4;
 
@@ -39,6 +81,9 @@ pub const MIN_LENGTH: usize = 4;
 /// record alike.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
+    if is_count(name) {
+        return false;
+    }
     let lower = name.to_lowercase();
     WORDS.iter().any(|word| lower.contains(word))
         || parts(name).any(|part| PARTS.iter().any(|known| part.eq_ignore_ascii_case(known)))
@@ -121,10 +166,26 @@ mod tests {
             "?sig",
             "Signature",
             "x-hub-signature-256",
+            "new_token",
+            "session_token",
+            "cached_key",
+            "max_token_secret",
+            "new_session_secret",
+            "input_token",
+            "user_tokens",
+            "tokens",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
         for name in [
+            "max_tokens",
+            "maxTokens",
+            "max_completion_tokens",
+            "prompt_tokens",
+            "token_count",
+            "total-tokens",
+            "session_count",
+            "keyCount",
             "author",
             "authors",
             "passenger",

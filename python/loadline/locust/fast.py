@@ -116,6 +116,8 @@ class _Native:
         if answer.unreadable:
             raise heads.why_sealed(heads.encoding(answer.head), own["_body"])
         if own["_short"]:
+            # The client raises once, then returns what came.
+            own["_short"] = False
             raise HTTPParseError("Incomplete response.")
         return own["_body"]
 

@@ -1,27 +1,39 @@
-"""Which versions of Locust are known to work: it has no promise for what is replaced here, so each is tried before it is named."""
+"""Checks that Locust and its HTTP clients have versions that are known to work.
+
+Loadline replaces internals of theirs, for which they make no promise, so each version is tried before it is named here.
+"""
 
 from importlib import metadata
 
-#: The first version that works, and the first that nobody has tried.
-FIRST = (2, 47)
-BEYOND = (2, 48)
+#: Package, first version that works, first version that was not tried.
+TESTED = (
+    ("locust", (2, 47), (2, 48)),
+    ("geventhttpclient", (2, 6), (2, 7)),
+    ("requests", (2, 32), (3, 0)),
+    ("urllib3", (2, 0), (3, 0)),
+)
 
 
 class Unusable(Exception):
-    """One line of why Locust cannot be run."""
+    """One line that says why Locust cannot be run."""
 
 
 def check() -> str:
-    """The version of Locust that is installed. Refuses what nobody has tried."""
+    """Returns the version of Locust. Raises Unusable if a package is missing or was not tested."""
+    for package, first, beyond in TESTED:
+        check_package(package, first, beyond)
+    return metadata.version("locust")
+
+
+def check_package(package: str, first: tuple[int, ...], beyond: tuple[int, ...]) -> None:
     try:
-        version = metadata.version("locust")
+        version = metadata.version(package)
     except metadata.PackageNotFoundError:
-        raise Unusable("locust is not installed: pip install 'loadline[locust]' brings it") from None
+        raise Unusable(f"{package} is not installed: pip install 'loadline[locust]' brings it") from None
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if not FIRST <= numbers < BEYOND:
-        first, beyond = (".".join(map(str, numbers)) for numbers in (FIRST, BEYOND))
+    if not first <= numbers < beyond:
+        low, high = (".".join(map(str, numbers)) for numbers in (first, beyond))
         raise Unusable(
-            f"locust {version} is not among the versions that work (from {first}, below {beyond}): "
-            f"pip install 'locust>={first},<{beyond}'"
+            f"{package} {version} is not among the versions that work (from {low}, below {high}): "
+            f"pip install '{package}>={low},<{high}'"
         )
-    return version

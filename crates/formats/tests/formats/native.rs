@@ -626,6 +626,10 @@ fn steps_that_are_wrong() {
     for (text, expected) in [
         ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
         (
+            "- get:\n    url: /",
+            "7:5: `url` stands beside `get`, which is empty: indent it, so that it is a part of `get`",
+        ),
+        (
             "- { get: /, post: / }",
             "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
         ),

@@ -33,6 +33,8 @@ pub struct LeftOut {
     pub hosts: BTreeSet<String>,
     pub preflights: usize,
     pub unanswered: usize,
+    /// Entries without a method or a URL.
+    pub incomplete: usize,
 }
 
 /// The entries that become steps, in the order in which they began, and how many of the others there were.
@@ -44,7 +46,7 @@ pub fn of(mut entries: Vec<Entry>) -> (Vec<Entry>, LeftOut) {
     entries.retain(|entry| {
         let why = if entry.method == "options" {
             &mut left.preflights
-        } else if entry.status < 200 {
+        } else if entry.has_response && entry.status < 200 {
             &mut left.unanswered
         } else if is_file(entry) {
             &mut left.files

@@ -22,6 +22,8 @@ pub struct Entry {
     pub body_is_missing: bool,
     /// 0 where nothing was answered.
     pub status: u16,
+    /// False where the recording holds requests alone.
+    pub has_response: bool,
     pub mime: String,
     /// The answer's text, where it was recorded.
     pub answer: Option<String>,
@@ -41,6 +43,17 @@ pub struct Entry {
 /// What is wrong with an entry: where, and what.
 pub type Broken = (Mark, String);
 
+/// Whether a field is null without which there is no request. Browsers write such entries for what
+/// a server pushed.
+pub fn is_incomplete(node: &Node) -> bool {
+    let request = node.get("request");
+    let is_null = |key: &str| {
+        let field = request.and_then(|request| request.get(key));
+        field.is_some_and(Node::is_null)
+    };
+    request.is_some_and(Node::is_null) || is_null("method") || is_null("url")
+}
+
 /// Reads an entry; none where it is no HTTP at all (`data:`, `ws:`).
 ///
 /// # Errors
@@ -55,7 +68,8 @@ pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
     }
     let address = address::read(&url).map_err(|why| (url_node.mark, why))?;
     let empty = Node::scalar(node.mark, serde_json::Value::Null);
-    let answer = node.get("response").unwrap_or(&empty);
+    let response = node.get("response").filter(|response| response.is_map());
+    let answer = response.unwrap_or(&empty);
     let content = answer.get("content").unwrap_or(&empty);
     let headers = pairs(request.get("headers"));
     let answered = pairs(answer.get("headers"));
@@ -88,6 +102,7 @@ pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
         status: status
             .and_then(|status| u16::try_from(status).ok())
             .unwrap_or(0),
+        has_response: response.is_some(),
         mime: mime.unwrap_or_default().to_ascii_lowercase(),
         answer: answer_text(content),
         redirect,

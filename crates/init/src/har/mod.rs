@@ -78,10 +78,13 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
         )));
     };
     let mut entries = Vec::new();
-    for item in items {
+    let (incomplete, complete): (Vec<&Node>, Vec<&Node>) =
+        items.iter().partition(|item| entry::is_incomplete(item));
+    for item in complete {
         entries.extend(entry::read(item).map_err(told)?);
     }
-    let (entries, left) = choose::of(entries);
+    let (entries, mut left) = choose::of(entries);
+    left.incomplete = incomplete.len();
     let Some(first) = entries.first() else {
         return Err(told((
             log.mark,
@@ -169,6 +172,11 @@ fn left_out(left: &LeftOut) -> String {
     part(left.others, &hosts, &hosts);
     part(left.preflights, "OPTIONS request", "OPTIONS requests");
     part(left.unanswered, "without an answer", "without an answer");
+    part(
+        left.incomplete,
+        "without a method or URL",
+        "without a method or URL",
+    );
     if parts.is_empty() {
         String::new()
     } else {

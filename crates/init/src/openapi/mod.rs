@@ -1,6 +1,7 @@
 //! A service's description (OpenAPI 3) as a draft: each operation a step, in the order of the file. What only reads is active; what changes data
 //! only where the description says what to send, and what replaces or deletes never by itself.
 
+mod bundle;
 mod media;
 mod operation;
 mod reference;
@@ -9,7 +10,7 @@ mod style;
 
 use std::path::Path;
 
-use formats::{LoadErrors, document::Node};
+use formats::{LoadErrors, document::Node, files::ReadFile};
 use url::Url;
 
 use crate::{
@@ -25,12 +26,14 @@ const METHODS: [&str; 8] = [
     "post", "get", "head", "put", "patch", "delete", "options", "trace",
 ];
 
-/// The plan of a description.
+/// The plan of a description. `read` reads the other files of one that has several.
 ///
 /// # Errors
 /// The first place that cannot be read.
-pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
-    made(name, root).map_err(|(mark, message)| kind::problem(name, mark, message))
+pub fn from_document(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
+    bundle::bundled(name, root, read)
+        .and_then(|root| made(name, &root))
+        .map_err(|(mark, message)| kind::problem(name, mark, message))
 }
 
 fn made(name: &str, root: &Node) -> Result<Draft, Broken> {

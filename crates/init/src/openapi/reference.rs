@@ -1,4 +1,4 @@
-//! `$ref` in an OpenAPI file: those into the same file are followed, those into others are told.
+//! `$ref` in an OpenAPI description. Its files are in one tree already.
 
 use formats::document::{Mark, Node};
 
@@ -13,7 +13,7 @@ const MOST: usize = 32;
 /// The node itself, or what it refers to.
 ///
 /// # Errors
-/// A reference out of the file, to nowhere, or in a circle.
+/// A reference to nowhere, or in a circle.
 pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, Broken> {
     let mut at = node;
     for _ in 0..MOST {
@@ -23,11 +23,7 @@ pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, Broken> 
         let Some(text) = reference.as_str() else {
             return Ok(at);
         };
-        let Some(pointer) = text.strip_prefix('#') else {
-            let why =
-                format!("`{text}` is in another file: bundle the description into one file first");
-            return Err((reference.mark, why));
-        };
+        let pointer = text.strip_prefix('#').unwrap_or(text);
         at = found(root, pointer)
             .ok_or_else(|| (reference.mark, format!("`{text}` is nowhere in this file")))?;
     }

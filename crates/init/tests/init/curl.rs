@@ -201,6 +201,37 @@ fn secrets_never_reach_the_file() {
 }
 
 #[test]
+fn counts_of_tokens_are_no_secrets() {
+    let line = r#"curl http://a.example/v1/chat -H 'Content-Type: application/json' -d '{"max_tokens": 1024, "prompt_tokens": 3}'"#;
+    let draft = pasted(line).unwrap();
+    assert!(draft.unknowns().is_empty());
+    let text = text(draft);
+    assert!(
+        text.contains(r#"{"max_tokens": 1024, "prompt_tokens": 3}"#),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_user_that_looks_like_a_key_is_a_secret() {
+    for key in ["sk_test_placeholder", "8f3a9c0d7e6b5a41f2c3"] {
+        let draft = pasted(&format!("curl http://a.example/ -u '{key}:'")).unwrap();
+        let exported: Vec<String> = draft.unknowns().iter().map(|u| u.env.clone()).collect();
+        assert_eq!(exported, ["API_KEY"]);
+        let told = format!("{:?}", draft.unknowns());
+        let text = text(draft);
+        assert!(!text.contains(key), "{text}");
+        assert!(
+            !told.replace("value: ", "").contains(&format!("of {key}")),
+            "{told}"
+        );
+        assert!(text.contains("password: ''"), "{text}");
+    }
+    let text = text(pasted("curl http://a.example/ -u alice:").unwrap());
+    assert!(text.contains("user: alice"), "{text}");
+}
+
+#[test]
 fn the_shells_variables_are_the_environments() {
     let draft = pasted("curl -H \"Authorization: Bearer $TOKEN\" \"${BASE}/a/$ID\"").unwrap();
     let exported: Vec<String> = draft

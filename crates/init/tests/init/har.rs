@@ -370,3 +370,22 @@ fn a_token_of_an_answer_is_captured_also_in_a_body() {
     );
     assert!(!text.contains("$env"), "{text}");
 }
+
+#[test]
+fn recordings_of_requests_alone_are_read() {
+    let mut first = entry(0, "GET", "http://shop.example/cart", 200, &json!({}));
+    let mut second = entry(200, "POST", "http://shop.example/order", 200, &json!({}));
+    first.as_object_mut().unwrap().remove("response");
+    second["response"] = Value::Null;
+    let (_, plan) = read(recorded(&har(vec![first, second])).unwrap());
+    assert_eq!(requests(&plan).len(), 2);
+}
+
+#[test]
+fn entries_without_a_method_are_left_out_and_counted() {
+    let cart = entry(0, "GET", "http://shop.example/cart", 200, &json!({}));
+    let pushed = with(cart.clone(), "/request/method", Value::Null);
+    let (text, plan) = read(recorded(&har(vec![cart, pushed])).unwrap());
+    assert_eq!(requests(&plan).len(), 1);
+    assert!(text.contains("1 without a method or URL"), "{text}");
+}

@@ -147,7 +147,7 @@ fn what_cannot_be_read_is_told_where() {
     for (text, expected) in [
         (
             with("/a: { $ref: 'other.yml#/a' }"),
-            "5:15: `other.yml#/a` is in another file: bundle the description into one file first",
+            "5:15: other.yml: no such file",
         ),
         (
             with("/a: { $ref: '#/b' }"),
@@ -253,4 +253,35 @@ paths:
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+}
+
+#[test]
+fn a_description_of_several_files_is_put_together() {
+    let main = "openapi: 3.0.0
+info: { title: Shop }
+servers: [ { url: 'http://shop.example' } ]
+paths:
+  /orders: { $ref: './paths/orders.yml' }
+";
+    let orders = "post:
+  summary: Orders
+  requestBody: { $ref: '../bodies.json#/Order' }
+";
+    let bodies = r##"{ "Order": { "content": { "application/json": { "schema": { "$ref": "#/Line" } } } },
+        "Line": { "type": "object", "required": ["sku"], "properties": { "sku": { "type": "string", "example": "a-1" } } } }"##;
+    let read_file = |path: &std::path::Path| match path.to_str() {
+        Some("api/paths/orders.yml") => Ok(orders.as_bytes().to_vec()),
+        Some("api/bodies.json") => Ok(bodies.as_bytes().to_vec()),
+        other => Err(format!("{other:?} was asked for")),
+    };
+    let text = text(init::from_text("api/openapi.yml", main, &read_file).unwrap());
+    assert!(text.contains("sku: a-1"), "{text}");
+    let on_the_net = main.replace("./paths/orders.yml", "https://a.example/orders.yml#/x");
+    let refused = init::from_text("api/openapi.yml", &on_the_net, &read_file).unwrap_err();
+    assert!(
+        refused.to_string().contains(
+            "5:20: `https://a.example/orders.yml#/x` is on the network: download the file"
+        ),
+        "{refused}"
+    );
 }

@@ -56,6 +56,14 @@ impl Translator<'_> {
                 self.findings.problem(node.mark, text);
                 return Vec::new();
             }
+            [first, second, ..] if first.value.is_null() => {
+                let text = format!(
+                    "`{}` stands beside `{}`, which is empty: indent it, so that it is a part of `{}`",
+                    second.key, first.key, first.key
+                );
+                self.findings.problem(second.key_mark, text);
+                return Vec::new();
+            }
             [first, second, ..] => {
                 let text = format!(
                     "a step has one key, and this one has `{}` and `{}`: make two steps of it",

@@ -12,12 +12,20 @@ use crate::{
     native::read::{self, entries},
 };
 
+/// Paths begin with a slash, so one at the target's end would be doubled.
+fn without_trailing_slash(target: String) -> String {
+    match target.strip_suffix('/') {
+        Some(rest) if !target.contains(['?', '#']) => rest.to_owned(),
+        _ => target,
+    }
+}
+
 impl Translator<'_> {
     pub(super) fn target(&mut self, root: &Node) -> Option<String> {
         if let Some(target) = &self.inputs.target {
             let target = target.clone();
             self.check_url(&target, root.mark, "--target");
-            return Some(target);
+            return Some(without_trailing_slash(target));
         }
         let Some(node) = root.get("target") else {
             let help =
@@ -30,7 +38,7 @@ impl Translator<'_> {
             Value::String(text) if text.starts_with("lab:") => Some(text),
             Value::String(text) => {
                 self.check_url(&text, node.mark, "target");
-                Some(text)
+                Some(without_trailing_slash(text))
             }
             _ => {
                 self.findings

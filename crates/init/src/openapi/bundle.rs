@@ -1,0 +1,156 @@
+//! Puts a description of several files together: what `$ref` names in other files is read from disk
+//! and kept in one tree, and each reference leads to its place there.
+
+use std::path::{Component, Path, PathBuf};
+
+use formats::{
+    document::{self, Data, Dialect, Entry, Mark, Node},
+    files::ReadFile,
+};
+use serde_json::Value;
+
+use super::reference::Broken;
+use crate::kind;
+
+/// The key under which other files are kept in the root, as a list.
+const FILES: &str = "x-loadline-files";
+/// A description of more files than this is refused.
+const MAX_FILES: usize = 500;
+
+/// The description `root`, read from `name`, with all files that it refers to.
+///
+/// # Errors
+/// A reference to the network, or to a file that cannot be read.
+pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, Broken> {
+    let mut root = root.clone();
+    let mut bundle = Bundle {
+        paths: Vec::new(),
+        read,
+    };
+    bundle.rewrite(&mut root, Path::new(name), None)?;
+    let mut files = Vec::new();
+    while files.len() < bundle.paths.len() {
+        let (path, mark) = bundle.paths[files.len()].clone();
+        let mut file = bundle.open(&path, mark)?;
+        bundle.rewrite(&mut file, &path, Some(files.len()))?;
+        files.push(file);
+    }
+    if !files.is_empty()
+        && let Data::Map(entries) = &mut root.data
+    {
+        let mark = root.mark;
+        entries.push(Entry {
+            key: FILES.to_owned(),
+            key_mark: mark,
+            value: Node {
+                data: Data::List(files),
+                ..Node::scalar(mark, Value::Null)
+            },
+        });
+    }
+    Ok(root)
+}
+
+struct Bundle<'r> {
+    /// Other files in the order in which they were first named, and where that was.
+    paths: Vec<(PathBuf, Mark)>,
+    read: ReadFile<'r>,
+}
+
+impl Bundle<'_> {
+    /// Makes the references of a file lead into the bundle. `number` is its place there; `None` is
+    /// the root.
+    fn rewrite(
+        &mut self,
+        node: &mut Node,
+        file: &Path,
+        number: Option<usize>,
+    ) -> Result<(), Broken> {
+        match &mut node.data {
+            Data::Scalar(_) => Ok(()),
+            Data::List(items) => items
+                .iter_mut()
+                .try_for_each(|item| self.rewrite(item, file, number)),
+            Data::Map(entries) => entries.iter_mut().try_for_each(|entry| {
+                match entry.value.as_str().filter(|_| entry.key == "$ref") {
+                    Some(reference) => {
+                        let target = self.target(reference, file, number, entry.value.mark)?;
+                        entry.value = Node::scalar(entry.value.mark, Value::String(target));
+                        Ok(())
+                    }
+                    None => self.rewrite(&mut entry.value, file, number),
+                }
+            }),
+        }
+    }
+
+    /// Where a reference leads in the bundle.
+    fn target(
+        &mut self,
+        reference: &str,
+        file: &Path,
+        number: Option<usize>,
+        mark: Mark,
+    ) -> Result<String, Broken> {
+        let (path, pointer) = reference.split_once('#').unwrap_or((reference, ""));
+        if path.is_empty() {
+            return Ok(match number {
+                None => reference.to_owned(),
+                Some(number) => format!("#/{FILES}/{number}{pointer}"),
+            });
+        }
+        if path.contains("://") {
+            let why = format!(
+                "`{reference}` is on the network: download the file, and refer to it by its path"
+            );
+            return Err((mark, why));
+        }
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let path = normalized(&folder.join(crate::address::decoded(path)));
+        let known = self.paths.iter().position(|(known, _)| *known == path);
+        let number = known.unwrap_or_else(|| {
+            self.paths.push((path, mark));
+            self.paths.len() - 1
+        });
+        if number >= MAX_FILES {
+            return Err((
+                mark,
+                format!("this description has more than {MAX_FILES} files"),
+            ));
+        }
+        Ok(format!("#/{FILES}/{number}{pointer}"))
+    }
+
+    fn open(&self, path: &Path, mark: Mark) -> Result<Node, Broken> {
+        let shown = path.display();
+        let bytes = (self.read)(path).map_err(|why| (mark, format!("{shown}: {why}")))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| (mark, format!("{shown} is not UTF-8 text")))?;
+        let document = document::parse(0, &text, Dialect::Core).map_err(|error| {
+            let (line, column) = (error.mark.line, error.mark.column);
+            (mark, format!("{shown}:{line}:{column}: {}", error.message))
+        })?;
+        let root = document
+            .root
+            .ok_or_else(|| (mark, format!("{shown} is empty")))?;
+        match kind::foreign(&root) {
+            Some(_) => Err((mark, format!("{shown}: {}", kind::NO_TEXT))),
+            None => Ok(root),
+        }
+    }
+}
+
+/// The path without `.` and `..`, so that a file has one name.
+fn normalized(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if parts.file_name().is_some() => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    parts
+}
