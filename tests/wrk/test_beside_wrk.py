@@ -194,3 +194,18 @@ def test_late_answers_are_taken_and_counted_as_time_outs(loadline):
         assert "  1 requests in" in done.stdout, command
         assert "timeout 1" in done.stdout, command
     assert "1 × answered after --timeout" in done.stderr
+
+
+def test_a_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
+    lab = start_lab("sum", "work=20ms")
+    run = loadline("wrk", "-t1", "-c4", "-d2s", "-R1000", "--latency", f"{lab.url}/api/sum")
+    assert run.returncode == 0, run.stderr
+    summary = loadline.summary()
+    arrivals = summary["arrivals"]
+    assert arrivals["planned"] == 2000
+    assert arrivals["planned"] == arrivals["started"] + arrivals["skipped"] + arrivals["unsent"]
+    # Four connections, 20 ms each: 400 at most. What was not sent by the end is not sent afterwards.
+    assert arrivals["started"] <= 404
+    assert 0 <= arrivals["started"] - lab.stats()["answered"]["total"] <= 4
+    assert summary["run"]["elapsed_ns"] < 4e9
+    assert "of the plan was never started" in run.stderr

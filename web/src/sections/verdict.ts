@@ -75,7 +75,7 @@ function telling(page: Page): HTMLElement | null {
 function trust(m: Measurement, said: string, closed: boolean): HTMLElement {
   const effect = closed ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
   const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
-  if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan sent${late(m)}`);
+  if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan started${late(m)}`);
   const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
   // The reasons of a valid one are these figures.

@@ -20,7 +20,7 @@ const WORDS: Record<string, string> = {
   connections_opened: "connections opened",
   elapsed_ns: "length",
   cpu: "generator CPU",
-  sent: "of plan sent",
+  sent: "of plan started",
   run: "",
   trend: "",
   steady: "",

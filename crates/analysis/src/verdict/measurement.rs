@@ -34,7 +34,7 @@ pub struct Measurement {
     /// the record does not say.
     #[serde(default)]
     pub stall_p99_ns: Option<u64>,
-    /// Share of the plan that was certainly sent; none in a closed loop.
+    /// Share of the planned arrivals that were certainly started. `None` in a closed loop.
     pub sent: Option<f64>,
     /// The busiest worker's share of a core, time spent spinning left out.
     pub cpu: f64,
@@ -186,7 +186,7 @@ fn effects(
     }
     if unsent > UNSENT_SHARE {
         invalid.push(format!(
-            "{} of the plan was never sent",
+            "{} of the plan was never started",
             units::share(unsent)
         ));
     }
@@ -238,7 +238,10 @@ fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
         m.lateness_p99_ns
             .map(|ns| format!("lateness p99 {}", units::time(ns))),
     );
-    figures.extend(m.sent.map(|sent| format!("{} of plan sent", percent(sent))));
+    figures.extend(
+        m.sent
+            .map(|sent| format!("{} of plan started", percent(sent))),
+    );
     figures.push(format!("generator CPU {}", percent(m.cpu)));
     figures.extend(
         m.littles_law

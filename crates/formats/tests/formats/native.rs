@@ -626,7 +626,7 @@ fn steps_that_are_wrong() {
     for (text, expected) in [
         ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
         (
-            "- get:\n    url: /",
+            "- get:\n  url: /",
             "7:5: `url` stands beside `get`, which is empty: indent it, so that it is a part of `get`",
         ),
         (

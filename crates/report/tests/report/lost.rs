@@ -236,7 +236,7 @@ fn what_the_others_did_not_send_is_held_against_them_all_the_same() {
         measurement
             .reasons
             .iter()
-            .any(|reason| reason.contains("was never sent"))
+            .any(|reason| reason.contains("was never started"))
     );
     assert!(
         measurement

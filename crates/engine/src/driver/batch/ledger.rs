@@ -146,26 +146,6 @@ impl Ledger {
             .door(now, &Event::Lost { how, bytes });
     }
 
-    /// A request that was due never came to be sent.
-    pub(super) fn given_up(&self, intended: Intended, started: u64, now: u64) {
-        self.sample(
-            &Sample {
-                label: self.label,
-                intended,
-                started_ns: started,
-                first_write_ns: None,
-                first_read_ns: None,
-                done_ns: now,
-                ended: Ended::Unanswered(Fault::Unfinished),
-                status: None,
-                bytes_out: 0,
-                bytes_in: 0,
-            },
-            now,
-            true,
-        );
-    }
-
     #[inline]
     fn sample(&self, sample: &Sample, since: u64, is_arrival: bool) {
         let worker = &self.worker;

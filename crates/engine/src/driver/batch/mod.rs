@@ -258,7 +258,6 @@ impl Shared {
                 }
             }
         }
-        self.give_up(&line);
     }
 
     /// Waits until a connection's next batch is due; none: it sends no more.
@@ -287,6 +286,12 @@ impl Shared {
                 started: worker.clock.now(),
             });
         };
+        // What was not sent by the end of the load is not sent afterwards. The ledger has it as unsent:
+        // it was planned and never started.
+        let now = free_at.max(worker.clock.now());
+        if now >= self.driver.until_ns || self.is_behind_the_end(now) {
+            return None;
+        }
         let taken = self.turns.borrow()[line.number].taken;
         let intended = pace.intended(line.number, taken);
         if intended >= self.driver.until_ns || self.is_behind_the_end(intended) {
@@ -322,26 +327,6 @@ impl Shared {
         let taken = self.turns.borrow()[connection].taken;
         let left = pace.due(connection, self.driver.until_ns);
         u32::try_from(left.saturating_sub(taken)).unwrap_or(u32::MAX)
-    }
-
-    /// What was due and will not be sent: planned all the same, so it is counted as given up rather than forgotten.
-    fn give_up(&self, line: &Connection) {
-        let Some((pace, _)) = &self.driver.pace else {
-            return;
-        };
-        let worker = &self.worker;
-        let taken = self.turns.borrow()[line.number].taken;
-        let now = worker.clock.now();
-        // Behind a script that wants no more, or a stop, nothing is due.
-        let end = worker.recorder.borrow().arrivals_end_ns();
-        let until = self.driver.until_ns.min(end.unwrap_or(now)).min(now);
-        for n in taken..pace.due(line.number, until) {
-            let intended = pace.intended(line.number, n);
-            self.ledger
-                .begin(Intended::scheduled(intended), now, now, (1, 1));
-            self.ledger
-                .given_up(Intended::scheduled(intended), intended, now);
-        }
     }
 }
 
