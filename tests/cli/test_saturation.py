@@ -78,6 +78,96 @@ def test_nothing_is_said_where_no_service_was_measured(loadline, service):
     assert loadline.summary()["saturation"] is None
 
 
+PUMA = """# TYPE puma_max_threads gauge
+puma_max_threads{{index="0"}} 16
+puma_max_threads{{index="1"}} 16
+# TYPE puma_pool_capacity gauge
+puma_pool_capacity{{index="0"}} 0
+puma_pool_capacity{{index="1"}} 0
+# TYPE puma_backlog gauge
+puma_backlog{{index="0"}} {backlog}
+puma_backlog{{index="1"}} {backlog}
+# TYPE permits gauge
+permits 4
+# TYPE permits_taken gauge
+permits_taken 4
+"""
+
+
+@pytest.fixture
+def exporter():
+    """Metrics of a cluster of Puma without a free thread, and of a pool that only its owner knows."""
+    backlog = [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            body = PUMA.format(backlog=backlog[0]).encode()
+            self.send_response(200)
+            self.send_header("content-type", "text/plain; version=0.0.4")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", backlog
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("waiting", [0, 5])
+def test_a_pool_is_full_when_nothing_is_left_whatever_its_backlog_says(loadline, exporter, waiting):
+    url, backlog = exporter
+    backlog[0] = waiting
+    run = loadline("run", url, "--rate", "5/s", "--duration", "14s", "--server", f"puma={url}/metrics")
+    assert run.returncode in (0, 4), run.stdout + run.stderr
+    found = loadline.summary()["saturation"]
+    assert found["reached"][0]["resource"] == "thread pool"
+    words = ", and requests wait" if waiting else ""
+    assert found["reached"][0]["limit"] == f"0 of 32 left{words}"
+
+
+def test_a_pool_that_the_plan_declares_is_watched_and_what_never_came_is_named(loadline, exporter):
+    url, _ = exporter
+    plan = f"""loadline: 1
+target: {url}
+load: {{ rate: 5/s, duration: 14s }}
+server:
+  app:
+    from: {url}/metrics
+    only: [permits*]
+    pools: [{{ busy: permits_taken, limit: permits, waiting: permits_queued }}]
+steps: [get: /]
+"""
+    run = loadline("run", loadline.write("plan.yml", plan))
+    assert run.returncode in (0, 4), run.stdout + run.stderr
+    found = loadline.summary()["saturation"]
+    assert (found["reached"][0]["resource"], found["reached"][0]["limit"]) == ("pool", "0 of 4 left")
+    assert found["sentence"].endswith("Never measured: server.app.permits_queued.")
+
+
+@pytest.mark.parametrize(
+    ("pools", "line"),
+    [
+        ("[{ busy: a }]", "a pool needs the metrics `busy` and `limit`"),
+        ("[{ busy: a, limit: b, used: c }]", "used"),
+        ("a", "`pools` is a list"),
+    ],
+)
+def test_a_pool_that_is_declared_wrongly_is_refused(loadline, pools, line):
+    server = f'{{ app: {{ from: "http://127.0.0.1:9/metrics", pools: {pools} }} }}'
+    plan = f"loadline: 1\ntarget: http://127.0.0.1:9\nload: {{ rate: 5/s, duration: 1s }}\nserver: {server}\nsteps: [get: /]\n"
+    run = loadline("run", loadline.write("plan.yml", plan))
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert line in run.stderr
+    assert "plan.yml:4:" in run.stderr
+
+
 CHECK_IN = """
 loadline: 1
 target: lab:checkin?instances=2&{options}

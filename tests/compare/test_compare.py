@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
@@ -320,3 +321,28 @@ def test_a_tag_that_no_run_has_names_those_there_are(two_runs):
     ran = two_runs("compare", "tag:main", "tag:mian")
     assert ran.returncode == 2
     assert "has the tag `mian`: there are all, branch" in ran.stderr
+
+
+def jtl(loadline, name: str, seed: int, slow: float) -> str:
+    """Results of JMeter's: 600 requests, of which this share takes five times as long."""
+    rng, at = random.Random(seed), 1_700_000_000_000 + seed * 10_000_000
+    lines = ["timeStamp,elapsed,label,responseCode,responseMessage,success"]
+    for _ in range(600):
+        at += 50
+        elapsed = 60 + int(rng.expovariate(1 / 12)) + seed % 3
+        lines.append(f"{at},{elapsed * (5 if rng.random() < slow else 1)},home,200,OK,true")
+    loadline.write(name, "\n".join(lines) + "\n")
+    return name
+
+
+def test_a_tail_of_few_requests_is_inconclusive_by_name(loadline):
+    a = ",".join(jtl(loadline, f"a{seed}.jtl", seed, 0.0) for seed in range(1, 6))
+    b = ",".join(jtl(loadline, f"b{seed}.jtl", seed, 0.015) for seed in range(1, 6))
+    ran = loadline("compare", a, b)
+    assert ran.returncode == 5, ran.stdout + ran.stderr
+    words = " ".join(ran.stdout.split())
+    assert "neither a regression nor its absence is shown of p99" in words
+    assert "nothing is worse" not in words
+    # What has enough requests decides alone where it is named.
+    ran = loadline("compare", a, b, "--metric", "p90")
+    assert ran.returncode == 0, ran.stdout + ran.stderr

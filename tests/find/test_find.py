@@ -127,6 +127,43 @@ steps:
 
 
 @pytest.mark.alone
+def test_each_probe_has_arrivals_of_its_own(loadline):
+    with Recorder(lambda _request: (200, {}, b"{}")) as peer:
+        ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "60/s", *SHORT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    folder = loadline.folder / "found"
+    seeds = [json.loads((folder / probe["run"] / "manifest.json").read_text())["seed"] for probe in found["probes"]]
+    assert len(seeds) == 3
+    assert len(set(seeds)) == len(seeds), seeds
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_a_service_that_gets_slower_has_no_load_line(loadline):
+    class Slowing(Pool):
+        """Takes 4 % longer with every 100 requests."""
+
+        def __init__(self) -> None:
+            super().__init__(4, 0.05)
+            self.base, self.count = self.seconds, 0
+
+        def __call__(self, request):
+            self.count += 1
+            self.seconds = self.base * (1 + 0.04 * self.count / 100)
+            return super().__call__(request)
+
+    with Recorder(Slowing()) as peer:
+        length = ["--budget", "240s", "--probe", "10s", "--settle", "1s", "--seed", "3", "--from", "20/s"]
+        ran, found = find(loadline, peer.url, "--slo", "p99 < 400ms", *length, timeout=400)
+    # Every answer would be about a service that no longer exists.
+    assert exits(ran, 5), ran.stdout + ran.stderr
+    if ran.returncode == 5:
+        assert found["ending"] == "drifts", found["sentence"]
+        assert found["sentence"].startswith("no answer: it drifts")
+        assert (found["estimate"], found["interval"]) == (None, None)
+
+
+@pytest.mark.alone
 def test_users_are_searched_too(loadline):
     # Four places: with more than four users each waits.
     with Recorder(Pool(4, 0.1)) as peer:

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use analysis::page::Page;
-use decisions::campaign::{Row, Verdict, judged, mended};
+use decisions::campaign::{CoolDown, Row, Verdict, judged, mended};
 use formats::{
     Inputs,
     native::campaign::{self, Campaign, OnFail, Work},
@@ -205,7 +205,7 @@ impl Conductor<'_> {
         for number in 0..count {
             let after = match self.finished(number) {
                 Some(after) => after,
-                None => match self.stage(number) {
+                None => match self.stage_or_again(number) {
                     Ok(after) => after,
                     Err(line) => {
                         self.voice.error(&line);
@@ -228,7 +228,8 @@ impl Conductor<'_> {
     /// What a stage means for those behind it that has run already, in an earlier attempt.
     fn finished(&mut self, number: usize) -> Option<After> {
         let (code, record, _) = self.ledger.ended(number)?;
-        if code >= exit::of_signal(0) {
+        // What was interrupted, or could not be trusted, is run again.
+        if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
         }
         let page = record.and_then(|record| seen::page(&self.ledger.folder, record));
@@ -239,6 +240,13 @@ impl Conductor<'_> {
         let holds = judged(&page.summary, code).holds();
         let is_last = number + 1 == self.campaign.stages.len();
         let next_begun = !is_last && self.ledger.was_begun(number + 1);
+        if self
+            .ledger
+            .cooled(number)
+            .is_some_and(CoolDown::is_not_back)
+        {
+            return Some(After::Enough);
+        }
         if self.ledger.cooled(number).is_none() && !next_begun {
             match self.cool_down(number, &page) {
                 Ok(after @ (After::Signal(_) | After::Enough)) => return Some(after),
@@ -266,6 +274,32 @@ impl Conductor<'_> {
         } else {
             After::Enough
         }
+    }
+
+    /// Runs a stage; once more where its measurement came out INVALID.
+    fn stage_or_again(&mut self, number: usize) -> Result<After, String> {
+        let after = self.stage(number)?;
+        let is_back = !self
+            .ledger
+            .cooled(number)
+            .is_some_and(CoolDown::is_not_back);
+        if matches!(after, After::Signal(_)) || !self.is_invalid(number) || !is_back {
+            return Ok(after);
+        }
+        let label = self.label(number);
+        self.voice.say(&format_args!(
+            "{label}: the measurement was INVALID, the stage is repeated once"
+        ));
+        self.stage(number)
+    }
+
+    /// Whether the measurement of a stage that ended was INVALID.
+    fn is_invalid(&self, number: usize) -> bool {
+        let Some((code, Some(record), _)) = self.ledger.ended(number) else {
+            return false;
+        };
+        let page = seen::page(&self.ledger.folder, record);
+        page.is_some_and(|page| judged(&page.summary, code) == Verdict::Invalid)
     }
 
     /// Runs a stage, looks at the service behind it, and keeps what came of both.
@@ -372,7 +406,7 @@ impl Conductor<'_> {
             "{label}: {}",
             cool_down::told(&looked.cool_down)
         ));
-        let recovered = looked.cool_down.recovered_ns.is_some();
+        let is_back = !looked.cool_down.is_not_back();
         if let Some(signal) = looked.signal {
             return Ok(After::Signal(signal));
         }
@@ -380,7 +414,8 @@ impl Conductor<'_> {
             stage: number,
             cool_down: looked.cool_down,
         })?;
-        Ok(self.gate(number, recovered))
+        // Whatever the stage says of failures: what came next would measure this one.
+        Ok(if is_back { After::Next } else { After::Enough })
     }
 
     /// The report, and what all of it means as an exit code.
@@ -416,17 +451,16 @@ fn code(rows: &[Row]) -> u8 {
     let mut failed = rows.iter().enumerate();
     let fails =
         failed.any(|(number, row)| row.verdict == Verdict::Fail && mended(rows, number).is_none());
-    let not_back = rows.iter().filter_map(|row| row.cool_down.as_ref());
-    let not_back = not_back
-        .into_iter()
-        .any(|cool_down| cool_down.recovered_ns.is_none());
+    let mut cool_downs = rows.iter().filter_map(|row| row.cool_down.as_ref());
+    let not_back = cool_downs.clone().any(CoolDown::is_not_back);
+    let unmeasured = cool_downs.any(|cool_down| cool_down.unmeasured.is_some());
     if any(Verdict::CouldNotRun) || any(Verdict::Unfinished) {
         exit::COULD_NOT_RUN
     } else if any(Verdict::Invalid) {
         exit::INVALID
     } else if fails || not_back {
         exit::FAIL
-    } else if any(Verdict::Inconclusive) {
+    } else if any(Verdict::Inconclusive) || unmeasured {
         exit::INCONCLUSIVE
     } else {
         exit::PASS

@@ -63,7 +63,9 @@ pub fn look(
         error_bound: before.error_bound,
         settled_ns: asked.settled_ns,
         runs: Vec::new(),
+        unmeasured: None,
     };
+    let mut is_measured = false;
     let condition = format!(
         "service p95 < {}us for {}ms",
         before.bound_ns.div_ceil(1_000),
@@ -115,6 +117,18 @@ pub fn look(
                 signal: ran.signal,
             });
         }
+        // What the generator did wrong is not the service's: it may have been back all the time.
+        if let Some(reason) = invalid(&page) {
+            if !is_measured {
+                cool_down.unmeasured = Some(reason);
+            }
+            if looked_ns < SHORTEST_NS {
+                break;
+            }
+            continue;
+        }
+        is_measured = true;
+        cool_down.unmeasured = None;
         cool_down.recovered_ns =
             settled(&page, before, asked.settled_ns, &condition).map(|ns| from_ns + ns);
         if cool_down.recovered_ns.is_some() || looked_ns < SHORTEST_NS {
@@ -125,6 +139,13 @@ pub fn look(
         cool_down,
         signal: None,
     })
+}
+
+/// Why a look is INVALID, if it is.
+fn invalid(page: &Page) -> Option<String> {
+    let measurement = page.summary.measurement.as_ref()?;
+    let reason = measurement.reasons.first().cloned().unwrap_or_default();
+    (measurement.verdict == "INVALID").then_some(reason)
 }
 
 /// For so long a run looked.
@@ -176,6 +197,10 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
 pub fn told(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {
         Some(text) => format!("the service was back {text}"),
+        None if cool_down.unmeasured.is_some() => format!(
+            "whether the service came back is not known, the measurement was INVALID: {}",
+            cool_down.unmeasured.as_deref().unwrap_or_default()
+        ),
         None => format!(
             "the service did not recover within {} (p95 at most {}, errors at most {})",
             units::time(cool_down.looked_until_ns),

@@ -83,7 +83,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         arrivals: args.arrivals.clone(),
         is_sweep: args.sweep,
         is_script,
-        flags: flags(args, asked.seed),
+        flags: flags(args),
         listeners: lab
             .as_ref()
             .map_or_else(Vec::new, |lab| lab.listeners().to_vec()),
@@ -157,7 +157,7 @@ fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Pla
 /// The command line of a run of it.
 fn as_run(what: &str, args: &args::Find) -> Result<args::Run, Stop> {
     let mut words = vec!["loadline".to_owned(), "run".to_owned(), what.to_owned()];
-    words.extend(flags(args, 0));
+    words.extend(flags(args));
     if let Some(target) = &args.target {
         words.extend(["--target".to_owned(), target.clone()]);
     }
@@ -294,9 +294,9 @@ fn time(flag: &str, text: &str) -> Result<f64, Stop> {
     Ok(ns as f64 / 1e9)
 }
 
-/// What every probe is told beside its load.
-fn flags(args: &args::Find, seed: u64) -> Vec<String> {
-    let mut flags = vec!["--seed".to_owned(), seed.to_string()];
+/// Flags of every probe, in addition to its load and its seed.
+fn flags(args: &args::Find) -> Vec<String> {
+    let mut flags = Vec::new();
     let mut several = |flag: &str, values: &[String]| {
         for value in values {
             flags.extend([flag.to_owned(), value.clone()]);

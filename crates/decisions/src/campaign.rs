@@ -130,6 +130,17 @@ pub struct CoolDown {
     pub settled_ns: u64,
     /// Where the looks are recorded, from the campaign's folder.
     pub runs: Vec<String>,
+    /// Why nothing is known of the service's recovery: every look was INVALID, for this reason. `None` where a look can be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<String>,
+}
+
+impl CoolDown {
+    /// Whether the service is known not to have come back.
+    #[must_use]
+    pub fn is_not_back(&self) -> bool {
+        self.recovered_ns.is_none() && self.unmeasured.is_none()
+    }
 }
 
 /// How a stage came out, in a word.
@@ -452,11 +463,15 @@ fn verdict(rows: &[Row]) -> Option<Judgement> {
         return Some(Judgement::Fail);
     }
     let not_back = rows.iter().filter_map(|row| row.cool_down.as_ref());
-    if not_back
-        .into_iter()
-        .any(|cool_down| cool_down.recovered_ns.is_none())
-    {
+    if not_back.into_iter().any(CoolDown::is_not_back) {
         return Some(Judgement::Fail);
+    }
+    let unmeasured = rows.iter().filter_map(|row| row.cool_down.as_ref());
+    if unmeasured
+        .into_iter()
+        .any(|cool_down| cool_down.unmeasured.is_some())
+    {
+        return Some(Judgement::Inconclusive);
     }
     if any(&[
         Verdict::Inconclusive,

@@ -179,6 +179,7 @@ impl Searching<'_> {
             Why::Up => "everything has held so far".to_owned(),
             Why::Down => "nothing has held so far".to_owned(),
             Why::Between => "between what held and what did not".to_owned(),
+            Why::Again => "again: it held before, and later probes contradict that".to_owned(),
             Why::Near => match search::known(&self.probes) {
                 Some(known) => {
                     let (low, high) = known.interval();
@@ -231,6 +232,7 @@ fn begin(wanted: &Wanted, wall_ns: u64) -> Found {
         ending: Ending::Interrupted,
         estimate: None,
         interval: None,
+        drift: None,
         last_pass: None,
         first_fail: None,
         took_s: 0.0,

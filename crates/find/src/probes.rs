@@ -8,7 +8,7 @@ use std::{
 use analysis::summary::Summary;
 use decisions::find::{
     Flow, Over, Row, Tally, allowed, flow,
-    search::{Probe, Probed, Spoilt, Why},
+    search::{Probe, Probed, Spoilt, Why, probe_seed},
     tallies, throughput,
 };
 use engine::clock;
@@ -76,7 +76,7 @@ impl<'a> Ground<'a> {
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<Became, Failed> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
-        let child::Printed { ended, said } = self.run(&name, &self.flags(probe))?;
+        let child::Printed { ended, said } = self.run(&name, &self.flags(number, probe))?;
         if let Some(signal) = ended.signal {
             return Ok(Became::Signal(signal));
         }
@@ -106,11 +106,13 @@ impl<'a> Ground<'a> {
             spent_s: seconds_since(began_ns),
             tallies,
             grows: None,
+            answered: None,
             spoilt: None,
         };
         if let Some(flow) = self.flow(&run, probe) {
             (row.came, row.answered) = (Some(flow.came), Some(flow.answered));
             row.grows = flow.grows;
+            probed.answered = Some(flow.answered);
             probed.grows = flow.is_judged.then_some(flow.grows.is_some());
         }
         let spoilt = spoilt(summary, &probed);
@@ -130,21 +132,24 @@ impl<'a> Ground<'a> {
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
     }
 
-    /// What a probe is told beside what is run.
-    fn flags(&self, probe: &Probe) -> Vec<String> {
+    /// Flags of the probe of this number, in addition to what is run. Each probe has a seed of its own.
+    fn flags(&self, number: usize, probe: &Probe) -> Vec<String> {
         let settle_s = if self.wanted.is_script {
             0.0
         } else {
             self.wanted.asked.settle_s
         };
-        let until = if probe.why == Why::Near {
-            "plain"
-        } else {
-            "decided"
+        let until = match probe.why {
+            Why::Near => Some("plain"),
+            // What it answers is compared with what it answered before: that takes all of its time.
+            Why::Again => None,
+            Why::Up | Why::Down | Why::Between => Some("decided"),
         };
+        let seed = probe_seed(self.wanted.asked.seed, number);
         let mut flags = self.load(probe.level, probe.seconds);
+        flags.extend(["--seed".to_owned(), seed.to_string()]);
         flags.extend(["--probe".to_owned(), seconds(settle_s)]);
-        if !self.wanted.is_sweep {
+        if let Some(until) = until.filter(|_| !self.wanted.is_sweep) {
             flags.extend(["--probe-until".to_owned(), until.to_owned()]);
         }
         for criterion in &self.asked {
@@ -161,7 +166,7 @@ impl<'a> Ground<'a> {
         summary: &Summary,
     ) -> Result<(), Failed> {
         let is_missing = |(criterion, tally): &(&Criterion, &Tally)| {
-            let has_time = probe.why == Why::Near || allowed(criterion).is_none();
+            let has_time = probe.why.is_long() || allowed(criterion).is_none();
             has_time && tally.seconds.is_empty()
         };
         let unknown = self.asked.iter().zip(tallies).find(is_missing);
@@ -187,7 +192,12 @@ impl<'a> Ground<'a> {
             Over::Rate => self.wanted.asked.least.max(2.0),
             Over::Users => 1.0,
         };
-        let ended = self.run(&name, &self.load(least, looks::SECONDS))?.ended;
+        /// Seeds of probes come first.
+        const AFTER_PROBES: usize = 1_000_000;
+        let mut flags = self.load(least, looks::SECONDS);
+        let seed = probe_seed(self.wanted.asked.seed, AFTER_PROBES + number * 100 + chance);
+        flags.extend(["--seed".to_owned(), seed.to_string()]);
+        let ended = self.run(&name, &flags)?.ended;
         if let Some(signal) = ended.signal {
             return Ok(Look::Signal(signal));
         }
@@ -279,7 +289,7 @@ fn spoilt(summary: &Summary, probed: &Probed) -> Option<(Spoilt, String)> {
     let measurement = summary.measurement.as_ref()?;
     let is_limited = measurement.is_generator_bound();
     let was_sent = measurement.sent.is_none_or(|sent| sent > ALL);
-    let held = probed.why != Why::Near && was_sent && probed.holds();
+    let held = !probed.why.is_long() && was_sent && probed.holds();
     if !is_limited && (measurement.verdict != "INVALID" || held) {
         return None;
     }

@@ -4,7 +4,7 @@ mod percent;
 pub mod postgres;
 mod promql;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::At;
 
@@ -24,9 +24,24 @@ pub struct Source {
     /// Metrics that only ever grow, where the source does not say so itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
+    /// Pools that the source measures, declared by the names of their metrics.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
     /// Where, if in a file.
     #[serde(skip)]
     pub at: Option<At>,
+}
+
+/// A pool of threads, connections or anything else that has a limit, by the names of the metrics of one source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    /// The metric that counts what is in use.
+    pub busy: String,
+    /// The one that says how much there is.
+    pub limit: String,
+    /// The one that counts what waits for a place; `None` where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
 }
 
 /// Where something is looked at.
@@ -104,6 +119,7 @@ pub fn named(name: &str, place: &str) -> Result<Source, String> {
         place: place_of(place)?,
         only: Vec::new(),
         counters: Vec::new(),
+        pools: Vec::new(),
         at: None,
     })
 }

@@ -7,8 +7,8 @@ use plan::{Load, Plan, Schedule, Share, Work, work::DEFAULT};
 use sha2::{Digest, Sha256};
 
 use super::{
-    FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, SCHEMA, ScenarioFacts, Start, State,
-    Tool, Whole, load_text, manifest::Layout,
+    FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, SCHEMA, ScenarioFacts,
+    Start, State, Tool, Whole, load_text, manifest::Layout,
 };
 
 /// What only the caller knows of a run that starts.
@@ -36,6 +36,13 @@ pub struct Started {
     pub node: Option<String>,
     /// Of a run of several processes: how many there are.
     pub processes: Option<u64>,
+}
+
+fn pools_of(source: &plan::server::Source) -> impl Iterator<Item = PoolFacts> {
+    source.pools.iter().map(|pool| PoolFacts {
+        source: source.name.clone(),
+        pool: pool.clone(),
+    })
 }
 
 impl Manifest {
@@ -80,6 +87,7 @@ impl Manifest {
                 .iter()
                 .map(|rule| rule.when.text.clone())
                 .collect(),
+            pools: plan.server.iter().flat_map(pools_of).collect(),
             notes: plan
                 .notes
                 .iter()

@@ -10,6 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::{Host, RecordError, SCHEMA};
 use crate::redact::Redactor;
 
+/// A pool that the plan declares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolFacts {
+    /// The source that measures it.
+    pub source: String,
+    /// Its metrics.
+    #[serde(flatten)]
+    pub pool: plan::server::Pool,
+}
+
 /// What the run was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -61,6 +71,9 @@ pub struct Manifest {
     pub criteria: Vec<String>,
     /// What ends the run, as written.
     pub stop: Vec<String>,
+    /// Pools that the plan declares, each with the name of its source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolFacts>,
     /// What the plan's reader had to say.
     pub notes: Vec<String>,
     /// What the front door keeps for showing the run again, in its own shape.

@@ -77,6 +77,19 @@ impl Crossing {
         (self.at(TAIL), self.at(1.0 - TAIL))
     }
 
+    /// The same crossing where it cannot lie above another quantity, of which the logarithm and its standard deviation are known.
+    #[must_use]
+    pub fn capped(self, at: f64, deviation: f64) -> Crossing {
+        /// A logistic curve of this steepness is the normal distribution to a hundredth.
+        const NORMAL: f64 = 1.702;
+        let is_above = |place: f64| 1.0 / (1.0 + (NORMAL * (place - at) / deviation).exp());
+        let below = self.below.into_iter();
+        let below = below.map(|(place, below)| (place, 1.0 - (1.0 - below) * is_above(place)));
+        Crossing {
+            below: below.collect(),
+        }
+    }
+
     /// How sure it is that a level holds: the probability that the crossing lies above it.
     #[must_use]
     pub fn holds(&self, at: f64) -> f64 {
@@ -137,24 +150,49 @@ fn place(i: usize, around: f64) -> f64 {
     around - REACH + 2.0 * REACH * i as f64 / (CROSSINGS - 1) as f64
 }
 
+/// The logistic curve of the share beyond a bound.
+struct Curve {
+    /// The logarithm of the odds at the crossing.
+    odds: f64,
+    /// Shares that count as far away from what is allowed, below and above.
+    ends: (f64, f64),
+    /// Those shares as odds: this many times what is allowed.
+    far: f64,
+}
+
+impl Curve {
+    fn new(allowed: f64, far: f64) -> Curve {
+        let odds = (allowed / (1.0 - allowed)).ln();
+        let share = |times: f64| 1.0 / (1.0 + (-(odds + times.ln())).exp());
+        Curve {
+            odds,
+            ends: (share(1.0 / far), share(far)),
+            far,
+        }
+    }
+
+    /// The logarithm of the likelihood of a look, where the crossing and the steepness are these.
+    fn explains(&self, look: &Look, crossing: f64, steepness: f64) -> f64 {
+        let over = (look.over / look.n).clamp(self.ends.0, self.ends.1) * look.n;
+        let away = steepness * (look.at - crossing);
+        let z = self.odds + away.clamp(-self.far.ln(), self.far.ln());
+        // The logarithms of the share and of what is left of it, without either becoming nothing.
+        let rest = -z.max(0.0) - (-z.abs()).exp().ln_1p();
+        over * (z + rest) + (look.n - over) * rest
+    }
+}
+
 /// For each place of the grid, the probability that the crossing of one bound lies at it or below.
 fn below(near: &[(Look, f64)], allowed: f64, around: f64) -> Vec<f64> {
-    let odds = (allowed / (1.0 - allowed)).ln();
-    let share = |times: f64| 1.0 / (1.0 + (-(odds + times.ln())).exp());
-    let (least, most) = (share(1.0 / FAR), share(FAR));
+    let curve = Curve::new(allowed, FAR);
     let steepnesses: Vec<f64> = (0..STEEPNESSES)
         .map(|i| GENTLEST * STEEPER.powi(i as i32))
         .collect();
     let mut explained = vec![0.0; CROSSINGS * STEEPNESSES];
     for (look, weight) in near {
-        let over = (look.over / look.n).clamp(least, most) * look.n;
         for (cell, explained) in explained.iter_mut().enumerate() {
             let at = place(cell / STEEPNESSES, around);
-            let steeper = steepnesses[cell % STEEPNESSES] * (look.at - at);
-            let z = odds + steeper.clamp(-FAR.ln(), FAR.ln());
-            // The logarithms of the share and of what is left of it, without either becoming nothing.
-            let rest = -z.max(0.0) - (-z.abs()).exp().ln_1p();
-            *explained += weight * (over * (z + rest) + (look.n - over) * rest);
+            *explained += weight * curve.explains(look, at, steepnesses[cell % STEEPNESSES]);
         }
     }
     let most = explained.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -168,6 +206,57 @@ fn below(near: &[(Look, f64)], allowed: f64, around: f64) -> Vec<f64> {
         .collect();
     sums.iter_mut().for_each(|sum| *sum /= so_far);
     sums
+}
+
+/// A crossing that moves while it is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Movement {
+    /// How far it moves from the first look to the last, in logarithms; negative where it falls.
+    pub by: f64,
+    /// How much better a moving crossing explains the looks than one that stays: the logarithm of the ratio of their likelihoods.
+    pub evidence: f64,
+}
+
+/// Compares crossings that move in a line with ones that stay. Each look comes with its time, from 0 (the first) to 1 (the last).
+/// Returns `None` where there is nothing near `around`.
+#[must_use]
+pub fn movement(looks: &[(f64, Look)], allowed: f64, around: f64) -> Option<Movement> {
+    /// Looks farther away than this, in logarithms, do not count.
+    const FARTHEST: f64 = 0.8;
+    /// Grids: crossings within the reach, steepnesses, and movements to either side with their step.
+    const CROSSINGS: i32 = 40;
+    const APART: f64 = 0.0125;
+    const STEEPNESSES: i32 = 4;
+    const MOVEMENTS: i32 = 10;
+    const STEP: f64 = 0.08;
+    /// Odds that are further away than this many times those that are allowed count as far away as these.
+    const FAR_MOVING: f64 = 30.0;
+    let near = looks.iter();
+    let near = near.filter(|(_, look)| look.n > 0.0 && (look.at - around).abs() < FARTHEST);
+    let near: Vec<&(f64, Look)> = near.collect();
+    let curve = Curve::new(allowed, FAR_MOVING);
+    let explained = |crossing: f64, steepness: f64, by: f64| {
+        let of =
+            |(time, look): &&(f64, Look)| curve.explains(look, crossing + by * time, steepness);
+        near.iter().map(of).sum::<f64>()
+    };
+    let best = |by: f64| {
+        let crossings = -CROSSINGS..=CROSSINGS;
+        let places = crossings.map(|i| around + APART * f64::from(i));
+        let each = places.flat_map(|place| (0..STEEPNESSES).map(move |i| (place, i)));
+        let steepness = |i: i32| 12.0 * 2f64.powi(i);
+        each.map(|(place, i)| explained(place - by / 2.0, steepness(i), by))
+            .fold(f64::NEG_INFINITY, f64::max)
+    };
+    let stays = best(0.0);
+    let all = (-MOVEMENTS..=MOVEMENTS).map(|i| f64::from(i) * STEP);
+    let (by, moves) = all
+        .map(|by| (by, best(by)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (near.len() > 1).then_some(Movement {
+        by,
+        evidence: moves - stays,
+    })
 }
 
 #[cfg(test)]
@@ -230,6 +319,54 @@ mod tests {
         assert!((alone.estimate() - both.estimate()).abs() < 0.003);
         assert!(crossing(&[], 0.0).is_none());
         assert!(crossing(&[at(100.0)], 300f64.ln()).is_none());
+    }
+
+    #[test]
+    fn a_crossing_is_not_above_what_caps_it() {
+        let looks = vec![look(95.0, 3_000.0, 10.0), look(105.0, 3_000.0, 80.0)];
+        let found = crossing(
+            &[Looks {
+                allowed: 0.01,
+                looks,
+            }],
+            100f64.ln(),
+        );
+        let found = found.unwrap();
+        let (low, high) = found.clone().capped(92f64.ln(), 0.01).interval();
+        assert!(low.exp() > 89.0 && high.exp() < 94.5, "{low} {high}");
+        let far = found.clone().capped(130f64.ln(), 0.01);
+        assert!((far.estimate() - found.estimate()).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_crossing_that_moves_is_told_from_one_that_stays() {
+        let one = |time: f64, level: f64, fails: bool| {
+            let look = look(level, 1.0, f64::from(u8::from(fails)));
+            (time, look)
+        };
+        // The same levels hold first and fail later.
+        let falls: Vec<(f64, Look)> = [120.0, 110.0, 115.0, 125.0]
+            .iter()
+            .enumerate()
+            .flat_map(|(i, level)| {
+                let i = i as f64 / 10.0;
+                [one(i, *level, false), one(0.6 + i, *level, true)]
+            })
+            .collect();
+        let found = movement(&falls, 0.5, 118f64.ln()).unwrap();
+        assert!(found.by < -0.1 && found.evidence > 5.0, "{found:?}");
+        let stays: Vec<(f64, Look)> = (0..10)
+            .map(|i| {
+                one(
+                    f64::from(i) / 10.0,
+                    [110.0, 125.0][i as usize % 2],
+                    i % 2 == 1,
+                )
+            })
+            .collect();
+        let found = movement(&stays, 0.5, 118f64.ln()).unwrap();
+        assert!(found.evidence < 1.0, "{found:?}");
+        assert_eq!(movement(&[], 0.5, 0.0), None);
     }
 
     #[test]

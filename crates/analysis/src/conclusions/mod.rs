@@ -21,3 +21,6 @@ use crate::summary::{Conclusion, Summary};
 pub fn of(summary: &Summary) -> Vec<Conclusion> {
     order::ordered(rules::ALL.iter().filter_map(|rule| rule(summary)).collect())
 }
+
+#[cfg(test)]
+mod tests;

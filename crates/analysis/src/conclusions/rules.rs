@@ -7,7 +7,10 @@ use super::{
     slowest::slowest,
     steady::{self, steady},
 };
-use crate::summary::{Conclusion, Figure, Peak, Stats, Steady, Summary, Tone, Trend};
+use crate::{
+    steady::piles_up,
+    summary::{Conclusion, Figure, Peak, Stats, Steady, Summary, Tone, Trend},
+};
 use record::{Model, units};
 
 /// A rule.
@@ -34,9 +37,7 @@ pub(super) const ALL: [Rule; 13] = [
 const FEW_ERRORS: f64 = 0.01;
 /// A server whose answers lag behind what arrives by more than this does not keep up.
 const LAGS: f64 = 0.05;
-/// Requests under way that have grown by this factor under the same load pile up.
-const PILES_UP: f64 = 2.0;
-/// And so many of them at least: two are not a pile.
+/// Fewer requests in flight than this are not a pile.
 const PILE: f64 = 10.0;
 /// A load that has changed by less than this is the same.
 const SAME_LOAD: f64 = 0.2;
@@ -87,6 +88,11 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
         .or_else(|| Some(Behind::Backlog(steady::overloaded(summary)?)))
 }
 
+/// Whether the server did not keep up.
+pub(super) fn is_behind(summary: &Summary) -> bool {
+    falls_behind(summary).is_some()
+}
+
 /// The course of a run in which the server did not keep up.
 fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let trend = summary.trend.as_ref()?;
@@ -94,7 +100,7 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let (before, after) = (first.in_flight?, last.in_flight?);
     let same_load = (last.due_per_second - first.due_per_second).abs()
         <= first.due_per_second.max(1.0) * SAME_LOAD;
-    let grew = after > before.max(1.0) * PILES_UP && after - before > PILE;
+    let grew = piles_up(before, after);
     // Many requests of a scenario belong to one arrival: only requests can be compared with requests.
     let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
     // More virtual users under way send more requests: then it is the load that grew.
@@ -325,6 +331,8 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let (row, stats) = summary.headline_stats()?;
+    // Of a service that gets slower under the same load it is not said that it keeps up.
+    let keeps_up = keeps_up(summary) && !steady::gets_worse(summary);
     let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
         format!(" of {}", row.text)
     } else {
@@ -342,11 +350,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         Tone::Good,
         format!(
             "{}{} requests were answered as they should be, {wrong}, at {}/s, with a {percentile} of the {name}{whose} of {figure}.",
-            if keeps_up(summary) {
-                "The server kept up: "
-            } else {
-                ""
-            },
+            if keeps_up { "The server kept up: " } else { "" },
             units::count(ok),
             units::rate(summary.all.per_second),
         ),

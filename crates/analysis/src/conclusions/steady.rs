@@ -20,10 +20,22 @@ pub(super) fn has_changed(summary: &Summary) -> bool {
     found(summary).is_some_and(|steady| matches!(steady.behaviour, WarmingUp | Drifting | Shifting))
 }
 
-/// The sentence.
+/// A figure got worse while the load stayed the same.
+pub(super) fn gets_worse(summary: &Summary) -> bool {
+    has_changed(summary) && found(summary).is_some_and(is_worse)
+}
+
+fn is_worse(steady: &Steady) -> bool {
+    steady.after_ns > steady.before_ns || steady.after_share > steady.before_share
+}
+
+/// The sentence. That a service did not keep up says it all: it was not steady, whatever its percentiles look like later.
 pub(super) fn steady(summary: &Summary) -> Option<Conclusion> {
     let steady = found(summary).filter(|steady| steady.is_news())?;
-    let is_worse = steady.after_ns > steady.before_ns || steady.after_share > steady.before_share;
+    if super::rules::is_behind(summary) {
+        return None;
+    }
+    let is_worse = is_worse(steady);
     let tone = match steady.behaviour {
         Behaviour::Unknown | Behaviour::Overload => return None,
         Behaviour::Drifting | Behaviour::Shifting if is_worse => Tone::Bad,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{figures::per_second, moments::Moment};
 use plan::units::SECOND;
 pub use pools::THREADS;
-use record::{Run, units};
+use record::{PoolFacts, Run, units};
 pub use scope::Scope;
 use watched::{Stretch, Watched};
 
@@ -75,6 +75,16 @@ struct Limited {
     size: f64,
     /// Since when it was at its limit, if it ever was.
     stretch: Option<Stretch>,
+    /// Of a pool.
+    pool: Option<PoolLevel>,
+}
+
+/// How full a pool was.
+struct PoolLevel {
+    /// Whether requests waited for it when it was full.
+    waits: bool,
+    /// What was free: moment and number.
+    free: Vec<(u64, f64)>,
 }
 
 /// What saturated; none where nothing was measured of a service.
@@ -96,19 +106,40 @@ pub(crate) fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
         .filter(|series| series.source != watched::GENERATOR);
     let all: Vec<Watched> = of_a_service.map(Watched::of).collect();
     let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
-    judge(&all, cores, &rate)
+    let saturation = judge_with(&all, &run.manifest.pools, cores, &rate);
+    saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
+}
+
+/// Adds metrics of declared pools that never came: a pool that nothing measured cannot be told from one that never was full.
+fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
+    if !missing.is_empty() {
+        let names = missing.join(", ");
+        found.sentence = format!("{} Never measured: {names}.", found.sentence);
+    }
+    found
+}
+
+/// The same without declared pools.
+#[cfg(test)]
+fn judge(
+    all: &[Watched],
+    cores: Option<f64>,
+    rate: &dyn Fn(u64) -> Option<f64>,
+) -> Option<Saturation> {
+    judge_with(all, &[], cores, rate)
 }
 
 /// The same of what was looked at. `cores` are those of this machine, `rate` the requests per second at a moment.
-fn judge(
+fn judge_with(
     all: &[Watched],
+    declared: &[PoolFacts],
     cores: Option<f64>,
     rate: &dyn Fn(u64) -> Option<f64>,
 ) -> Option<Saturation> {
     if all.is_empty() {
         return None;
     }
-    let mut limited = pools::of(all);
+    let mut limited = without_doubles(pools::of(all, declared));
     limited.extend(runtime::of(all));
     limited.extend(processor::of(all, cores));
     let watched = names(&limited);
@@ -121,6 +152,17 @@ fn judge(
         watched,
         reached,
     })
+}
+
+/// Leaves out what a second source tells of a pool that is known by another.
+fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
+    let mut kept: Vec<Limited> = Vec::new();
+    for pool in pools {
+        if !kept.iter().any(|known| pools::is_one_pool(known, &pool)) {
+            kept.push(pool);
+        }
+    }
+    kept
 }
 
 fn names(limited: &[Limited]) -> Vec<String> {
@@ -175,7 +217,7 @@ fn gathered(
             resource: one.resource.to_owned(),
             source: one.source.clone(),
             metric: one.metric.clone(),
-            limit: one.limit.clone(),
+            limit: limit(one, &others),
             instances: at_their_limit.len(),
             of: others.len(),
             at_ns: earliest.from_ns,
@@ -186,6 +228,16 @@ fn gathered(
         });
     }
     reached
+}
+
+/// The limit in words: of several instances of a pool what is left of all that are full.
+fn limit(one: &Limited, instances: &[&Limited]) -> String {
+    if one.pool.is_none() {
+        return one.limit.clone();
+    }
+    let full = || instances.iter().filter(|other| other.stretch.is_some());
+    let waits = full().any(|other| other.pool.as_ref().is_some_and(|pool| pool.waits));
+    pools::left(full().map(|other| other.size).sum(), waits)
 }
 
 /// Which was first; none where nobody can tell.

@@ -1,8 +1,10 @@
 //! Pools: of threads, of connections, of descriptors. Each is known by a pair of metrics of one source, what is used (or free) and how
 //! much there is, and where there is one by a third: how many wait.
 
+use record::PoolFacts;
+
 use super::{
-    Limited,
+    Limited, PoolLevel,
     watched::{Stretch, Watched},
 };
 
@@ -50,6 +52,8 @@ pub(super) const CONNECTIONS: &str = "connection pool";
 pub(super) const OF_DATABASE: &str = "connections of the database";
 /// Connections that Redis takes of all.
 pub(super) const OF_REDIS: &str = "clients of Redis";
+/// Whatever the plan declares as one.
+const DECLARED: &str = "pool";
 const DESCRIPTORS: &str = "descriptors";
 
 /// Puma by its own words and by its exporters'; Tomcat, Jetty, Hikari by Micrometer's; databases; processes.
@@ -125,20 +129,103 @@ const PAIRS: [Pair; 11] = [
     ),
 ];
 
-/// Every pool that tells of itself.
-pub(super) fn of(all: &[Watched]) -> Vec<Limited> {
-    PAIRS
-        .iter()
-        .flat_map(|pair| all.iter().filter_map(|one| pool(pair, one, all)))
-        .collect()
+/// What is left of a full pool, in words.
+pub(super) fn left(size: f64, waits: bool) -> String {
+    let waits = if waits { ", and requests wait" } else { "" };
+    format!("0 of {size} left{waits}")
 }
 
-fn pool(pair: &Pair, level: &Watched, all: &[Watched]) -> Option<Limited> {
+/// Whether two sources measured one pool: pools of one size that were as full look by look. Where neither ever changed, only if they have
+/// names of their own for it: two instances of one service call their metrics the same.
+pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
+    /// Looks of two sources are at most so far apart, and so many of a hundred must agree.
+    const APART_NS: u64 = 1_100_000_000;
+    const AGREE: usize = 90;
+    const LEAST: usize = 5;
+    let (Some(mine), Some(others)) = (&one.pool, &other.pool) else {
+        return false;
+    };
+    if one.resource != other.resource || one.source == other.source || one.size != other.size {
+        return false;
+    }
+    let (mut count, mut agree) = (0, 0);
+    let mut levels = std::collections::BTreeSet::new();
+    for (at_ns, free) in &mine.free {
+        let mut near = others
+            .free
+            .iter()
+            .filter(|(at, _)| at.abs_diff(*at_ns) <= APART_NS)
+            .peekable();
+        if near.peek().is_none() {
+            continue;
+        }
+        count += 1;
+        agree += usize::from(near.any(|(_, other)| (other - free).abs() <= 1.0));
+        levels.insert(*free as i64);
+    }
+    let is_alike = count >= LEAST && agree * 100 >= count * AGREE;
+    is_alike && (levels.len() > 2 || one.metric != other.metric)
+}
+
+/// Every pool that is known by the names of its metrics, and every one that the plan declares.
+pub(super) fn of(all: &[Watched], declared: &[PoolFacts]) -> Vec<Limited> {
+    let known = PAIRS
+        .iter()
+        .flat_map(|pair| all.iter().filter_map(|one| known(pair, one, all)));
+    let declared = declared.iter().flat_map(|facts| {
+        let levels = all.iter().filter(|one| is_of(one, facts, &facts.pool.busy));
+        levels.filter_map(|level| by_declaration(facts, level, all))
+    });
+    declared.chain(known).collect()
+}
+
+/// Declared pools of which a metric never came, in words.
+pub(super) fn unmatched(all: &[Watched], declared: &[PoolFacts]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for facts in declared {
+        let pool = &facts.pool;
+        let names = [Some(&pool.busy), Some(&pool.limit), pool.waiting.as_ref()];
+        for name in names.into_iter().flatten() {
+            if !all.iter().any(|one| is_of(one, facts, name)) {
+                missing.push(format!("server.{}.{name}", facts.source));
+            }
+        }
+    }
+    missing
+}
+
+fn is_of(one: &Watched, facts: &PoolFacts, metric: &str) -> bool {
+    one.source == facts.source && one.metric == metric
+}
+
+fn by_declaration(facts: &PoolFacts, level: &Watched, all: &[Watched]) -> Option<Limited> {
+    // Of the same instance; else the only one there is.
+    let other = |name: &str| {
+        let mut of_name = all.iter().filter(|one| is_of(one, facts, name));
+        let same = of_name.clone().find(|one| one.of == level.of);
+        same.or_else(|| of_name.next().filter(|_| of_name.next().is_none()))
+    };
+    let limit = other(&facts.pool.limit)?;
+    let waiting = facts.pool.waiting.as_deref().and_then(other);
+    pool(DECLARED, &Tells::Used, level, (limit, waiting))
+}
+
+fn known(pair: &Pair, level: &Watched, all: &[Watched]) -> Option<Limited> {
     let before = level.before(pair.level)?;
     let limit = level.beside(all, before, pair.limit)?;
     let waiting = pair
         .waiting
         .and_then(|waiting| level.beside(all, before, waiting));
+    pool(pair.resource, &pair.tells, level, (limit, waiting))
+}
+
+/// A pool by the series of what is used or free, of its size, and of what waits for it.
+fn pool(
+    resource: &'static str,
+    tells: &Tells,
+    level: &Watched,
+    (limit, waiting): (&Watched, Option<&Watched>),
+) -> Option<Limited> {
     let size = limit
         .looks
         .iter()
@@ -149,14 +236,19 @@ fn pool(pair: &Pair, level: &Watched, all: &[Watched]) -> Option<Limited> {
     }
     let is_full = |at_ns: u64, value: f64| {
         let there_are = limit.at(at_ns).unwrap_or(size);
-        let left = match pair.tells {
+        let left = match tells {
             Tells::Free => value,
             Tells::Used => there_are - value,
         };
-        // Where it is told who waits, a full pool that nobody waits for is just enough.
-        left <= 0.0 && waiting.is_none_or(|waiting| waiting.at(at_ns).is_some_and(|n| n >= 1.0))
+        left <= 0.0
     };
+    let levels = level.looks.iter();
+    let levels = levels.map(|(at_ns, value)| match tells {
+        Tells::Free => (*at_ns, *value),
+        Tells::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
+    });
     // A pool that is nearly busy enough is full with a short line now and then, for some looks in a row even: a long line, or more looks.
+    // A line of nothing says little: the queue of Puma and others is the socket, which no metric counts.
     let has_a_line = |stretch: Stretch| {
         let Some(waiting) = waiting else { return false };
         let is_long = |at_ns: u64, n: f64| {
@@ -168,16 +260,20 @@ fn pool(pair: &Pair, level: &Watched, all: &[Watched]) -> Option<Limited> {
         .runs(is_full)
         .into_iter()
         .find(|(stretch, looks)| *looks >= MANY_LOOKS || has_a_line(*stretch));
-    let waits = if waiting.is_some() {
-        ", and requests wait"
-    } else {
-        ""
-    };
+    let waits = stretch.is_some_and(|(stretch, _)| {
+        let within = |at_ns: u64| stretch.from_ns <= at_ns && at_ns <= stretch.to_ns;
+        let mut looks = waiting.iter().flat_map(|waiting| &waiting.looks);
+        looks.any(|(at_ns, n)| within(*at_ns) && *n >= 1.0)
+    });
     Some(Limited {
-        resource: pair.resource,
+        resource,
         source: level.source.clone(),
         metric: level.metric.clone(),
-        limit: format!("0 of {size} left{waits}"),
+        limit: left(size, waits),
+        pool: Some(PoolLevel {
+            waits,
+            free: levels.collect(),
+        }),
         size,
         stretch: stretch.map(|(stretch, _)| stretch),
     })

@@ -47,6 +47,7 @@ pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
     let told = told(all, cores).into_iter().map(|told| {
         let size = told.cores.unwrap_or(1.0);
         Limited {
+            pool: None,
             resource: CPU,
             source: told.by.source.clone(),
             metric: told.by.metric.clone(),
@@ -64,6 +65,7 @@ pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
         .iter()
         .filter(|one| one.metric == "throttled" || one.before(HELD_BACK).is_some())
         .map(|one| Limited {
+            pool: None,
             resource: QUOTA,
             source: one.source.clone(),
             metric: one.metric.clone(),

@@ -65,6 +65,7 @@ fn limited(
     is_so: impl Fn(u64, f64) -> bool,
 ) -> Limited {
     Limited {
+        pool: None,
         resource,
         source: by.source.clone(),
         metric: by.metric.clone(),

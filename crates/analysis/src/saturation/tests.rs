@@ -409,9 +409,9 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
         (first.instances, first.of, first.at_ns),
         (2, 3, 13 * SECOND)
     );
-    assert_eq!(first.limit, "0 of 40 left, and requests wait");
+    assert_eq!(first.limit, "0 of 80 left, and requests wait");
     assert!(saturation.sentence.starts_with(
-        "What saturated first: thread pool (puma: 0 of 40 left, and requests wait, 2 of 3 instances), at 13 s with 100 requests/s;"
+        "What saturated first: thread pool (puma: 0 of 80 left, and requests wait, 2 of 3 instances), at 13 s with 100 requests/s;"
     ), "{}", saturation.sentence);
 }
 
@@ -429,4 +429,95 @@ fn a_gap_is_no_state() {
             .lasting(|_, free| free == 0.0)
             .is_none()
     );
+}
+
+fn puma(
+    source: &str,
+    names: [&str; 3],
+    workers: usize,
+    free: &dyn Fn(u64) -> f64,
+    backlog: f64,
+) -> Vec<Watched> {
+    let mut all = Vec::new();
+    for worker in 0..workers {
+        let index = format!("index={worker}");
+        let mut add = |name: &str, value: &dyn Fn(u64) -> f64| {
+            all.push(metric(source, name, Some(&index), (0..60).map(value)));
+        };
+        add(names[0], free);
+        add(names[1], &|_| 16.0);
+        add(names[2], &|_| backlog);
+    }
+    all
+}
+
+const EXPORTER: [&str; 3] = ["puma_pool_capacity", "puma_max_threads", "puma_backlog"];
+const OTHER_NAMES: [&str; 3] = [
+    "puma_thread_pool_capacity",
+    "puma_max_threads",
+    "puma_request_backlog",
+];
+
+#[test]
+fn a_pool_without_a_free_thread_is_full_whatever_its_backlog_says() {
+    for (backlog, words) in [
+        (0.0, "0 of 32 left, 2 of 2"),
+        (5.0, "0 of 32 left, and requests wait, 2 of 2"),
+    ] {
+        let all = puma("puma", EXPORTER, 2, &|_| 0.0, backlog);
+        let told = judge(&all, None, &|_| Some(300.0)).unwrap();
+        assert!(told.sentence.contains(words), "{}", told.sentence);
+        assert_eq!(told.reached[0].resource, pools::THREADS);
+    }
+    // For some looks only, and without a line, it was just enough.
+    let all = puma("puma", EXPORTER, 2, &|t| if t < 6 { 0.0 } else { 4.0 }, 0.0);
+    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert!(told.reached.is_empty(), "{}", told.sentence);
+}
+
+#[test]
+fn one_pool_that_two_sources_measure_is_one_pool() {
+    let free = |t: u64| if t < 20 { (t % 7) as f64 } else { 0.0 };
+    let mut all = puma("puma", EXPORTER, 1, &free, 0.0);
+    all.extend(puma("app", OTHER_NAMES, 1, &free, 0.0));
+    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert_eq!(told.reached.len(), 1, "{}", told.sentence);
+    assert_eq!(told.first, Some(0), "{}", told.sentence);
+    // Two services of one kind that are full all the time are two.
+    let mut all = puma("one", EXPORTER, 1, &|_| 0.0, 0.0);
+    all.extend(puma("two", EXPORTER, 1, &|_| 0.0, 0.0));
+    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert_eq!(told.reached.len(), 2, "{}", told.sentence);
+}
+
+#[test]
+fn a_pool_that_the_plan_declares_is_watched() {
+    let declared = |waiting: Option<&str>| PoolFacts {
+        source: "app".into(),
+        pool: plan::server::Pool {
+            busy: "permits_taken".into(),
+            limit: "permits".into(),
+            waiting: waiting.map(ToOwned::to_owned),
+        },
+    };
+    let all = [
+        metric(
+            "app",
+            "permits_taken",
+            None,
+            (0..60).map(|t| if t < 20 { 3.0 } else { 5.0 }),
+        ),
+        metric("app", "permits", None, (0..60).map(|_| 5.0)),
+    ];
+    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert!(told.watched.is_empty());
+    let told = judge_with(&all, &[declared(None)], None, &|_| Some(300.0)).unwrap();
+    assert!(
+        told.sentence
+            .starts_with("What saturated first: pool (app: 0 of 5 left), at 21 s"),
+        "{}",
+        told.sentence
+    );
+    let missing = pools::unmatched(&all, &[declared(Some("queued"))]);
+    assert_eq!(missing, ["server.app.queued"]);
 }

@@ -10,7 +10,7 @@ mod stretch;
 mod words;
 
 use measure::{Kind, label};
-use record::{Model, Part, Run};
+use record::{IntervalRow, Model, Part, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::{Goes, settled};
@@ -219,6 +219,9 @@ fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -
             }
         }
     }
+    if let Some(rise) = rise(points, within, cut) {
+        return rise;
+    }
     let from_ns = match cut {
         0 => stretch.from_ns,
         cut => points.spans[cut].0,
@@ -230,6 +233,47 @@ fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -
         from_ns,
         stats: Sampled::of(&part, kind).stats().map(Box::new),
     }
+}
+
+/// A beginning that was better than what followed, with requests that piled up meanwhile: that is an overload which found its limit, or
+/// a service that got slower, and not a warm-up. The level after it is not the service's steady state under this load.
+fn rise(points: &Points, within: &[&Moment<'_>], cut: usize) -> Option<What> {
+    if cut == 0 {
+        return None;
+    }
+    let at_ns = points.spans[cut].0;
+    let (before, after): (Vec<&Moment<'_>>, Vec<&Moment<'_>>) = within
+        .iter()
+        .copied()
+        .partition(|moment| moment.span.0 < at_ns);
+    if !piles_up(in_flight(&before)?, in_flight(&after)?) {
+        return None;
+    }
+    let rises =
+        |line: &&Line| level(&line.values[cut..]) - level(&line.values[..cut]) > line.matters;
+    let line = points.lines.iter().find(rises)?;
+    Some(What::Shifting {
+        figure: line.name,
+        at_ns,
+        before: line.figure(level(&line.values[..cut])),
+        after: line.figure(level(&line.values[cut..])),
+    })
+}
+
+/// Mean of the requests in flight; `None` where they were not sampled.
+fn in_flight(moments: &[&Moment<'_>]) -> Option<f64> {
+    let sum =
+        |of: fn(&IntervalRow) -> u64| moments.iter().map(|moment| moment.sum(of)).sum::<u64>();
+    let samples = sum(|row| row.run.in_flight.samples);
+    let total = sum(|row| row.run.in_flight.sum);
+    (samples > 0).then(|| total as f64 / samples as f64)
+}
+
+/// Whether requests in flight pile up under the same load: they double, and there are more of them than a few.
+pub(crate) fn piles_up(before: f64, after: f64) -> bool {
+    const FACTOR: f64 = 2.0;
+    const FEW: f64 = 10.0;
+    after > before.max(1.0) * FACTOR && after - before > FEW
 }
 
 fn drifting(points: &Points, line: &Line, rest: &[f64], by: f64) -> What {

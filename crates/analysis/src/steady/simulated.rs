@@ -126,9 +126,16 @@ pub fn course(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f64) -> 
     })
 }
 
-/// One server that can do so many a second, first come, first served; whoever waits too long is given up, and served all the same.
+/// One server of 1,000 requests/s, first come, first served. Requests that wait longer than `gives_up` seconds are given up, and served
+/// all the same.
 #[must_use]
 pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
+    bounded_queue(seconds, comes, gives_up, None)
+}
+
+/// The same server with a queue that holds `limit_s` seconds of work: what arrives at a full queue fails at once.
+#[must_use]
+pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: Option<f64>) -> Run {
     let plan = plan(vec![phase(seconds)]);
     let mut random = random(2);
     let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
@@ -140,6 +147,11 @@ pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
             break;
         };
         second.issued += 1;
+        if limit_s.is_some_and(|limit_s| free - at > limit_s) {
+            second.answered.push(MS);
+            second.failed += 1;
+            continue;
+        }
         free = free.max(at) + gap(1000.0);
         let is_lost = gives_up.is_some_and(|after| free - at > after);
         let end = if is_lost {

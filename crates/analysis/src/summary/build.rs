@@ -323,6 +323,21 @@ fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     })
 }
 
+/// Stop rules about metrics that no source ever reported. They could not fire, whatever the server did.
+fn unwatched(run: &Run) -> Vec<String> {
+    let note = |text: &String| {
+        let criterion = parse_criterion(text).ok()?;
+        let Metric::Server(name, _) = &criterion.metric else {
+            return None;
+        };
+        let is_missing = verdict::server_bounds(run, name, &criterion).is_empty();
+        is_missing.then(|| {
+            format!("the stop rule `{text}` was never checked: no source reported server.{name}")
+        })
+    };
+    run.manifest.stop.iter().filter_map(note).collect()
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -343,6 +358,9 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
             .map(|event| event.text.clone())
             .filter(|text| !run.manifest.notes.contains(text)),
     );
+    if run.manifest.state != State::Running {
+        notes.extend(unwatched(run));
+    }
     let end = run.totals.last_end_ns();
     match run.manifest.state {
         State::Complete => {}

@@ -443,6 +443,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         scenarios: Vec::new(),
         criteria: Vec::new(),
         stop: Vec::new(),
+        pools: Vec::new(),
         notes: Vec::new(),
         door_settings: serde_json::Value::Null,
         workers: 0,

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use decisions::{
     compare::{self, Asked, Comparison, Entrant, Looks, Side},
+    find::search::probe_seed,
     gate,
 };
 use engine::{StopHandle, clock};
@@ -41,8 +42,8 @@ fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
         .transpose()?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     let sides = [
-        Target::of("a", &args.a, args.a_cmd.as_deref(), (args, seed))?,
-        Target::of("b", &args.b, args.b_cmd.as_deref(), (args, seed))?,
+        Target::of("a", &args.a, args.a_cmd.as_deref(), args)?,
+        Target::of("b", &args.b, args.b_cmd.as_deref(), args)?,
     ];
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
@@ -87,10 +88,9 @@ impl Target {
         name: &'static str,
         url: &str,
         command: Option<&str>,
-        (args, seed): (&args::Ab, u64),
+        args: &args::Ab,
     ) -> Result<Target, Stop> {
         let mut flags = vec!["--target".to_owned(), url.to_owned()];
-        flags.extend(["--seed".to_owned(), seed.to_string()]);
         for (flag, value) in [
             ("--rate", args.rate.clone()),
             ("--duration", args.duration.clone()),
@@ -220,9 +220,13 @@ impl Ab<'_> {
         }
         let mut tags = vec![format!("ab-{}", target.name)];
         tags.extend(self.args.tag.iter().cloned());
+        // Runs of one seed would have the same arrivals, and would differ by less than others will.
+        let seed = probe_seed(self.seed, self.number as usize);
+        let mut flags = target.flags.clone();
+        flags.extend(["--seed".to_owned(), seed.to_string()]);
         let ran = self
             .ground
-            .run(self.number, (&self.args.what, &target.flags), &tags)?;
+            .run(self.number, (&self.args.what, &flags), &tags)?;
         drop(started);
         if let Some(signal) = ran.signal.or(self.stop.signal()) {
             return Ok(Made::Signal(signal));

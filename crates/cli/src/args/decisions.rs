@@ -219,7 +219,7 @@ pub struct Ab {
     /// What is judged, and how
     #[command(flatten)]
     pub judged: Judged,
-    /// Seed of everything random, the same for each run, and of which side goes first [default: random, kept in the records]
+    /// Seed from which each run gets a seed of its own, and of which side goes first [default: random, kept in the records]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Arrivals of each run, for example 200/s

@@ -3,7 +3,7 @@
 
 use record::units;
 
-use super::{Identity, Outcome, Row, Stage, Verdict, mended, recovered};
+use super::{CoolDown, Identity, Outcome, Row, Stage, Verdict, mended, recovered};
 use analysis::summary::{SHARES, Summary, Tone};
 
 /// Of callers' time-outs that would do: the next of these above twice the slowest answer in ten thousand.
@@ -83,6 +83,11 @@ pub(super) fn sentence(rows: &[Row], identity: &Identity) -> String {
             // Behind a stage that holds that is no news.
             Some(_) if row.verdict.holds() => None,
             Some(text) => Some(format!("Behind {} the service was back {text}.", row.name)),
+            None if cool_down.unmeasured.is_some() => Some(format!(
+                "Whether the service came back after {} is not known: the runs that asked were INVALID ({}).",
+                row.name,
+                cool_down.unmeasured.as_deref().unwrap_or_default()
+            )),
             None => Some(format!(
                 "Behind {} the service did not recover within {}.",
                 row.name,
@@ -96,10 +101,13 @@ pub(super) fn sentence(rows: &[Row], identity: &Identity) -> String {
 /// What holds of one service and what does not.
 fn of_group(group: &[(usize, &Row)]) -> String {
     let mut sentences = Vec::new();
-    let first_bad = group
+    let mut bad = group
         .iter()
         .map(|(_, row)| row)
-        .find(|row| !row.verdict.holds() && row.verdict != Verdict::NotRun);
+        .filter(|row| !row.verdict.holds() && row.verdict != Verdict::NotRun);
+    // What failed is named, whatever could not be measured before it.
+    let failed = bad.clone().find(|row| row.verdict == Verdict::Fail);
+    let first_bad = failed.or_else(|| bad.next());
     match (highest(group), first_bad) {
         (Some(row), None) if group.iter().all(|(_, row)| row.verdict.holds()) => {
             let all = if group.len() == 1 {
@@ -159,11 +167,7 @@ pub(super) fn recommendations(
         texts.extend(of_service(group, rows, &with));
     }
     for row in rows {
-        if row
-            .cool_down
-            .as_ref()
-            .is_some_and(|cool_down| cool_down.recovered_ns.is_none())
-        {
+        if row.cool_down.as_ref().is_some_and(CoolDown::is_not_back) {
             texts.push(format!(
                 "Find out why the service does not come back by itself behind {}: until then an overload needs somebody's hand.",
                 row.name

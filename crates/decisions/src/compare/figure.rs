@@ -63,6 +63,9 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
     })
 }
 
+/// Why a percentile of few requests has no value.
+const TOO_FEW: &str = "has too few requests beyond it";
+
 /// Those that a row has; others are computed from the record, where there is one.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
@@ -104,9 +107,12 @@ pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
         subjects.insert(0, plain("rate", Metric::Rate, None));
     }
     subjects.push(plain("errors", Metric::Errors, None));
-    // What no run tells can never be shown: it would keep a verdict away for good.
+    // What no run tells can never be shown: it would keep a verdict away for good. A percentile with too few requests beyond it is
+    // another matter: it stays, and is inconclusive by its name. Without it a tail that got worse would pass.
     let runs = || baseline.runs.iter().chain(&candidate.runs);
-    subjects.retain(|subject| runs().any(|run| subject.value(run).is_some()));
+    subjects.retain(|subject| {
+        runs().any(|run| subject.value(run).is_some() || subject.missing(run) == TOO_FEW)
+    });
     subjects
 }
 
@@ -281,9 +287,7 @@ impl Subject {
             _ => None,
         };
         match figure {
-            Some(figure) if figure.thin.is_some() || figure.too_few => {
-                "has too few requests beyond it"
-            }
+            Some(figure) if figure.thin.is_some() || figure.too_few => TOO_FEW,
             Some(figure) if figure.no_answer || figure.at_least_ns.is_some() => {
                 "got no answer there"
             }

@@ -39,6 +39,8 @@ pub enum Ending {
     GeneratorLimited,
     /// The generator's machine was busy with something else.
     GeneratorDisturbed,
+    /// The service changed while it was searched.
+    Drifts,
     /// The budget was spent without an answer.
     OutOfBudget,
     /// The service no longer answers.
@@ -72,6 +74,9 @@ pub struct Found {
     pub estimate: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
+    /// By how much the load line moved while it was searched, as a share of what it was; `None` unless the search ended because of it.
+    #[serde(default)]
+    pub drift: Option<f64>,
     /// The highest level at which everything held.
     pub last_pass: Option<f64>,
     /// The lowest at which something did not.
@@ -242,6 +247,12 @@ impl Found {
             End::HoldsToMost => Ending::HoldsToMost,
             End::GeneratorLimited => Ending::GeneratorLimited,
             End::GeneratorDisturbed => Ending::GeneratorDisturbed,
+            End::Drifts(by) => {
+                self.forget();
+                self.drift = Some(by.exp() - 1.0);
+                self.told(Ending::Drifts, probes);
+                return;
+            }
             End::OutOfBudget => Ending::OutOfBudget,
         };
         self.forget();
@@ -290,7 +301,7 @@ impl Found {
 
     /// What was known behind the probe before is not what is known now.
     fn forget(&mut self) {
-        (self.estimate, self.interval) = (None, None);
+        (self.estimate, self.interval, self.drift) = (None, None, None);
         self.sure.clear();
     }
 
@@ -317,13 +328,18 @@ impl Found {
     fn told(&mut self, ending: Ending, probes: &[Probed]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
-        self.above = self.above_it();
+        // Of a service that changes it would be about another service.
+        self.above = self.above_it().filter(|_| ending != Ending::Drifts);
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
             Ending::FailsAtLowest => 1,
             Ending::CouldNotRun => 3,
             Ending::GeneratorLimited | Ending::GeneratorDisturbed => 4,
-            Ending::OutOfBudget | Ending::Died | Ending::Interrupted | Ending::Swept => 5,
+            Ending::OutOfBudget
+            | Ending::Drifts
+            | Ending::Died
+            | Ending::Interrupted
+            | Ending::Swept => 5,
         };
         self.sentence = self.in_words();
     }
@@ -352,6 +368,7 @@ impl Found {
             Ending::GeneratorDisturbed => format!(
                 "no answer: this machine was held up by something else, again and again, so that nothing could be measured (measurement INVALID){held}"
             ),
+            Ending::Drifts => self.drifts(),
             Ending::OutOfBudget => format!("no answer within the budget: {}", self.so_far()),
             Ending::Died => {
                 let at = self.probes.last().map(|row| self.over.level(row.level));
@@ -364,6 +381,26 @@ impl Found {
             // They are given theirs where they are told of.
             Ending::Swept | Ending::CouldNotRun => String::new(),
         }
+    }
+
+    /// That the service changed, with the probe that says so.
+    fn drifts(&self) -> String {
+        let again = self.probes.iter().filter(|row| row.why == Why::Again);
+        let mut failed = again.filter(|row| row.spoilt.is_none() && !row.holds);
+        let word = match self.drift {
+            Some(by) if by > 0.0 => "faster",
+            _ => "slower",
+        };
+        let contradiction = failed.next_back().map_or_else(String::new, |row| {
+            let answered = row.answered.map_or_else(String::new, |rate| {
+                format!(" and answered {}/s", units::rate(rate))
+            });
+            format!(
+                ": {} held first and failed later{answered}",
+                self.over.level(row.level)
+            )
+        });
+        format!("no answer: it drifts. The service got {word} during the search{contradiction}")
     }
 
     /// What is known: the answer, or between what it lies.

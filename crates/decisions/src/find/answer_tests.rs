@@ -14,6 +14,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
             seconds: vec![(1_000.0, if *holds { 0.0 } else { 500.0 })],
         }],
         grows: None,
+        answered: None,
         spoilt: (!counts).then_some(Spoilt::Disturbed),
     };
     let probed: Vec<Probed> = probes.iter().map(probed).collect();
@@ -48,6 +49,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
         ending: Ending::Interrupted,
         estimate: None,
         interval: None,
+        drift: None,
         last_pass: None,
         first_fail: None,
         took_s: 61.0,
@@ -139,4 +141,27 @@ fn an_answer_of_before_is_not_told_where_the_search_ends_without_one() {
         "no answer: the disk is full; everything held at 100/s"
     );
     assert_eq!(found.exit_code, 3);
+}
+
+#[test]
+fn a_service_that_drifts_has_no_answer() {
+    let (mut found, mut probed) = of(&[
+        (126.0, true, true),
+        (110.0, false, true),
+        (126.0, false, true),
+    ]);
+    probed[2].why = Why::Again;
+    found.probes[2].why = Why::Again;
+    found.probes[2].answered = Some(101.2);
+    found.end(&End::Drifts(-0.3), &probed);
+    assert_eq!(
+        found.sentence,
+        "no answer: it drifts. The service got slower during the search: 126/s held first and failed later and answered 101/s"
+    );
+    assert_eq!(
+        (found.exit_code, found.estimate, found.interval),
+        (5, None, None)
+    );
+    assert!((found.drift.unwrap() + 0.26).abs() < 0.01);
+    assert_eq!(found.above, None);
 }

@@ -5,11 +5,14 @@
 //! First up, twice as high each time, until something does not hold; then between what held and what did not; then around the level that
 //! looks right, from above and from below in an order that nobody knows before, until the answer is as narrow as was asked for.
 
+mod drift;
 mod evidence;
 
 use measure::confidence::{Standing, inflation_of, standing};
 use plan::rng::{Purpose, Rng};
 use statistics::{Crossing, crossing};
+
+use drift::Drift;
 
 /// On the way up each level is so many times the one before.
 const UP: f64 = 2.0;
@@ -18,7 +21,7 @@ const DOWN: f64 = 4.0;
 /// What held and what did not are near each other when the one is less than so many times the other.
 const NEAR: f64 = 1.25;
 /// Probes around the answer come from above and from below, so many of each at least.
-const OF_EACH_SIDE: usize = 2;
+const OF_EACH_SIDE: usize = 3;
 /// They are so far from it, as a share: as far as it is uncertain, within these.
 const CLOSEST: f64 = 0.01;
 const FARTHEST: f64 = 0.05;
@@ -66,9 +69,17 @@ pub enum Why {
     Between,
     /// It lies near the answer.
     Near,
+    /// It held before, and what was seen since then contradicts it.
+    Again,
 }
 
 impl Why {
+    /// Whether the probe goes on for its whole length unless it fails plainly: such probes say how near the answer is.
+    #[must_use]
+    pub fn is_long(self) -> bool {
+        matches!(self, Why::Near | Why::Again)
+    }
+
     /// In words.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -77,6 +88,7 @@ impl Why {
             Why::Down => "nothing had held",
             Why::Between => "between",
             Why::Near => "near the load line",
+            Why::Again => "it had held before",
         }
     }
 }
@@ -114,6 +126,8 @@ pub struct Probed {
     pub tallies: Vec<Tally>,
     /// Whether a backlog grew in it; none where that cannot be said.
     pub grows: Option<bool>,
+    /// Answers per second; `None` where that is not known, and of users.
+    pub answered: Option<f64>,
     /// Why it does not count, if so.
     pub spoilt: Option<Spoilt>,
 }
@@ -149,6 +163,8 @@ pub enum End {
     GeneratorLimited,
     /// The generator's machine is busy with something else, again and again.
     GeneratorDisturbed,
+    /// The service changes while it is searched: its load line moved by this, in logarithms.
+    Drifts(f64),
     /// The budget is spent, and what held and what did not are still far from each other, or there is nothing of one of them.
     OutOfBudget,
 }
@@ -217,7 +233,7 @@ impl Probed {
         let fails = |tally: &Tally| {
             let (n, over) = tally.sums();
             let may = n * tally.allowed;
-            let chance = if self.why == Why::Near {
+            let chance = if self.why.is_long() {
                 0.0
             } else {
                 // Of a few samples, or of the one look of a condition that is no question of shares, at most what leaves a failure possible.
@@ -227,6 +243,13 @@ impl Probed {
         };
         self.grows != Some(true) && !self.tallies.iter().any(fails)
     }
+}
+
+/// The seed of the probe of this number. Random arrivals of one seed have the same pattern at every rate: probes that share a seed are
+/// not independent, and the interval would be too narrow.
+#[must_use]
+pub fn probe_seed(seed: u64, number: usize) -> u64 {
+    Rng::keyed(seed, Purpose::Resampling, 13, number as u64).below(1 << 48)
 }
 
 /// What comes next after these.
@@ -276,17 +299,25 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
             let level = (held * failed).sqrt();
             probe(level, Why::Between, asked.probe_s.min(2.0 * quick(level)))
         }
-        (Some(_), Some(_)) => match near(asked, &whole) {
-            Some(level) => probe(level, Why::Near, asked.probe_s),
-            None => Step::End(ended(asked, &whole)),
-        },
+        (Some(held), Some(failed)) => {
+            match drift::drift(&whole, (held * failed).sqrt().ln()) {
+                Drift::Sure(by) => return Step::End(End::Drifts(by)),
+                Drift::Suspected { level, .. } => return probe(level, Why::Again, asked.probe_s),
+                Drift::None | Drift::Likely(_) => {}
+            }
+            match near(asked, &whole) {
+                Some(level) => probe(level, Why::Near, asked.probe_s),
+                None => Step::End(ended(asked, &whole)),
+            }
+        }
     }
 }
 
-/// What is known of the answer; none before something held and something did not.
+/// What is known of the answer; `None` before enough was measured near it.
 #[must_use]
 pub fn known(probes: &[Probed]) -> Option<Crossing> {
-    crossed(&counting(probes))
+    let whole = counting(probes);
+    crossed(&whole).filter(|found| is_measured(&whole, found))
 }
 
 /// How it ends where nothing is left of the budget.
@@ -335,7 +366,7 @@ fn bracket(whole: &[&Probed]) -> (Option<f64>, Option<f64>) {
             of.filter(|other| is_other(other.level)).count()
         };
         let mut later = whole[number + 1..].iter();
-        look.why != Why::Near
+        !look.why.is_long()
             && if look.holds() {
                 others(&|level| level < look.level) >= CONTRADICTED
             } else {
@@ -353,16 +384,21 @@ fn bracket(whole: &[&Probed]) -> (Option<f64>, Option<f64>) {
     (held, failed)
 }
 
-/// Whether something failed and something held near the answer: else it would be an answer about levels that nobody has looked at.
-fn is_between_looks(whole: &[&Probed], found: &Crossing) -> bool {
-    /// In logarithms.
+/// Whether enough was measured near the answer: something that failed and something that held, and more than one long probe. An answer
+/// without them would be about levels that were never tried, with an interval that rests on the curve alone.
+fn is_measured(whole: &[&Probed], found: &Crossing) -> bool {
+    /// In logarithms: of any probe, and of long ones.
     const NEAR_IT: f64 = 0.3;
+    const CLOSE: f64 = 0.12;
+    const LEAST: usize = 2;
     let estimate = found.estimate();
+    let within = |probe: &Probed, reach: f64| (probe.level.ln() - estimate).abs() < reach;
     let near = |holds: bool| {
         let mut of = whole.iter().filter(|probe| probe.holds() == holds);
-        of.any(|probe| (probe.level.ln() - estimate).abs() < NEAR_IT)
+        of.any(|probe| within(probe, NEAR_IT))
     };
-    near(true) && near(false)
+    let long = whole.iter().filter(|probe| probe.why.is_long());
+    near(true) && near(false) && long.filter(|probe| within(probe, CLOSE)).count() >= LEAST
 }
 
 /// Whether the last two probes were more than the generator could send, at the same level or nearly.
@@ -383,7 +419,7 @@ fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
     let estimate = found.estimate();
     let nears: Vec<f64> = whole
         .iter()
-        .filter(|probe| probe.why == Why::Near)
+        .filter(|probe| probe.why.is_long())
         .map(|probe| probe.level.ln())
         .collect();
     let above = nears.iter().filter(|at| **at > estimate).count();
@@ -394,7 +430,7 @@ fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
     } else {
         0.0
     });
-    if half <= wanted && above.min(below) >= OF_EACH_SIDE && is_between_looks(whole, &found) {
+    if half <= wanted && above.min(below) >= OF_EACH_SIDE && is_measured(whole, &found) {
         return None;
     }
     // In pairs, one from above and one from below; the seed says which comes first. What there is too little of comes first of all.
@@ -423,24 +459,34 @@ fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
 
 /// How it ends with what is known.
 fn ended(asked: &Asked, whole: &[&Probed]) -> End {
-    match bracket(whole) {
-        (Some(held), Some(failed)) if failed / held <= NEAR || !asked.is_between(held, failed) => {
-            let found = crossed(whole).filter(|found| is_between_looks(whole, found));
-            found.map_or(End::OutOfBudget, End::Found)
-        }
-        _ => End::OutOfBudget,
+    let (Some(held), Some(failed)) = bracket(whole) else {
+        return End::OutOfBudget;
+    };
+    let drifts = drift::drift(whole, (held * failed).sqrt().ln()).at_the_end();
+    if let Some(by) = drifts {
+        return End::Drifts(by);
     }
+    if failed / held > NEAR && asked.is_between(held, failed) {
+        return End::OutOfBudget;
+    }
+    let found = crossed(whole).filter(|found| is_measured(whole, found));
+    found.map_or(End::OutOfBudget, End::Found)
 }
 
-/// Where the share beyond the bounds crosses what is allowed.
+/// Where the share beyond the bounds crosses what is allowed, but not above what an overloaded service answers.
 fn crossed(whole: &[&Probed]) -> Option<Crossing> {
     let (held, failed) = bracket(whole);
     let (held, failed) = (held?.ln(), failed?.ln());
+    let capacity = capacity(whole);
     let mut around = (held + failed) / 2.0;
     let mut found = None;
     // What counts depends on where it is looked for, and it is looked for where something was seen.
     for _ in 0..4 {
         let crossing = crossing(&evidence::bounds(whole, around), around)?;
+        let crossing = match capacity {
+            Some((rate, deviation)) => crossing.capped(rate, deviation),
+            None => crossing,
+        };
         let estimate = crossing.estimate();
         found = Some(crossing);
         let to = estimate.clamp(held.min(failed), held.max(failed));
@@ -450,6 +496,30 @@ fn crossed(whole: &[&Probed]) -> Option<Crossing> {
         around = to;
     }
     found
+}
+
+/// The rate that the service answers while its backlog grows, as a logarithm with its standard deviation: it cannot bear more. `None`
+/// where no backlog grew, or where it bears more than it answers when overloaded.
+fn capacity(whole: &[&Probed]) -> Option<(f64, f64)> {
+    /// A service that is overloaded answers less than this share of what arrives.
+    const SATURATED: f64 = 0.99;
+    /// It bears more where a level held that is higher than what it answers by this factor; less than that takes longer than a probe.
+    const MORE: f64 = 1.05;
+    let (mut answers, mut seconds) = (0.0, 0.0);
+    for probe in whole.iter().filter(|probe| probe.grows == Some(true)) {
+        let counted = probe.tallies.first()?.seconds.len() as f64;
+        let answered = probe
+            .answered
+            .filter(|rate| *rate < SATURATED * probe.level);
+        let Some(rate) = answered else { continue };
+        answers += rate * counted;
+        seconds += counted;
+    }
+    let rate = answers / seconds;
+    let bears_more = whole
+        .iter()
+        .any(|probe| probe.why.is_long() && probe.holds() && probe.level > MORE * rate);
+    (answers > 0.0 && !bears_more).then(|| (rate.ln(), 1.0 / answers.sqrt()))
 }
 
 #[cfg(test)]

@@ -1,98 +1,139 @@
 //! Searches in simulated services whose capacity is known in closed form.
 
 use super::*;
-use crate::find::simulated::{BUSY_POOL, Came, KNOWN, POOL, Service, asked, search};
+use crate::find::simulated::{
+    BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, SLOWING, SearchStatistics,
+    Service, ServiceTime, config, search,
+};
 
-/// The share of the searches whose interval has the truth; each of them must have an answer.
-fn share_covered(came: &Came) -> f64 {
-    assert!(came.error(1.0).is_finite(), "{:?}", came.errors);
-    came.covered as f64 / came.errors.len() as f64
-}
-
+/// How a search is set up.
 #[derive(Clone, Copy)]
 enum Form {
-    /// As it is when nobody says anything.
+    /// As by default.
     Usual,
-    /// A minute of probing, and what settling takes beside it.
+    /// A minute of probing, and the time to settle in addition.
     Short,
 }
 
 impl Form {
-    fn asked(self, seed: u64) -> Asked {
+    fn config(self, seed: u64) -> Asked {
         match self {
-            Form::Usual => asked(300.0, 15.0, seed),
+            Form::Usual => config(300.0, 15.0, seed),
             Form::Short => Asked {
                 from: 100.0,
-                ..asked(90.0, 8.0, seed)
+                ..config(90.0, 8.0, seed)
             },
         }
     }
 }
 
+fn searches(known: &KnownLoadLine, form: Form, count: u64) -> SearchStatistics {
+    SearchStatistics::of_searches(known, count, |seed| form.config(seed))
+}
+
 #[test]
 fn the_load_line_of_a_known_service_is_found_and_lies_in_the_interval() {
-    for (service, known) in KNOWN {
-        let came = Came::of(service, known, 25, |seed| Form::Usual.asked(seed));
-        assert!(share_covered(&came) >= 0.84, "{} of 25", came.covered);
-        assert!(came.error(0.5) < 0.03, "{:?}", came.errors);
-        assert!(came.error(0.9) < 0.06, "{:?}", came.errors);
-        let short = Came::of(service, known, 15, |seed| Form::Short.asked(seed));
-        assert!(short.error(0.5) < 0.10, "{:?}", short.errors);
-    }
-}
-
-/// The figures that the documents give. Of a minute of probing the intervals are a little too narrow, which the documents say.
-fn covers((service, known): (Service, (f64, f64))) {
-    for (form, searches, covered, error) in [
-        (Form::Usual, 1_000, 0.92, 0.03),
-        (Form::Short, 300, 0.85, 0.10),
-    ] {
-        let came = Came::of(service, known, searches, |seed| form.asked(seed));
-        let (half, most) = (came.error(0.5), came.error(0.95));
-        println!(
-            "{} servers, p99 < {} s: covered {:.3}, error {half:.4} in half of them, {most:.4} in 19 of 20",
-            service.servers,
-            known.0,
-            share_covered(&came)
+    for known in &KNOWN {
+        let found = searches(known, Form::Usual, 12);
+        assert!(
+            found.covered >= 10,
+            "{}: {} of 12",
+            known.name,
+            found.covered
         );
-        assert!(share_covered(&came) >= covered, "{}", came.covered);
-        assert!(half < error, "{half}");
+        assert!(
+            found.error(0.5) < 0.04,
+            "{}: {:?}",
+            known.name,
+            found.errors
+        );
+        assert!(
+            found.error(0.8) < 0.08,
+            "{}: {:?}",
+            known.name,
+            found.errors
+        );
+    }
+}
+
+/// The figures that the documents give.
+#[test]
+#[ignore = "thousands of searches take minutes"]
+fn intervals_hold_the_load_lines() {
+    for known in &KNOWN {
+        for (form, count, error) in [(Form::Usual, 1_000, 0.03), (Form::Short, 300, 0.06)] {
+            let found = searches(known, form, count);
+            println!(
+                "{}: covered {:.3}, drifts {}, error {:.4} in half of them, {:.4} in 19 of 20",
+                known.name,
+                found.covered as f64 / count as f64,
+                found.drifted,
+                found.error(0.5),
+                found.error(0.95)
+            );
+            assert!(
+                found.covered as f64 >= 0.92 * count as f64,
+                "{}",
+                found.covered
+            );
+            assert!(found.error(0.5) < error);
+        }
     }
 }
 
 #[test]
-#[ignore = "a thousand searches take a minute"]
-fn intervals_cover_the_truth_of_one_server() {
-    covers(KNOWN[0]);
+fn a_service_that_gets_slower_has_no_load_line() {
+    let slowing = searches(&SLOWING, Form::Usual, 20);
+    assert!(slowing.drifted >= 15, "{} of 20", slowing.drifted);
+    // What stays as it is does not drift.
+    for known in [&KNOWN[0], &KNOWN[3], &KNOWN[4], &KNOWN[6]] {
+        let found = searches(known, Form::Usual, 10);
+        assert!(found.drifted <= 1, "{}: {}", known.name, found.drifted);
+    }
+}
+
+/// The share beyond an objective under a steady load of many hours, from probes of ten minutes.
+fn steady_share(known: &KnownLoadLine, rate: f64) -> f64 {
+    let (mut count, mut beyond) = (0.0, 0.0);
+    for seed in 0..120 {
+        let seen = known
+            .service
+            .load(rate, known.objective, (30.0, 600), (seed, 0.0));
+        for (n, over) in seen.counted {
+            count += n;
+            beyond += over;
+        }
+    }
+    beyond / count
 }
 
 #[test]
-#[ignore = "a thousand searches take a minute"]
-fn intervals_cover_the_truth_of_four_servers() {
-    covers(KNOWN[1]);
+#[ignore = "days of simulated load take a minute"]
+fn the_load_lines_without_a_closed_form_are_right() {
+    for known in &KNOWN {
+        let allowed = known.objective.allowed;
+        let below = steady_share(known, known.load_line * 0.985);
+        let above = steady_share(known, known.load_line * 1.015);
+        println!("{}: {below} < {allowed} < {above}", known.name);
+        assert!(below < allowed && allowed < above, "{}", known.name);
+    }
 }
 
 #[test]
-#[ignore = "a thousand searches take a minute"]
-fn intervals_cover_the_truth_of_four_busy_servers() {
-    covers(KNOWN[2]);
-}
-
-#[test]
-fn a_pool_that_takes_always_as_long_is_found_between_what_held_and_what_did_not() {
+fn a_full_pool_is_found_where_it_is_full() {
     for seed in 0..10 {
-        let (end, _) = search(POOL, 0.2, &asked(300.0, 15.0, seed));
+        let (end, _) = search(POOL, FULL_POOL.objective, &config(300.0, 15.0, seed));
         let End::Found(found) = end else {
             panic!("{end:?}")
         };
         // 160/s is all it can do. A little above that the queue grows so slowly that the bound is not exceeded within a probe.
         let (low, high) = found.interval();
         assert!(
-            low.exp() < 163.0 && high.exp() > 158.0,
+            low.exp() < 162.0 && high.exp() > 158.0,
             "{seed}: {low} {high}"
         );
         let estimate = found.estimate().exp();
-        assert!((155.0..=165.0).contains(&estimate), "{seed}: {estimate}");
+        assert!((150.0..=165.0).contains(&estimate), "{seed}: {estimate}");
     }
 }
 
@@ -102,7 +143,11 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
     for service in [POOL, BUSY_POOL] {
         for (form, off) in [(Form::Usual, 0.05), (Form::Short, 0.10)] {
             for (bound, seed) in (0..10).flat_map(|seed| [(1.0, seed), (2.0, seed)]) {
-                let (end, _) = search(service, bound, &form.asked(seed));
+                let objective = Objective {
+                    allowed: 0.01,
+                    bound_s: Some(bound),
+                };
+                let (end, _) = search(service, objective, &form.config(seed));
                 let End::Found(found) = end else {
                     panic!("{end:?}")
                 };
@@ -116,19 +161,23 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
 /// Services that take exponential times: one server, four, and as many as the pool has.
 const SLOW: Service = Service {
     mean_s: 0.010,
-    ..KNOWN[0].0
+    ..KNOWN[0].service
 };
-const FOUR: Service = KNOWN[1].0;
+const FOUR: Service = KNOWN[1].service;
 const EIGHT: Service = Service {
-    takes_at_random: true,
+    time: ServiceTime::Exponential,
     ..BUSY_POOL
 };
 
 /// The share of probes of so many seconds in which a backlog is said to grow.
 fn grows(service: Service, times: f64, seconds: usize, probes: u64) -> f64 {
     let rate = times * service.servers as f64 / service.mean_s;
+    let objective = Objective {
+        allowed: 0.01,
+        bound_s: Some(2.0),
+    };
     let said = (0..probes).filter(|seed| {
-        let seen = service.load(rate, 2.0, (2.0, seconds), *seed);
+        let seen = service.load(rate, objective, (2.0, seconds), (*seed, 0.0));
         seen.grows(rate, seconds) == Some(true)
     });
     said.count() as f64 / probes as f64
@@ -161,9 +210,9 @@ fn how_often_a_backlog_is_said_to_grow() {
                 format!("{times}: {:.1} %", share * 100.0)
             });
             println!(
-                "{} servers, random {}, {seconds} s: {}",
+                "{} servers, {:?}, {seconds} s: {}",
                 service.servers,
-                service.takes_at_random,
+                service.time,
                 shares.join(", ")
             );
         }
@@ -180,13 +229,14 @@ fn probed(level: f64, over: f64, spoilt: Option<Spoilt>) -> Probed {
             seconds: vec![(level, over * level); 3],
         }],
         grows: None,
+        answered: None,
         spoilt,
     }
 }
 
 #[test]
 fn what_fails_at_the_lowest_level_ends_the_search() {
-    let asked = asked(300.0, 15.0, 1);
+    let asked = config(300.0, 15.0, 1);
     let twice = [10.0, 10.0].map(|level| probed(level, 0.5, None));
     let down = next(&asked, &twice);
     assert!(matches!(&down, Step::Probe(probe) if probe.level == 2.5 && probe.why == Why::Down));
@@ -223,7 +273,7 @@ fn a_condition_that_is_no_question_of_shares_fails_by_its_one_look() {
 
 #[test]
 fn a_wrong_first_look_is_asked_again_and_forgotten() {
-    let asked = asked(300.0, 15.0, 1);
+    let asked = config(300.0, 15.0, 1);
     let mut probes = vec![probed(10.0, 0.5, None)];
     let again = next(&asked, &probes);
     assert!(matches!(again, Step::Probe(probe) if probe.level == 10.0));
@@ -242,13 +292,23 @@ fn a_wrong_first_look_is_asked_again_and_forgotten() {
 
 #[test]
 fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
-    let asked = asked(300.0, 15.0, 1);
+    let asked = config(300.0, 15.0, 1);
     let looks = [(10.0, 0.0), (20.0, 0.9), (14.0, 0.0), (16.0, 0.9)];
     let mut probes: Vec<Probed> = looks
         .iter()
         .map(|(level, over)| probed(*level, *over, None))
         .collect();
-    probes.extend([15.0, 15.0].map(|level| probed(level, 0.9, Some(Spoilt::Limited))));
+    let limited = [15.0, 15.0].map(|level| probed(level, 0.9, Some(Spoilt::Limited)));
+    let mut without = probes.clone();
+    without.extend(limited.clone());
+    // Quick probes alone are no answer.
+    assert_eq!(next(&asked, &without), Step::End(End::GeneratorLimited));
+    let near = [(13.8, 0.0), (14.4, 0.0), (15.4, 0.9), (15.8, 0.9)].map(|(level, over)| Probed {
+        why: Why::Near,
+        ..probed(level, over, None)
+    });
+    probes.extend(near);
+    probes.extend(limited);
     let end = next(&asked, &probes);
     assert!(matches!(&end, Step::End(End::Found(_))), "{end:?}");
 }
@@ -257,7 +317,7 @@ fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
 fn what_holds_everywhere_ends_it_at_the_highest_level() {
     let asked = Asked {
         most: Some(30.0),
-        ..asked(300.0, 15.0, 1)
+        ..config(300.0, 15.0, 1)
     };
     let probes = [10.0, 20.0].map(|level| probed(level, 0.0, None));
     let last = next(&asked, &probes);
@@ -268,7 +328,7 @@ fn what_holds_everywhere_ends_it_at_the_highest_level() {
 
 #[test]
 fn what_the_generator_spoils_is_tried_once_more() {
-    let asked = asked(300.0, 15.0, 1);
+    let asked = config(300.0, 15.0, 1);
     let mut probes = vec![
         probed(10.0, 0.0, None),
         probed(20.0, 0.0, Some(Spoilt::Limited)),
@@ -281,7 +341,7 @@ fn what_the_generator_spoils_is_tried_once_more() {
 
 #[test]
 fn a_machine_that_is_busy_with_something_else_is_given_more_chances_and_then_told_of() {
-    let asked = asked(300.0, 15.0, 1);
+    let asked = config(300.0, 15.0, 1);
     let mut probes = vec![probed(10.0, 0.0, None)];
     for _ in 0..DISTURBED {
         let again = next(&asked, &probes);
@@ -293,7 +353,7 @@ fn a_machine_that_is_busy_with_something_else_is_given_more_chances_and_then_tol
 
 #[test]
 fn a_spent_budget_without_an_answer_is_none() {
-    let asked = asked(20.0, 15.0, 1);
+    let asked = config(20.0, 15.0, 1);
     let probes: Vec<Probed> = (0..5)
         .map(|n| probed(10.0 * 2f64.powi(n), 0.0, None))
         .collect();
@@ -305,7 +365,7 @@ fn users_are_whole_numbers() {
     let asked = Asked {
         whole: true,
         from: 3.0,
-        ..asked(300.0, 15.0, 1)
+        ..config(300.0, 15.0, 1)
     };
     let mut probes = vec![
         probed(3.0, 0.0, None),
@@ -325,4 +385,45 @@ fn users_are_whole_numbers() {
     }
     let found = known(&probes).unwrap().estimate().exp();
     assert!((7.5..=9.5).contains(&found), "{found}");
+}
+
+#[test]
+fn each_probe_has_a_seed_of_its_own() {
+    let seeds: std::collections::BTreeSet<u64> =
+        (0..100).map(|number| probe_seed(3, number)).collect();
+    assert_eq!(seeds.len(), 100);
+    assert_eq!(probe_seed(3, 7), probe_seed(3, 7));
+    assert_ne!(probe_seed(4, 7), probe_seed(3, 7));
+}
+
+#[test]
+fn contradicting_probes_have_what_held_probed_again() {
+    let asked = config(300.0, 15.0, 1);
+    let long = |level: f64, over: f64, answered: f64| Probed {
+        why: Why::Near,
+        spent_s: 17.0,
+        answered: Some(answered),
+        ..probed(level, over, None)
+    };
+    let mut probes = vec![probed(80.0, 0.0, None), probed(320.0, 0.9, None)];
+    probes.extend([
+        long(140.0, 0.0, 140.0),
+        long(160.0, 0.0, 160.0),
+        long(158.0, 0.5, 150.0),
+        long(150.0, 0.5, 140.0),
+        long(130.0, 0.5, 120.0),
+    ]);
+    let Step::Probe(again) = next(&asked, &probes) else {
+        panic!("the search ended")
+    };
+    assert_eq!((again.level, again.why), (160.0, Why::Again));
+    probes.push(Probed {
+        why: Why::Again,
+        ..long(160.0, 0.9, 110.0)
+    });
+    let end = next(&asked, &probes);
+    assert!(
+        matches!(end, Step::End(End::Drifts(by)) if by < -0.1),
+        "{end:?}"
+    );
 }

@@ -1,60 +1,215 @@
-//! Services whose capacity is known in closed form, loaded on simulated time: what the tests of the search and `loadline selftest` prove
-//! the answers with. Nothing is sent and no clock is read, and nothing of a real search passes through here.
+//! Services whose load line is known, loaded in simulated time: the tests of the search and `loadline selftest` check the answers with
+//! them. Nothing is sent and no clock is read. Probes are planned, ended and judged by the code that a real search uses.
 
 use measure::confidence::Standing;
 use plan::rng::{Purpose, Rng};
 
-use super::search::{Asked, End, Probed, Step, Tally, Why, next};
+use super::search::{Asked, End, Probed, Step, Tally, Why, next, probe_seed};
 
-/// A service of `servers` that each take so long on average.
-#[derive(Debug, Clone, Copy)]
+/// The distribution of how long a request takes once it is being served.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ServiceTime {
+    /// Always the mean.
+    Fixed,
+    /// Exponential.
+    Exponential,
+    /// Lognormal with this standard deviation of the logarithm.
+    Lognormal(f64),
+}
+
+/// What a service does with a request that arrives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Discipline {
+    /// It waits in one unbounded queue for the first free server.
+    Queue,
+    /// It is refused while every server is busy: a limit on connections.
+    Refuse,
+    /// A token bucket of this rate and burst refuses it without a token: a rate limiter that answers 429.
+    TokenBucket {
+        /// Tokens per second.
+        rate: f64,
+        /// The most tokens that are saved up.
+        burst: f64,
+    },
+    /// As `Queue`, but the service time grows by this share with every 1,000 requests: there is no load line.
+    Slowing(f64),
+}
+
+/// A simulated service and how requests arrive at it.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Service {
-    /// Servers side by side, with one queue before them.
+    /// Servers side by side.
     pub servers: usize,
-    /// What a request takes on average, in seconds.
+    /// Mean service time, in seconds.
     pub mean_s: f64,
-    /// Whether arrivals come at random, else evenly.
-    pub comes_at_random: bool,
-    /// Whether what they take is exponential, else it is always the mean.
-    pub takes_at_random: bool,
+    /// Whether arrivals are random (Poisson); otherwise they are evenly spaced.
+    pub has_random_arrivals: bool,
+    /// How long requests take.
+    pub time: ServiceTime,
+    /// What happens to a request that arrives.
+    pub discipline: Discipline,
+}
+
+/// What must hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Objective {
+    /// At most this share of the requests may be beyond it.
+    pub allowed: f64,
+    /// The longest response time, in seconds; `None` counts refused requests instead.
+    pub bound_s: Option<f64>,
+}
+
+/// A service with its objective and the rate at which the objective is met exactly.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownLoadLine {
+    /// In words.
+    pub name: &'static str,
+    /// The service.
+    pub service: Service,
+    /// What must hold.
+    pub objective: Objective,
+    /// The rate up to which it holds.
+    pub load_line: f64,
 }
 
 const ONE: Service = Service {
     servers: 1,
     mean_s: 0.001,
-    comes_at_random: true,
-    takes_at_random: true,
+    has_random_arrivals: true,
+    time: ServiceTime::Exponential,
+    discipline: Discipline::Queue,
 };
 const FOUR: Service = Service {
     servers: 4,
     mean_s: 0.010,
-    comes_at_random: true,
-    takes_at_random: true,
+    ..ONE
 };
-/// A pool of eight places: 160/s is all it can do.
+/// Eight servers of 50 ms each and evenly spaced arrivals: 160/s is the most that they can do.
 pub const POOL: Service = Service {
     servers: 8,
     mean_s: 0.050,
-    comes_at_random: false,
-    takes_at_random: false,
+    has_random_arrivals: false,
+    time: ServiceTime::Fixed,
+    discipline: Discipline::Queue,
 };
-/// Exponential services, the bound of p99, and the rate at which it is met exactly: by the closed forms of M/M/1 and M/M/c.
-pub const KNOWN: [(Service, (f64, f64)); 3] = [
-    (ONE, (0.020, 769.7)),
-    (FOUR, (0.060, 299.8)),
-    (FOUR, (0.100, 350.1)),
-];
-
-/// The same, asked by people who come at random.
+/// The same pool with random arrivals.
 pub const BUSY_POOL: Service = Service {
-    comes_at_random: true,
+    has_random_arrivals: true,
     ..POOL
 };
 
-/// What a probe saw, second by second.
+const fn slower_than(allowed: f64, bound_s: f64) -> Objective {
+    Objective {
+        allowed,
+        bound_s: Some(bound_s),
+    }
+}
+
+const REFUSED: Objective = Objective {
+    allowed: 0.01,
+    bound_s: None,
+};
+
+/// A pool whose service times grow by 2 % with every 1,000 requests. No rate is its load line.
+pub const SLOWING: KnownLoadLine = KnownLoadLine {
+    name: "8 × 50 ms, 2 % slower after every 1,000 requests",
+    service: Service {
+        discipline: Discipline::Slowing(0.02),
+        ..BUSY_POOL
+    },
+    objective: slower_than(0.01, 0.200),
+    load_line: f64::NAN,
+};
+/// The pool with evenly spaced arrivals: above 160/s its backlog grows.
+pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
+    name: "8 × 50 ms fixed, even arrivals, p99 < 200 ms",
+    service: POOL,
+    objective: slower_than(0.01, 0.200),
+    load_line: 160.0,
+};
+
+/// The known load lines. Closed forms: M/M/1 and M/M/c response times, Erlang's loss formula. The others were computed by simulating a
+/// day of steady load (`the_load_lines_without_a_closed_form_are_right`).
+pub const KNOWN: [KnownLoadLine; 8] = [
+    KnownLoadLine {
+        name: "1 × 1 ms exponential, p99 < 20 ms",
+        service: ONE,
+        objective: slower_than(0.01, 0.020),
+        load_line: 769.7,
+    },
+    KnownLoadLine {
+        name: "4 × 10 ms exponential, p99 < 60 ms",
+        service: FOUR,
+        objective: slower_than(0.01, 0.060),
+        load_line: 299.8,
+    },
+    KnownLoadLine {
+        name: "4 × 10 ms exponential, p99 < 100 ms",
+        service: FOUR,
+        objective: slower_than(0.01, 0.100),
+        load_line: 350.1,
+    },
+    KnownLoadLine {
+        name: "8 × 100 ms exponential, p95 < 400 ms",
+        service: Service {
+            servers: 8,
+            mean_s: 0.100,
+            ..ONE
+        },
+        objective: slower_than(0.05, 0.400),
+        load_line: 68.4,
+    },
+    KnownLoadLine {
+        name: "8 × 50 ms fixed, p99 < 200 ms",
+        service: BUSY_POOL,
+        objective: slower_than(0.01, 0.200),
+        load_line: 145.7,
+    },
+    KnownLoadLine {
+        name: "8 × 50 ms lognormal, p99 < 250 ms",
+        service: Service {
+            time: ServiceTime::Lognormal(0.7),
+            ..BUSY_POOL
+        },
+        objective: slower_than(0.01, 0.250),
+        load_line: 137.2,
+    },
+    KnownLoadLine {
+        name: "limiter of 40/s that answers 429, errors < 5 %",
+        service: Service {
+            servers: 1,
+            mean_s: 0.001,
+            time: ServiceTime::Fixed,
+            discipline: Discipline::TokenBucket {
+                rate: 40.0,
+                burst: 4.0,
+            },
+            ..ONE
+        },
+        objective: Objective {
+            allowed: 0.05,
+            bound_s: None,
+        },
+        load_line: 30.7,
+    },
+    KnownLoadLine {
+        name: "30 connections of 300 ms, errors < 1 %",
+        service: Service {
+            servers: 30,
+            mean_s: 0.300,
+            time: ServiceTime::Fixed,
+            discipline: Discipline::Refuse,
+            ..ONE
+        },
+        objective: REFUSED,
+        load_line: 67.8,
+    },
+];
+
+/// What a probe counted, second by second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
-    /// Samples and exceedances of the bound.
+    /// Samples, and those beyond the objective.
     pub counted: Vec<(f64, f64)>,
     /// Arrivals.
     pub came: Vec<f64>,
@@ -63,7 +218,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Whether a backlog grew in so many of its seconds, of a load of this rate.
+    /// Whether a backlog grew in the first `until` seconds of a load of this rate; `None` where that cannot be decided.
     #[must_use]
     pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
         let growth = statistics::outpaced(rate, &self.came[..until], &self.went[..until]);
@@ -71,9 +226,9 @@ impl Seen {
     }
 }
 
-/// A search as it is asked for, in so many seconds, with probes of so many.
+/// A search of this budget with probes of this length, both in seconds.
 #[must_use]
-pub fn asked(budget_s: f64, probe_s: f64, seed: u64) -> Asked {
+pub fn config(budget_s: f64, probe_s: f64, seed: u64) -> Asked {
     Asked {
         from: 10.0,
         least: 1.0,
@@ -87,65 +242,120 @@ pub fn asked(budget_s: f64, probe_s: f64, seed: u64) -> Asked {
     }
 }
 
-impl Service {
-    /// Where the first of the servers becomes free, and when.
-    fn first_free(free: &mut [f64]) -> Option<&mut f64> {
-        free.iter_mut().min_by(|a, b| a.total_cmp(b))
+/// The servers of a service while a probe lasts.
+struct Servers {
+    free_at: Vec<f64>,
+    tokens: f64,
+    refilled_at: f64,
+}
+
+impl Servers {
+    fn new(service: &Service) -> Servers {
+        let tokens = match service.discipline {
+            Discipline::TokenBucket { burst, .. } => burst,
+            _ => 0.0,
+        };
+        Servers {
+            free_at: vec![0.0; service.servers],
+            tokens,
+            refilled_at: 0.0,
+        }
     }
 
-    /// What a probe sees of a load of this rate that began a while before.
+    /// When a request that arrives at `at` is answered; `None` where it is refused.
+    fn serve(&mut self, discipline: Discipline, at: f64, takes: f64) -> Option<f64> {
+        if let Discipline::TokenBucket { rate, burst } = discipline {
+            let refilled = self.tokens + (at - self.refilled_at) * rate;
+            (self.tokens, self.refilled_at) = (refilled.min(burst), at);
+            if self.tokens < 1.0 {
+                return None;
+            }
+            self.tokens -= 1.0;
+            return Some(at + takes);
+        }
+        let first = earliest(&mut self.free_at)?;
+        if discipline == Discipline::Refuse && *first > at {
+            return None;
+        }
+        *first = first.max(at) + takes;
+        Some(*first)
+    }
+}
+
+fn earliest(times: &mut [f64]) -> Option<&mut f64> {
+    times.iter_mut().min_by(|a, b| a.total_cmp(b))
+}
+
+impl Service {
+    /// What a probe counts of a load of this rate that began `settle_s` before; `served` is how many requests the service has had so far.
     #[must_use]
     pub fn load(
         self,
         rate: f64,
-        bound_s: f64,
+        objective: Objective,
         (settle_s, seconds): (f64, usize),
-        seed: u64,
+        (seed, served): (u64, f64),
     ) -> Seen {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 12, 0);
-        let mut free = vec![0.0f64; self.servers];
+        let mut servers = Servers::new(&self);
         let mut seen = Seen {
             counted: vec![(0.0, 0.0); seconds],
             came: vec![0.0; seconds],
             went: vec![0.0; seconds],
         };
-        let mut at = 0.0f64;
+        let (mut at, mut number) = (0.0f64, served);
         let until = settle_s + seconds as f64;
         loop {
-            at += if self.comes_at_random {
-                -(1.0 - random.unit()).ln() / rate
+            at += if self.has_random_arrivals {
+                random.exponential() / rate
             } else {
                 1.0 / rate
             };
             if at >= until {
                 return seen;
             }
-            let takes = if self.takes_at_random {
-                -(1.0 - random.unit()).ln() * self.mean_s
-            } else {
-                self.mean_s
-            };
-            let Some(first) = Self::first_free(&mut free) else {
-                return seen;
-            };
-            let done = first.max(at) + takes;
-            *first = done;
+            number += 1.0;
+            let takes = self.takes(&mut random, number);
+            let answered = servers.serve(self.discipline, at, takes);
+            let done = answered.unwrap_or(at);
             if (settle_s..until).contains(&done) {
                 seen.went[(done - settle_s) as usize] += 1.0;
             }
-            // By when it was due, as a probe's phases have it; what is still under way at the end is waited for.
+            // A request belongs to the second in which it was due, as in a real probe; the end of the probe waits for what is in flight.
             if at >= settle_s {
                 let second = (at - settle_s) as usize;
                 seen.came[second] += 1.0;
+                let is_beyond = match objective.bound_s {
+                    Some(bound_s) => answered.is_none_or(|done| done - at > bound_s),
+                    None => answered.is_none(),
+                };
                 let counted = &mut seen.counted[second];
                 counted.0 += 1.0;
-                counted.1 += f64::from(u8::from(done - at > bound_s));
+                counted.1 += f64::from(u8::from(is_beyond));
             }
         }
     }
 
-    /// What so many users of a closed loop get per second, each asking anew as soon as it is answered, counted over so many seconds. They
-    /// begin one after the other within the first second; what each request takes is the mean.
+    /// How long the request of this number takes once it is served.
+    fn takes(&self, random: &mut Rng, number: f64) -> f64 {
+        let mean_s = match self.discipline {
+            Discipline::Slowing(share) => self.mean_s * (1.0 + share * number / 1_000.0),
+            _ => self.mean_s,
+        };
+        match self.time {
+            ServiceTime::Fixed => mean_s,
+            ServiceTime::Exponential => random.exponential() * mean_s,
+            ServiceTime::Lognormal(deviation) => {
+                // Box and Muller: one of the two normal variates is enough.
+                let radius = (2.0 * random.exponential()).sqrt();
+                let normal = radius * (std::f64::consts::TAU * random.unit()).cos();
+                mean_s * (deviation * normal - deviation * deviation / 2.0).exp()
+            }
+        }
+    }
+
+    /// Throughput of a closed loop of `users` without think time, counted over this many seconds. The users start one after the other within
+    /// the first second; every request takes the mean.
     #[must_use]
     pub fn throughput(self, users: usize, seconds: f64, seed: u64) -> f64 {
         const SETTLED_S: f64 = 2.0;
@@ -154,10 +364,8 @@ impl Service {
         let mut free = vec![0.0f64; self.servers];
         let mut answered = 0.0;
         loop {
-            // Whoever asked first is served first.
-            let (Some(user), Some(server)) =
-                (Self::first_free(&mut asks), Self::first_free(&mut free))
-            else {
+            // First come, first served.
+            let (Some(user), Some(server)) = (earliest(&mut asks), earliest(&mut free)) else {
                 return 0.0;
             };
             let done = server.max(*user) + self.mean_s;
@@ -170,32 +378,38 @@ impl Service {
     }
 }
 
-/// A whole search: how it ended, and what it took.
+/// Runs a whole search: how it ended, and its probes.
 #[must_use]
-pub fn search(service: Service, bound_s: f64, asked: &Asked) -> (End, Vec<Probed>) {
+pub fn search(service: Service, objective: Objective, config: &Asked) -> (End, Vec<Probed>) {
     let mut probes: Vec<Probed> = Vec::new();
+    let mut served = 0.0;
     loop {
-        match next(asked, &probes) {
+        match next(config, &probes) {
             Step::End(end) => return (end, probes),
             Step::Probe(probe) => {
-                let number = asked.seed * 1_000 + probes.len() as u64;
+                let seed = probe_seed(config.seed, probes.len());
                 let seconds = probe.seconds.ceil() as usize;
-                let seen = service.load(probe.level, bound_s, (asked.settle_s, seconds), number);
+                let length = (config.settle_s, seconds);
+                let seen = service.load(probe.level, objective, length, (seed, served));
                 let tally = |until: usize| Tally {
-                    allowed: 0.01,
+                    allowed: objective.allowed,
                     seconds: seen.counted[..until].to_vec(),
                 };
                 let is_over = |until: &usize| match probe.why {
                     Why::Near => tally(*until).fails_plainly(),
+                    Why::Again => false,
                     _ => tally(*until).standing() != Standing::Open,
                 };
                 let until = (3..seconds).find(is_over).unwrap_or(seconds);
+                served += probe.level * (until as f64 + config.settle_s);
+                let answered = seen.went[..until].iter().sum::<f64>() / until as f64;
                 probes.push(Probed {
                     level: probe.level,
                     why: probe.why,
-                    spent_s: until as f64 + asked.settle_s,
+                    spent_s: until as f64 + config.settle_s,
                     tallies: vec![tally(until)],
                     grows: seen.grows(probe.level, until),
+                    answered: Some(answered),
                     spoilt: None,
                 });
             }
@@ -203,47 +417,50 @@ pub fn search(service: Service, bound_s: f64, asked: &Asked) -> (End, Vec<Probed
     }
 }
 
-/// Of searches with the seeds from 0: how many have the truth in their interval, and the errors of their answers.
+/// What came of searches with the seeds from 0.
 #[derive(Debug, Clone)]
-pub struct Came {
-    /// Those with the truth in their interval.
+pub struct SearchStatistics {
+    /// Searches whose interval holds the load line.
     pub covered: usize,
-    /// How far each answer is from the truth, in logarithms, the nearest first; a search without an answer, or over its budget, is
-    /// infinitely far off.
+    /// Searches that ended because the service changed.
+    pub drifted: usize,
+    /// How far each answer is from the load line, in logarithms, in rising order. Infinite for a search that has no answer or spent more
+    /// than its budget.
     pub errors: Vec<f64>,
 }
 
-impl Came {
-    /// So many searches for a truth that is known, each as it is asked for with its seed.
+impl SearchStatistics {
+    /// Runs this many searches for a known load line; `config` returns the search of each seed.
     #[must_use]
-    pub fn of(
-        service: Service,
-        (bound_s, truth): (f64, f64),
+    pub fn of_searches(
+        known: &KnownLoadLine,
         searches: u64,
-        asked: impl Fn(u64) -> Asked,
-    ) -> Came {
-        let mut came = Came {
+        config: impl Fn(u64) -> Asked,
+    ) -> SearchStatistics {
+        let mut statistics = SearchStatistics {
             covered: 0,
+            drifted: 0,
             errors: Vec::new(),
         };
+        let truth = known.load_line.ln();
         for seed in 0..searches {
-            let asked = asked(seed);
-            let (end, probes) = search(service, bound_s, &asked);
+            let config = config(seed);
+            let (end, probes) = search(known.service, known.objective, &config);
             let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
-            let End::Found(found) = end else {
-                came.errors.push(f64::INFINITY);
-                continue;
+            statistics.drifted += usize::from(matches!(end, End::Drifts(_)));
+            let found = match end {
+                End::Found(found) if spent <= config.budget_s => found,
+                _ => {
+                    statistics.errors.push(f64::INFINITY);
+                    continue;
+                }
             };
-            if spent > asked.budget_s {
-                came.errors.push(f64::INFINITY);
-                continue;
-            }
             let (low, high) = found.interval();
-            came.covered += usize::from((low..=high).contains(&truth.ln()));
-            came.errors.push((found.estimate() - truth.ln()).abs());
+            statistics.covered += usize::from((low..=high).contains(&truth));
+            statistics.errors.push((found.estimate() - truth).abs());
         }
-        came.errors.sort_by(f64::total_cmp);
-        came
+        statistics.errors.sort_by(f64::total_cmp);
+        statistics
     }
 
     /// The error that this share of the searches stays below.

@@ -75,7 +75,9 @@ pub const USERS: &[&str] = &["from", "to"];
 /// `assume`
 pub const ASSUME: &[&str] = &["latency", "answer"];
 /// An item of `server`.
-pub const SOURCE: &[&str] = &["from", "query", "only", "counters"];
+pub const SOURCE: &[&str] = &["from", "query", "only", "counters", "pools"];
+/// An item of a source's `pools`
+pub const POOL: &[&str] = &["busy", "limit", "waiting"];
 /// `http`
 pub const HTTP: &[&str] = &[
     "timeout",

@@ -79,6 +79,7 @@ fn definitions() -> Value {
     "publish": object(model::MQTT_PUBLISH, mqtt::group, &["clients", "topic"]),
     "subscribe": object(model::MQTT_SUBSCRIBE, mqtt::group, &["clients", "topic"]),
     "source": { "anyOf": [{ "type": "string" }, object(model::SOURCE, source, &["from"])] },
+    "pool": object(model::POOL, pool, &["busy", "limit"]),
     "about": object(model::ABOUT, about, &[]),
     "assume": object(model::ASSUME, assume, &[]),
     "stage": object(model::STAGE, stage, &["name"]),
@@ -363,6 +364,18 @@ fn source(key: &str) -> Value {
         }
         "only" => named("Which metrics, by name; * for any text", "texts"),
         "counters" => named("Which metrics only ever grow", "texts"),
+        "pools" => {
+            json!({ "type": "array", "items": reference("pool"), "description": "Pools whose limit the report watches, by the names of their metrics" })
+        }
+        _ => any(),
+    }
+}
+
+fn pool(key: &str) -> Value {
+    match key {
+        "busy" => string("The metric that counts what is in use"),
+        "limit" => string("The metric that says how much there is"),
+        "waiting" => string("The metric that counts what waits for a place"),
         _ => any(),
     }
 }

@@ -259,8 +259,10 @@ fn recovery(rows: &[Row]) -> Table {
         let Some(cool_down) = &row.cool_down else {
             continue;
         };
-        let back = recovered(cool_down)
-            .unwrap_or_else(|| format!("not within {}", units::time(cool_down.looked_until_ns)));
+        let back = recovered(cool_down).unwrap_or_else(|| match &cool_down.unmeasured {
+            Some(_) => "not known: every look was INVALID".to_owned(),
+            None => format!("not within {}", units::time(cool_down.looked_until_ns)),
+        });
         let cells = [
             row.name.clone(),
             back,

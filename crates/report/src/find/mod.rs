@@ -104,6 +104,7 @@ fn judgement(found: &Found) -> Option<Judgement> {
         Ending::GeneratorLimited
         | Ending::GeneratorDisturbed
         | Ending::OutOfBudget
+        | Ending::Drifts
         | Ending::Died
         | Ending::CouldNotRun
         | Ending::Interrupted => Some(Judgement::Inconclusive),

@@ -72,6 +72,7 @@ fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
         error_bound: 0.01,
         settled_ns: 10_000_000_000,
         runs: vec!["2-looks/r".into()],
+        unmeasured: None,
     }
 }
 

@@ -148,9 +148,9 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
     let name = source.name.clone();
     let mut endpoint = match source.place.clone() {
         Place::Process(_) | Place::Pid(_) | Place::Port(_) => {
-            return Ok(Box::new(Processes::new(source)));
+            return Ok(looked_at_once(Processes::new(source), voice));
         }
-        Place::Cgroup(folder) => return Ok(Box::new(Cgroup::new(source, folder))),
+        Place::Cgroup(folder) => return Ok(looked_at_once(Cgroup::new(source, folder), voice)),
         Place::Url(url) => Endpoint::url(source, &url)?,
         Place::Redis(url) => Endpoint::redis(source, &url),
         Place::Postgres(url) => return asked_once(Postgres::new(source, &url)?, voice),
@@ -171,6 +171,17 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
         )),
     }
     Ok(Box::new(endpoint))
+}
+
+/// A sampler that has looked for the first time: what is not there is said before the first request.
+fn looked_at_once(mut sampler: impl Sampler + 'static, voice: &SharedVoice) -> Box<dyn Sampler> {
+    if let Err(why) = sampler.look() {
+        voice.warning(&format_args!(
+            "nothing can be measured of {} yet: {why}",
+            sampler.source()
+        ));
+    }
+    Box::new(sampler)
 }
 
 /// A database that has been asked for the first time.

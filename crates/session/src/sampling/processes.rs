@@ -28,10 +28,53 @@ impl Cores {
     }
 }
 
+/// Context switches of all threads. The kernel counts them per thread and forgets those of a thread that ended, so that a plain sum would
+/// fall: what each thread added since the last look is summed instead.
+#[derive(Debug, Default)]
+struct Switches {
+    by_thread: BTreeMap<(u32, u32), f64>,
+    total: f64,
+}
+
+impl Switches {
+    /// Returns the total so far, with the counts of these threads (process, thread).
+    fn add(&mut self, threads: BTreeMap<(u32, u32), f64>) -> f64 {
+        for (thread, count) in &threads {
+            let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
+            // A number that was given to another thread begins at 0.
+            self.total += if *count < before {
+                *count
+            } else {
+                count - before
+            };
+        }
+        self.by_thread = threads;
+        self.total
+    }
+}
+
+/// Context switches of each thread of a process.
+fn switches(pid: u32) -> BTreeMap<(u32, u32), f64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let count = |tid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+        let counts = status
+            .lines()
+            .filter(|line| line.contains("ctxt_switches:"))
+            .filter_map(|line| line.split(':').nth(1)?.trim().parse::<f64>().ok());
+        Some(((pid, tid), counts.sum()))
+    };
+    threads
+        .filter_map(|entry| count(entry.file_name().to_str()?.parse().ok()?))
+        .collect()
+}
+
 /// Looks at processes: by name all that have it, together.
 pub(super) struct Processes {
     source: Source,
     cores: Cores,
+    switches: Switches,
 }
 
 impl Processes {
@@ -39,6 +82,7 @@ impl Processes {
         Processes {
             source,
             cores: Cores::default(),
+            switches: Switches::default(),
         }
     }
 
@@ -73,12 +117,14 @@ impl Sampler for Processes {
     fn look(&mut self) -> Result<Vec<Reading>, String> {
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
         let mut is_there = false;
+        let mut threads = BTreeMap::new();
         for pid in self.pids()? {
             // One that has just ended is none.
             let Some(figures) = figures(pid) else {
                 continue;
             };
             is_there = true;
+            threads.extend(switches(pid));
             for (name, value) in figures {
                 *sums.entry(name).or_default() += value;
             }
@@ -86,6 +132,7 @@ impl Sampler for Processes {
         if !is_there {
             return Err("there is no such process".to_owned());
         }
+        sums.insert("context-switches", self.switches.add(threads));
         if let Some(cpu) = sums.get_mut("cpu") {
             *cpu = self.cores.of(*cpu);
         }
@@ -116,12 +163,6 @@ fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
     let behind = stat.rsplit_once(')')?.1;
     let fields: Vec<&str> = behind.split_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
-    let status = read("status").unwrap_or_default();
-    let switches: f64 = status
-        .lines()
-        .filter(|line| line.contains("ctxt_switches:"))
-        .filter_map(|line| line.split(':').nth(1)?.trim().parse::<f64>().ok())
-        .sum();
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
     let descriptors = descriptors.map_or(f64::NAN, |all| all.count() as f64);
     Some(vec![
@@ -129,7 +170,6 @@ fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
         ("memory", number(21)? * PAGE),
         ("threads", number(17)?),
         ("descriptors", descriptors),
-        ("context-switches", switches),
         ("processes", 1.0),
     ])
 }
@@ -296,5 +336,39 @@ mod tests {
         assert_eq!(super::listener(line, 8080), Some(12345));
         assert_eq!(super::listener(line, 8081), None);
         assert_eq!(super::listener(&line.replace(" 0A ", " 01 "), 8080), None);
+    }
+
+    #[test]
+    fn context_switches_are_those_of_all_threads_and_never_fall() {
+        let threads = |counts: &[(u32, f64)]| -> BTreeMap<(u32, u32), f64> {
+            let counts = counts.iter();
+            counts.map(|(tid, count)| ((1, *tid), *count)).collect()
+        };
+        let mut all = Switches::default();
+        assert_eq!(all.add(threads(&[(1, 5.0), (2, 100.0)])) as u64, 105);
+        // The second thread ended, and a third began.
+        assert_eq!(all.add(threads(&[(1, 7.0), (3, 40.0)])) as u64, 147);
+        // Its number was given to another thread.
+        assert_eq!(all.add(threads(&[(1, 7.0), (3, 2.0)])) as u64, 149);
+    }
+
+    #[test]
+    fn a_thread_that_waits_often_counts_for_its_process() {
+        let pid = std::process::id();
+        let before: f64 = switches(pid).values().sum();
+        let (to_thread, from_here) = std::sync::mpsc::sync_channel::<()>(0);
+        let (to_here, from_thread) = std::sync::mpsc::sync_channel::<()>(0);
+        let thread = std::thread::spawn(move || {
+            while from_here.recv().is_ok() {
+                to_here.send(()).unwrap();
+            }
+            switches(pid).values().sum::<f64>()
+        });
+        for _ in 0..300 {
+            to_thread.send(()).unwrap();
+            from_thread.recv().unwrap();
+        }
+        drop(to_thread);
+        assert!(thread.join().unwrap() - before >= 100.0);
     }
 }

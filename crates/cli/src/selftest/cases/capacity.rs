@@ -3,55 +3,61 @@
 
 use std::thread;
 
-use decisions::find::simulated::{Came, KNOWN, POOL, Service, asked};
+use decisions::find::simulated::{
+    FULL_POOL, KNOWN, KnownLoadLine, SLOWING, SearchStatistics, config,
+};
 
 use super::super::{Assertion, Depth};
 
-/// The share of intervals that hold the truth, at least.
-const COVERED: f64 = 0.92;
+/// The share of intervals that hold the load line, at least: what the interval claims.
+const COVERED: f64 = 0.95;
 /// The error of half of the answers, at most.
 const ERROR: f64 = 0.03;
-/// What a search asks for unless it is told otherwise: the seconds of all of it, and of a probe.
+/// The share of searches of a service that gets slower which have no answer, at least.
+const DRIFTS: f64 = 0.8;
+/// A search by default: the seconds of all of it, and of a probe.
 const USUAL: (f64, f64) = (300.0, 15.0);
 
 pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
-    let mut findings = Vec::new();
     let searched = thread::scope(|scope| {
         let all = KNOWN
-            .map(|(service, known)| scope.spawn(move || searches(service, known, depth.searches)));
+            .each_ref()
+            .map(|known| scope.spawn(move || searches(known, depth.searches)));
         all.map(|one| one.join())
     });
-    for ((service, (bound_s, truth)), came) in KNOWN.into_iter().zip(searched) {
-        let came = came.map_err(|_| "a simulated search came to grief".to_owned())?;
-        let name = format!(
-            "{} × {:.0} ms, p99 < {:.0} ms: {truth}/s",
-            service.servers,
-            service.mean_s * 1e3,
-            bound_s * 1e3
-        );
-        findings.push(near(&name, &came));
-        let least = least(depth.searches);
+    let mut findings = Vec::new();
+    let least = least(depth.searches);
+    for (known, found) in KNOWN.iter().zip(searched) {
+        let found = found.map_err(|_| "a simulated search panicked".to_owned())?;
+        let name = format!("{}: {}/s", known.name, known.load_line);
+        findings.push(near(&name, &found));
         findings.push(Assertion {
             what: format!("{name}, in the interval"),
             expected: format!("≥ {least} of {}", depth.searches),
-            measured: came.covered.to_string(),
-            holds: came.covered as u64 >= least,
+            measured: found.covered.to_string(),
+            holds: found.covered as u64 >= least,
         });
     }
-    // What takes always as long has no closed form of chance: where it is full is all there is to find.
-    let pool = searches(POOL, (0.2, 160.0), 10);
-    findings.push(near("8 × 50 ms always, p99 < 200 ms: 160/s", &pool));
+    // A pool without chance has no closed form: it is found where it is full.
+    let name = format!("{}: {}/s", FULL_POOL.name, FULL_POOL.load_line);
+    findings.push(near(&name, &searches(&FULL_POOL, 10)));
+    let slowing = searches(&SLOWING, depth.searches);
+    let least = (DRIFTS * depth.searches as f64).ceil() as usize;
+    findings.push(Assertion {
+        what: format!("{}: no answer, it drifts", SLOWING.name),
+        expected: format!("≥ {least} of {}", depth.searches),
+        measured: slowing.drifted.to_string(),
+        holds: slowing.drifted >= least,
+    });
     Ok(findings)
 }
 
-fn searches(service: Service, known: (f64, f64), searches: u64) -> Came {
-    Came::of(service, known, searches, |seed| {
-        asked(USUAL.0, USUAL.1, seed)
-    })
+fn searches(known: &KnownLoadLine, searches: u64) -> SearchStatistics {
+    SearchStatistics::of_searches(known, searches, |seed| config(USUAL.0, USUAL.1, seed))
 }
 
-fn near(name: &str, came: &Came) -> Assertion {
-    let error = came.error(0.5);
+fn near(name: &str, found: &SearchStatistics) -> Assertion {
+    let error = found.error(0.5);
     Assertion {
         what: format!("{name}, off by (median)"),
         expected: format!("≤ {:.0} %", ERROR * 100.0),

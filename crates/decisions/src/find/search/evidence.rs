@@ -5,10 +5,11 @@ use measure::confidence::inflation_of;
 use plan::mutant::{self, Mutant};
 use statistics::{Look, Looks};
 
-use super::{PLAINLY, Probed, Tally, Why};
+use super::{Probed, Tally};
 
-/// Short stretches show only a part of how samples hang together, the less the busier the service is: it counts so many times.
-const DOUBT: f64 = 6.0;
+/// Probes show only a part of how strongly samples are correlated, because a burst is rare and may be longer than a probe. What they show
+/// counts this many times. Simulated, so that intervals hold the load lines of `simulated::KNOWN` in 95 of 100 searches.
+const DOUBT: f64 = 2.5;
 
 /// The looks of each bound, with as many samples as independent ones would tell as much.
 pub(super) fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
@@ -27,10 +28,7 @@ pub(super) fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
                 Some((probe.level.ln(), tally.clone(), is_overload))
             };
             let tallies: Vec<(f64, Tally, bool)> = whole.iter().filter_map(of).collect();
-            let is_stationary = |(_, tally, is_overload): &&(f64, Tally, bool)| {
-                !is_overload && !grew.is_at_its_end(tally)
-            };
-            let stationary = tallies.iter().filter(is_stationary);
+            let stationary = tallies.iter().filter(|(_, _, is_overload)| !is_overload);
             let together = Together::of(stationary.map(|(at, tally, _)| (*at, tally)), around);
             let looks = tallies.iter().map(|(at, tally, is_overload)| {
                 let (n, over) = tally.sums();
@@ -44,8 +42,6 @@ pub(super) fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
                 }
                 let inflation = if mutant::is(Mutant::IndependentRequests) {
                     1.0
-                } else if grew.is_at_its_end(tally) {
-                    1.0 + DOUBT * (inflation_of(&tally.seconds) - 1.0)
                 } else {
                     1.0 + DOUBT * (together.at(*at) - 1.0)
                 };
@@ -94,15 +90,9 @@ impl Grew {
         self.lowest.is_some_and(|lowest| probe.level >= lowest) && !probe.holds()
     }
 
-    /// Of a service that is known to have an end: whether its line was so long that it says nothing of how samples hang together below.
-    fn is_at_its_end(&self, tally: &Tally) -> bool {
-        let most = (PLAINLY * tally.allowed).min(0.9);
-        self.lowest.is_some() && tally.share().is_some_and(|share| share > most)
-    }
-
     /// A look that was too short to see it, where it had to be seen.
     fn contradicts(&self, probe: &Probed) -> bool {
-        let is_quick = probe.why != Why::Near && probe.grows != Some(true) && probe.holds();
+        let is_quick = !probe.why.is_long() && probe.grows != Some(true) && probe.holds();
         is_quick && self.lowest.is_some_and(|lowest| probe.level >= lowest)
     }
 }
@@ -118,44 +108,44 @@ struct Together {
 impl Together {
     /// Levels that tell of each other, in logarithms.
     const ALIKE: f64 = 0.2;
+    /// The slope that is assumed before anything was measured, with its weight, and the steepest that is believed.
+    const SLOPE: f64 = 10.0;
+    const EXPECTED: f64 = 0.3;
+    const STEEPEST: f64 = 15.0;
+    /// The inflation that is assumed, with its weight: a probe without a single sample beyond the bound says nothing about it.
+    const ASSUMED: f64 = 10.0;
+    const WEIGHT: f64 = 3.0;
 
     fn of<'a>(tallies: impl Iterator<Item = (f64, &'a Tally)>, around: f64) -> Together {
-        let seen: Vec<(f64, f64, f64)> = tallies
-            // An overload hangs together as nothing below it does.
-            .filter(|(at, tally)| (at - around).abs() < Self::ALIKE && !tally.fails_plainly())
+        let measured = tallies
+            .filter(|(at, _)| (at - around).abs() < Self::ALIKE)
             .filter_map(|(at, tally)| {
                 let share = tally.share().filter(|share| *share > 0.0 && *share < 1.0)?;
                 let over = share * tally.sums().0;
                 let inflation = inflation_of(&tally.seconds);
                 Some((at - around, inflation.ln(), over.min(1_000.0).sqrt()))
-            })
-            .collect();
+            });
+        let assumed = (0.0, Self::ASSUMED.ln(), Self::WEIGHT);
+        let seen: Vec<(f64, f64, f64)> = measured.chain([assumed]).collect();
         let weights: f64 = seen.iter().map(|(_, _, weight)| weight).sum();
-        if weights == 0.0 {
-            return Together {
-                around,
-                log_inflation: 0.0,
-                slope: 0.0,
-            };
-        }
         let mean = |of: fn(&(f64, f64, f64)) -> f64| {
             seen.iter().map(|one| of(one) * one.2).sum::<f64>() / weights
         };
         let (x, y) = (mean(|one| one.0), mean(|one| one.1));
-        let (mut xx, mut xy) = (0.0, 0.0);
+        let (mut xx, mut xy) = (Self::EXPECTED, Self::EXPECTED * Self::SLOPE);
         for (at, log, weight) in &seen {
             xx += weight * (at - x) * (at - x);
             xy += weight * (at - x) * (log - y);
         }
         // It never hangs together less where the service is busier.
-        let slope = if xx > 0.0 {
-            (xy / xx).clamp(0.0, 30.0)
-        } else {
-            0.0
-        };
+        let slope = (xy / xx).clamp(0.0, Self::STEEPEST);
+        // The mean itself and not that of the logarithms: most probes see less of it than there is.
+        let inflations = seen
+            .iter()
+            .map(|(at, log, weight)| weight * (log - slope * at).exp());
         Together {
             around,
-            log_inflation: y - slope * x,
+            log_inflation: (inflations.sum::<f64>() / weights).ln(),
             slope,
         }
     }

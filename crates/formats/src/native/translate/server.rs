@@ -1,6 +1,6 @@
 //! `server`: what is measured beside the load. A name and a place, as text; or a mapping that says more of it.
 
-use plan::server::{self, Source};
+use plan::server::{self, Pool, Source};
 
 use super::Translator;
 use crate::{
@@ -54,10 +54,12 @@ impl Translator<'_> {
                 Ok(source) => {
                     let only = self.texts(value.get("only"), "only");
                     let counters = self.texts(value.get("counters"), "counters");
+                    let pools = self.pools(value.get("pools"));
                     let at = Some(self.findings.at(entry.key_mark));
                     sources.push(Source {
                         only,
                         counters,
+                        pools,
                         at,
                         ..source
                     });
@@ -66,5 +68,31 @@ impl Translator<'_> {
             }
         }
         sources
+    }
+
+    fn pools(&mut self, node: Option<&Node>) -> Vec<Pool> {
+        let Some(node) = node else { return Vec::new() };
+        let mut pools = Vec::new();
+        for item in read::list(node, "pools", self.findings) {
+            entries(item, "a pool", model::POOL, self.findings);
+            let mut metric = |key: &str| {
+                let name = item.get(key)?;
+                read::text(name, key, self.findings)
+            };
+            let names = (metric("busy"), metric("limit"), metric("waiting"));
+            let (Some(busy), Some(limit), waiting) = names else {
+                if item.is_map() && (item.get("busy").is_none() || item.get("limit").is_none()) {
+                    let help = "a pool needs the metrics `busy` and `limit`";
+                    read::missing(item, model::POOL, help, self.findings);
+                }
+                continue;
+            };
+            pools.push(Pool {
+                busy,
+                limit,
+                waiting,
+            });
+        }
+        pools
     }
 }

@@ -1,0 +1,147 @@
+//! Whether the service changes while it is searched: then there is no load line. Probes near the answer that held and later ones that
+//! failed lower are compared, and what held before is probed again before anything is concluded.
+
+use statistics::{Look, Movement, movement};
+
+use super::{Probed, Why};
+
+/// How much better a moving load line must explain the probes before a level that held is probed again, as a logarithm of likelihoods.
+const SUSPECTED: f64 = 1.5;
+/// And before the search ends with it.
+const SURE: f64 = 5.0;
+/// And before a search that is over has no answer because of it.
+const LIKELY: f64 = 3.0;
+/// A level that held is probed again after this many long probes in any case.
+const UNTIL_AGAIN: usize = 5;
+/// Suspicions are checked at most this often, with this many long probes between them.
+const MOST_AGAIN: usize = 5;
+const BETWEEN_AGAIN: usize = 2;
+/// A load line that moved by less than this, in logarithms, is not a drift.
+const LEAST: f64 = 0.06;
+/// A service that changed answers less than this share of what it answered before, by more than this many deviations.
+const KEEPS_UP: f64 = 0.95;
+const DEVIATIONS: f64 = 3.5;
+/// Levels that differ by less than this share are the same.
+const SAME_LEVEL: f64 = 0.01;
+
+/// What the probes so far say of a drift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Drift {
+    /// Nothing.
+    None,
+    /// Earlier and later probes contradict each other: this level held before and is to be probed again.
+    Suspected {
+        /// The level.
+        level: f64,
+        /// Where the search ends now: by how much the load line moved, if that is likely.
+        likely: Option<f64>,
+    },
+    /// The load line probably moved by this, in logarithms: not enough to end a search, too much for an answer.
+    Likely(f64),
+    /// It moved by this.
+    Sure(f64),
+}
+
+/// Compares the probes that count, in the order in which they were made.
+pub(super) fn drift(whole: &[&Probed], around: f64) -> Drift {
+    let moves = moves(whole, around);
+    let moves = moves.filter(|moves| moves.by.abs() >= LEAST && moves.evidence >= SUSPECTED);
+    let again: Vec<usize> = (0..whole.len())
+        .filter(|number| whole[*number].why == Why::Again)
+        .collect();
+    let mut likely = None;
+    let mut failed_again = again.iter().filter(|number| !whole[**number].holds());
+    if let Some(moves) = moves
+        && failed_again.clone().next().is_some()
+    {
+        if moves.evidence >= SURE {
+            return Drift::Sure(moves.by);
+        }
+        likely = (moves.evidence >= LIKELY).then_some(moves.by);
+    }
+    let fell = failed_again.find_map(|number| fell_by(whole, *number));
+    if let Some(by) = fell {
+        return Drift::Sure(by);
+    }
+    // Once in every search, and whenever a falling load line explains the probes better than one that stays.
+    let since = again.last().map_or(0, |number| number + 1);
+    let count = whole[since..]
+        .iter()
+        .filter(|probe| probe.why.is_long())
+        .count();
+    let is_due = again.is_empty() && count >= UNTIL_AGAIN;
+    let has_just_failed =
+        since == whole.len() && again.last().is_some_and(|number| !whole[*number].holds());
+    let is_time = has_just_failed || count >= BETWEEN_AGAIN;
+    let contradicts = is_time && moves.is_some_and(|moves| moves.by < 0.0);
+    match highest_held(whole) {
+        Some(level) if is_due || contradicts && again.len() < MOST_AGAIN => {
+            Drift::Suspected { level, likely }
+        }
+        _ => likely.map_or(Drift::None, Drift::Likely),
+    }
+}
+
+/// By how much a service answers less in the probe of this number than where the same level held before, in logarithms; `None` where
+/// it answers as much, within chance.
+fn fell_by(whole: &[&Probed], number: usize) -> Option<f64> {
+    let rate = |probe: &Probed| {
+        let seconds = probe.tallies.first()?.seconds.len() as f64;
+        Some((probe.answered?, seconds.max(1.0)))
+    };
+    let now = whole[number];
+    let held = whole[..number].iter().filter(|before| {
+        before.why.is_long()
+            && before.holds()
+            && (before.level / now.level - 1.0).abs() < SAME_LEVEL
+    });
+    let ((before, before_s), (after, after_s)) = (rate(held.last()?)?, rate(now)?);
+    let deviation = (before / before_s + after / after_s).sqrt();
+    let is_less = before - after > DEVIATIONS * deviation && after < KEEPS_UP * before;
+    is_less.then(|| (after / before).ln())
+}
+
+impl Drift {
+    /// By how much the load line moved, where a search that is over has no answer because of it.
+    pub(super) fn at_the_end(self) -> Option<f64> {
+        match self {
+            Drift::None => None,
+            Drift::Suspected { likely, .. } => likely,
+            Drift::Likely(by) | Drift::Sure(by) => Some(by),
+        }
+    }
+}
+
+/// Each probe near the answer is one sample that held or failed.
+fn moves(whole: &[&Probed], around: f64) -> Option<Movement> {
+    let total: f64 = whole.iter().map(|probe| probe.spent_s).sum();
+    let mut now = 0.0;
+    let mut looks = Vec::new();
+    for probe in whole {
+        let middle = now + probe.spent_s / 2.0;
+        now += probe.spent_s;
+        if probe.why.is_long() {
+            let look = Look {
+                at: probe.level.ln(),
+                n: 1.0,
+                over: f64::from(u8::from(!probe.holds())),
+            };
+            looks.push((middle / total, look));
+        }
+    }
+    movement(&looks, 0.5, around)
+}
+
+/// The highest level that held in a long probe of which no probe since then, at about this level, has shown what it does now.
+fn highest_held(whole: &[&Probed]) -> Option<f64> {
+    let held = whole.iter().enumerate().filter(|(number, probe)| {
+        let known_now = |other: &&Probed| {
+            let is_same = (other.level / probe.level - 1.0).abs() < SAME_LEVEL;
+            let holds_above = other.holds() && other.level >= probe.level;
+            let fails_below = !other.holds() && other.level <= probe.level;
+            other.why == Why::Again && (is_same || holds_above || fails_below)
+        };
+        probe.why.is_long() && probe.holds() && !whole[number + 1..].iter().any(known_now)
+    });
+    held.map(|(_, probe)| probe.level).max_by(f64::total_cmp)
+}
