@@ -349,10 +349,10 @@ impl Common {
         clients.subscribe = subscribe;
         let span = self.every_ns().saturating_mul(u64::from(self.count));
         let count = Shape::Count(u64::from(self.count));
-        let mut phases = vec![named("connect", span.max(MILLISECOND), count)];
-        phases.push(named("stay", self.duration_ns()?, Shape::Pause));
-        Ok(plan(
-            open(phases),
+        let mut phases = vec![named_phase("connect", span.max(MILLISECOND), count)];
+        phases.push(named_phase("stay", self.duration_ns()?, Shape::Pause));
+        Ok(plan_for(
+            open_load(phases),
             self.work(Arrival::Connection, vec![clients]),
         ))
     }
@@ -403,7 +403,7 @@ impl Pub {
         }
         groups.push(publishers);
         let work = common.work(Arrival::Message, groups);
-        let mut plan = plan(self.load(work.ready_ns())?, work);
+        let mut plan = plan_for(self.load(work.ready_ns())?, work);
         if self.message.is_some() && self.subscribers > 0 {
             let text = "the payload is yours (-m): deliveries are counted as foreign, not timed and not checked".to_owned();
             plan.notes.push(Note { at: None, text });
@@ -453,12 +453,12 @@ impl Pub {
 
     fn load(&self, before_ns: u64) -> Result<Load, String> {
         let common = &self.common;
-        let mut phases = vec![named("connect", before_ns, Shape::Pause)];
+        let mut phases = vec![named_phase("connect", before_ns, Shape::Pause)];
         if !self.phase.is_empty() {
             for text in &self.phase {
                 phases.push(phase(text).map_err(|why| format!("--phase '{text}': {why}"))?);
             }
-            return Ok(open(phases));
+            return Ok(open_load(phases));
         }
         let per_ns = u64::from(self.every_ms) * MILLISECOND;
         if self.every_ms == 0 {
@@ -474,12 +474,12 @@ impl Pub {
         if self.limit > 0 {
             let span = u128::from(self.limit) * u128::from(per_ns) / u128::from(count);
             let span = u64::try_from(span).unwrap_or(u64::MAX).max(MILLISECOND);
-            phases.push(named("publish", span, Shape::Count(self.limit)));
+            phases.push(named_phase("publish", span, Shape::Count(self.limit)));
         } else {
             let rate = Shape::Rate(Rate { count, per_ns });
-            phases.push(named("publish", common.duration_ns()?, rate));
+            phases.push(named_phase("publish", common.duration_ns()?, rate));
         }
-        Ok(open(phases))
+        Ok(open_load(phases))
     }
 }
 
@@ -506,23 +506,29 @@ fn phase(text: &str) -> Result<Phase, String> {
         },
         None => Shape::Rate(rate(rates)?),
     };
-    Ok(named(rates, duration_ns, shape))
+    Ok(named_phase(rates, duration_ns, shape))
 }
 
-pub(crate) fn named(name: &str, duration_ns: u64, shape: Shape) -> Phase {
+/// A phase with this name.
+#[must_use]
+pub fn named_phase(name: &str, duration_ns: u64, shape: Shape) -> Phase {
     let mut phase = Phase::new(duration_ns, shape);
     phase.name = Some(name.to_owned());
     phase
 }
 
-pub(crate) fn open(phases: Vec<Phase>) -> Load {
+/// An open load of these phases.
+#[must_use]
+pub fn open_load(phases: Vec<Phase>) -> Load {
     Load::Open {
         phases,
         first: FirstArrival::AtStart,
     }
 }
 
-pub(crate) fn plan(load: Load, work: Mqtt) -> Plan {
+/// A plan of MQTT work alone.
+#[must_use]
+pub fn plan_for(load: Load, work: Mqtt) -> Plan {
     let target = work.target();
     Plan::new(
         target.clone(),
