@@ -8,6 +8,7 @@
 
 pub mod beside;
 mod files;
+mod harmless;
 mod print;
 mod read;
 mod run;

@@ -39,9 +39,9 @@ pub enum What {
 /// What all three take.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The server
-    #[arg(short = 'h', long, default_value = "localhost")]
-    host: String,
+    /// The server; of several, separated by commas, clients take each in turn
+    #[arg(short = 'h', long, default_value = "localhost", value_delimiter = ',')]
+    host: Vec<String>,
     /// Its port [1883, with -S 8883]
     #[arg(short = 'p', long)]
     port: Option<u16>,
@@ -226,6 +226,15 @@ impl What {
         }
     }
 
+    /// The most messages of all clients together, where no schedule counts them.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            What::Pub(publish) => publish.limit(),
+            What::Conn(_) | What::Sub(_) => None,
+        }
+    }
+
     /// The plan.
     ///
     /// # Errors
@@ -329,8 +338,13 @@ impl Common {
     }
 
     fn work(&self, arrivals: Arrival, groups: Vec<Clients>) -> Mqtt {
+        let mut hosts = self.host.iter();
+        let mut hosts = hosts
+            .by_ref()
+            .map(|host| host.trim().trim_matches(['[', ']']).to_owned());
         Mqtt {
-            host: self.host.trim_matches(['[', ']']).to_owned(),
+            host: hosts.next().unwrap_or_default(),
+            more_hosts: hosts.collect(),
             port: self.port.unwrap_or(if self.ssl { 8883 } else { 1883 }),
             tls: self.ssl,
             version: match self.version.as_str() {
@@ -433,6 +447,12 @@ impl Pub {
         Ok(properties)
     }
 
+    /// The most messages of all clients together, where no schedule counts them.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        (self.every_ms == 0 && self.limit > 0).then_some(self.limit)
+    }
+
     fn receivers(&self) -> Result<Clients, String> {
         let mut receivers = self.common.clients("sub", self.subscribers)?;
         let filter = self.filter.clone().unwrap_or_else(|| loosened(&self.topic));
@@ -462,9 +482,6 @@ impl Pub {
         }
         let per_ns = u64::from(self.every_ms) * MILLISECOND;
         if self.every_ms == 0 {
-            if self.limit > 0 {
-                return Err("-L with -I 0: a run as fast as it goes ends by --duration".into());
-            }
             return Ok(Load::users(
                 common.count,
                 before_ns.saturating_add(common.duration_ns()?),

@@ -14,12 +14,12 @@ use measure::{
     summary::Quantile,
     summary::Times,
 };
-use plan::{Load, Problem, Work};
+use plan::{Load, Note, Problem, Work};
 use record::{Run, units};
 use report::console;
 use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
 
-use crate::{print, read::Command, told::Told, unsupported};
+use crate::{harmless, print, read::Command, told::Told, unsupported};
 
 /// Messages per second that one worker is trusted with.
 const PER_WORKER: f64 = 150_000.0;
@@ -46,12 +46,13 @@ pub fn command(
         voice.error(&line);
         return exit::BAD_INPUT;
     }
+    let (arguments, notes) = harmless::taken(arguments);
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let command = match Command::try_parse_from(line) {
         Ok(command) => command,
         Err(error) => return not_a_command(&error, "loadline mqtt pub --help", voice),
     };
-    match job(&command) {
+    match job(&command, notes) {
         Ok(job) => conduct(job, command.what.common().json.as_deref(), voice),
         Err(line) => {
             voice.error(&line);
@@ -75,9 +76,11 @@ pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8
     exit::BAD_INPUT
 }
 
-fn job(command: &Command) -> Result<Job, String> {
+fn job(command: &Command, notes: Vec<String>) -> Result<Job, String> {
     let common = command.what.common();
-    let plan = command.what.plan()?;
+    let mut plan = command.what.plan()?;
+    let notes = notes.into_iter().map(|text| Note { at: None, text });
+    plan.notes.extend(notes);
     let Work::Mqtt(work) = &plan.work else {
         return Err("no MQTT".to_owned());
     };
@@ -89,6 +92,7 @@ fn job(command: &Command) -> Result<Job, String> {
         seed,
         // As good as any that no other run at this server has.
         run: (inputs::random_seed() >> 8) as u32,
+        limit: command.what.limit(),
         clients: None,
     });
     let options = Options {
