@@ -163,6 +163,7 @@ fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<P
     let every_ns = SECOND / u64::from(settings.flags.connect_rate);
     let work = Mqtt {
         host: ground.host.clone(),
+        more_hosts: Vec::new(),
         port: ground.port,
         tls: false,
         version: Version::V311,
@@ -240,13 +241,10 @@ fn conduct(
             &sums,
             patience_ns,
         );
-        let after = dropped(&mut ground);
-        verdict.read_back(
-            pipe,
-            read,
-            before.zip(after).map(|(before, after)| after - before),
-        );
+        verdict.read_back(pipe, read);
     }
+    let after = dropped(&mut ground);
+    verdict.broker_dropped(before.zip(after).map(|(before, after)| after - before));
     if let Err(why) = ended
         .run
         .tell_found(&verdict.findings(), &verdict.to_json())
@@ -275,6 +273,7 @@ fn job(
         own: Vec::new(),
         seed,
         run: (seed >> 8) as u32,
+        limit: None,
         clients: Some(Arc::clone(clients)),
     });
     let options = Options {

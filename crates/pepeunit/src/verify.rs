@@ -32,6 +32,9 @@ pub(crate) struct Found {
     pub units: u64,
     /// What is wrong, and of how many units or rows.
     pub wrong: BTreeMap<&'static str, u64>,
+    /// Rows by the tenth of a second, since 1970, in which the platform says that it took the message.
+    #[serde(skip)]
+    pub arrivals: BTreeMap<i64, u64>,
 }
 
 impl Found {
@@ -47,6 +50,16 @@ impl Found {
         self.units += other.units;
         for (why, count) in &other.wrong {
             *self.wrong.entry(why).or_default() += count;
+        }
+        for (tenth, count) in &other.arrivals {
+            *self.arrivals.entry(*tenth).or_default() += count;
+        }
+    }
+
+    /// Notes when the platform took the message of a row.
+    fn arrived(&mut self, row: &Value) {
+        if let Some(ms) = moment_ms(&row["create_datetime"]) {
+            *self.arrivals.entry(ms.div_euclid(100)).or_default() += 1;
         }
     }
 
@@ -157,6 +170,7 @@ impl Sent<'_> {
             let state = same(row["state"].as_str().unwrap_or_default());
             if state != probe {
                 *there.entry(state).or_default() += 1;
+                found.arrived(row);
             }
         }
         for (state, wanted) in &wanted {
@@ -195,10 +209,14 @@ impl Sent<'_> {
             }
         }
         let probe = self.probe();
-        let states = rows
-            .iter()
-            .map(|row| same(row["state"].as_str().unwrap_or_default()));
-        let states: Vec<String> = states.filter(|state| *state != probe).collect();
+        let mut states = Vec::new();
+        for row in rows {
+            let state = same(row["state"].as_str().unwrap_or_default());
+            if state != probe {
+                states.push(state);
+                found.arrived(row);
+            }
+        }
         let (mut older, mut foreign) = (0, 0);
         let mut missing = newest;
         for state in &states {
