@@ -89,7 +89,7 @@ def test_both_labs_have_seen_what_one_run_has_counted(mixed):
 
 
 def test_what_the_broker_does_wrong_is_counted_beside_http(mixed):
-    carried_out(mixed(broker=("drop=50", "duplicate=35", "reorder=23")))
+    carried_out(mixed("--drain", "1s", broker=("drop=50", "duplicate=35", "reorder=23")))
     told, broker = mixed.told, mixed.broker.stats()
     assert broker["dropped"] > 1
     assert broker["duplicated"] > 1

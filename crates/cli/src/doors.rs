@@ -14,7 +14,9 @@ use crate::log;
 const DOORS: [&dyn FrontDoor; 4] = [
     &door_artillery::Artillery,
     &door_locust::Locust,
-    &door_mqtt::Mqtt,
+    &door_mqtt::Mqtt {
+        without_command: pepeunit::command,
+    },
     &door_wrk::Wrk,
 ];
 

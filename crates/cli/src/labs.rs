@@ -1,5 +1,6 @@
 //! Labs from the command line: `loadline lab NAME`. Labs as targets of runs are started by `session`.
 
+use case_study_labs::LABS;
 use session::exit;
 
 use crate::{args, log};
@@ -7,13 +8,9 @@ use crate::{args, log};
 /// Runs `loadline lab`.
 pub fn command(args: &args::Lab) -> u8 {
     let Some(name) = &args.name else {
-        let width = lab::names()
-            .iter()
-            .map(|(name, _)| name.len())
-            .max()
-            .unwrap_or(0);
-        for (name, help) in lab::names() {
-            log::out(&format!("{name:width$}  {help}\n"));
+        let width = LABS.iter().map(|lab| lab.name.len()).max().unwrap_or(0);
+        for lab in LABS {
+            log::out(&format!("{:width$}  {}\n", lab.name, lab.help));
         }
         return exit::PASS;
     };
@@ -41,7 +38,7 @@ pub fn command(args: &args::Lab) -> u8 {
         until_stdin_closes: args.until_stdin_closes,
         extra,
     };
-    match lab::run(name, options, std::io::stdout()) {
+    match lab::run(LABS, name, options, std::io::stdout()) {
         Ok(()) => exit::PASS,
         Err(error) => {
             log::error(&error);

@@ -12,6 +12,8 @@ pub enum LabError {
     UnknownLab {
         /// The name as given.
         name: String,
+        /// The labs that there are.
+        known: Vec<&'static str>,
     },
     /// The lab takes no such `option=value`.
     UnknownOption {
@@ -84,8 +86,7 @@ impl LabError {
 impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownLab { name } => {
-                let known: Vec<_> = crate::names().iter().map(|(name, _)| *name).collect();
+            Self::UnknownLab { name, known } => {
                 write!(
                     f,
                     "there is no lab {name:?}; the labs are {}",

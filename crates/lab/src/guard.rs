@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde_json::json;
 
-use crate::truth::units;
+use crate::units;
 use crate::{LabError, Options, clock};
 
 /// Names of the options.

@@ -1,38 +1,30 @@
 //! Targets with known truth: small servers that a load test can be aimed at, and that count for themselves what reached them.
-//! This file is the crate's whole interface: which labs there are, and how one is started and stopped. It knows nothing of the
-//! rest of Loadline, so that what a lab counts stays a second opinion about what the engine says.
+//! This crate has the general labs (`sum`, `mqtt`, `truth`) and what every lab shares: options, serving, counting, logging and
+//! stopping. It uses no other crate of the workspace, so that a lab's counts are a second opinion on the engine's.
 //!
-//! A lab is one file or folder here that offers an `Entry`; options, serving, counting, logging and stopping are shared.
+//! A lab is an [`Entry`]. Further labs live in crates of their own and are run from a list of entries.
 
 #![forbid(unsafe_code)]
 
-mod beside;
 mod body;
-mod checkin;
-mod clock;
-mod cores;
+pub mod clock;
+pub mod draw;
 mod error;
-mod exposition;
-mod fhir;
-mod given;
+pub mod fifo;
 mod guard;
-mod jwt;
-mod latency;
 mod listen;
 mod log;
-mod mqtt;
+pub mod mqtt;
 mod observe;
 mod options;
-mod pepeunit;
-mod quota;
-mod random;
+pub mod random;
 mod server;
-mod shortener;
+pub mod sidecar;
 mod stats;
 mod stop;
 mod sum;
-mod timer;
 mod truth;
+pub mod units;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -47,104 +39,103 @@ pub use listen::raise_descriptor_limit;
 pub use options::Options;
 pub use stop::Stop;
 
-use beside::Beside;
+use sidecar::Sidecar;
 
-/// What a lab offers to the shared part of this crate.
-struct Entry {
-    name: &'static str,
-    help: &'static str,
+/// A lab: its name, its options and how it starts.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
     /// Names of the `option=value` pairs that this lab takes.
-    extra: &'static [&'static str],
-    kind: Kind,
-    /// What `--print-token` prints.
-    token: fn(&Options) -> String,
+    pub extra: &'static [&'static str],
+    /// How it serves.
+    pub kind: Kind,
+    /// Makes what `--print-token` prints.
+    pub token: fn(&Options) -> String,
 }
 
-/// The token itself, for labs that want nothing else, or none.
-fn plain_token(options: &Options) -> String {
+/// The token as given, for labs that need no other.
+#[must_use]
+pub fn plain_token(options: &Options) -> String {
     options.token.clone()
 }
 
-/// What a lab stands on.
-enum Kind {
-    /// axum: builds the lab's routes, opens what it needs; the rest is shared.
+/// How a lab serves.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// With axum: the function builds the lab's routes and opens its files; the rest is shared.
     Routes(fn(&Options) -> Result<Routes, LabError>),
-    /// A loop of its own, because its timing matters: opens what it needs and takes its port.
+    /// With a loop of its own, because its timing matters: the function opens its files and binds its port.
     OwnLoop(fn(&Options) -> Result<Bound, LabError>),
 }
 
-/// A lab's routes, and what it counts for itself beside requests and answers: a name and a document, for `/__lab/stats`.
-struct Routes {
-    router: Router,
-    stats: Option<OwnStats>,
-    /// A server of another kind on a port of its own.
-    beside: Option<Beside>,
-    /// What goes on while the lab serves, whoever asks.
-    meanwhile: Option<Meanwhile>,
+/// A lab's routes, and what it serves and counts sidecars requests and answers.
+pub struct Routes {
+    /// The routes.
+    pub router: Router,
+    /// Makes the lab's own part of `/__lab/stats`: a name and a document.
+    pub stats: Option<OwnStats>,
+    /// A second server on a port of its own.
+    pub sidecar: Option<Sidecar>,
+    /// Runs as long as the lab serves.
+    pub background: Option<Background>,
 }
 
-type Meanwhile = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Work that runs as long as the lab serves.
+pub type Background = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
+/// Makes the lab's own part of `/__lab/stats`.
+pub type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
 
 impl From<Router> for Routes {
     fn from(router: Router) -> Self {
         Self {
             router,
             stats: None,
-            beside: None,
-            meanwhile: None,
+            sidecar: None,
+            background: None,
         }
     }
 }
 
-const LABS: &[Entry] = &[
-    sum::LAB,
-    fhir::LAB,
-    shortener::LAB,
-    checkin::LAB,
-    pepeunit::LAB,
-    mqtt::LAB,
-    truth::LAB,
-];
+/// The lab `sum`.
+pub const SUM: Entry = sum::LAB;
+/// The lab `mqtt`.
+pub const MQTT: Entry = mqtt::LAB;
+/// The lab `truth`.
+pub const TRUTH: Entry = truth::LAB;
 
-const NAMES: [(&str, &str); LABS.len()] = {
-    let mut names = [("", ""); LABS.len()];
-    let mut i = 0;
-    while i < LABS.len() {
-        names[i] = (LABS[i].name, LABS[i].help);
-        i += 1;
-    }
-    names
-};
+/// The labs of this crate.
+pub const GENERAL: &[Entry] = &[SUM, MQTT, TRUTH];
 
-/// Every lab: its name and one line of help.
-#[must_use]
-pub fn names() -> &'static [(&'static str, &'static str)] {
-    &NAMES
-}
-
-/// Runs a lab until SIGTERM or SIGINT (or until standard input closes, if asked for): the whole `loadline lab NAME` command.
+/// Runs one of these labs until SIGTERM or SIGINT (or until standard input closes, if asked for): the whole `loadline lab NAME` command.
 ///
 /// Writes a `listening on SCHEME://HOST:PORT` line for each port, http first, and then `ready` to `out`, and nothing else; with
 /// [`print_token`](Options::print_token) it writes a valid token instead and starts nothing.
 ///
 /// # Errors
 /// Whatever keeps the lab from starting, and a log that could not be written to its end.
-pub fn run(name: &str, options: Options, mut out: impl Write) -> Result<(), LabError> {
+pub fn run(
+    labs: &[Entry],
+    name: &str,
+    options: Options,
+    mut out: impl Write,
+) -> Result<(), LabError> {
     if options.print_token {
-        let token = (find(name, &options)?.token)(&options);
+        let token = (find(labs, name, &options)?.token)(&options);
         writeln!(out, "{token}").map_err(LabError::Output)?;
         return out.flush().map_err(LabError::Output);
     }
     listen::raise_descriptor_limit();
-    let bound = Bound::new(name, &options)?;
-    let (address, beside) = (bound.address, bound.beside);
+    let bound = Bound::new(labs, name, &options)?;
+    let (address, sidecar) = (bound.address, bound.sidecar);
     // Before `ready`, so that a signal sent right after it finds its handler.
     let stop = Stop::listen(options.until_stdin_closes)?;
     let (lab, ended) = Lab::spawn(name, bound)?;
     writeln!(out, "listening on http://{address}").map_err(LabError::Output)?;
-    if let Some((scheme, address)) = beside {
+    if let Some((scheme, address)) = sidecar {
         writeln!(out, "listening on {scheme}://{address}").map_err(LabError::Output)?;
     }
     writeln!(out, "ready").map_err(LabError::Output)?;
@@ -156,25 +147,33 @@ pub fn run(name: &str, options: Options, mut out: impl Write) -> Result<(), LabE
 /// A lab that runs on a thread of its own inside this process, until it is stopped or dropped.
 pub struct Lab {
     address: SocketAddr,
-    beside: Option<(&'static str, SocketAddr)>,
+    sidecar: Option<(&'static str, SocketAddr)>,
     stop: Option<Box<dyn FnOnce() + Send>>,
     thread: Option<JoinHandle<Result<(), LabError>>>,
 }
 
 impl Lab {
-    /// Starts a lab; on return it listens. Installs no signal handler and does not look at standard input.
+    /// Starts a lab of this crate; on return it listens. Installs no signal handler and does not look at standard input.
     ///
     /// # Errors
     /// Whatever keeps the lab from starting.
     pub fn start(name: &str, options: &Options) -> Result<Self, LabError> {
-        Self::spawn(name, Bound::new(name, options)?).map(|(lab, _)| lab)
+        Self::start_from(GENERAL, name, options)
+    }
+
+    /// Starts one of these labs; otherwise like [`Lab::start`].
+    ///
+    /// # Errors
+    /// Whatever keeps the lab from starting.
+    pub fn start_from(labs: &[Entry], name: &str, options: &Options) -> Result<Self, LabError> {
+        Self::spawn(name, Bound::new(labs, name, options)?).map(|(lab, _)| lab)
     }
 
     /// The lab on its thread, and a receiver that is ready when the lab has ended, whatever the reason.
     fn spawn(name: &str, bound: Bound) -> Result<(Self, oneshot::Receiver<()>), LabError> {
         let Bound {
             address,
-            beside,
+            sidecar,
             serve,
             stop,
         } = bound;
@@ -188,7 +187,7 @@ impl Lab {
             .map_err(LabError::Runtime)?;
         let lab = Self {
             address,
-            beside,
+            sidecar,
             stop: Some(stop),
             thread: Some(thread),
         };
@@ -201,10 +200,10 @@ impl Lab {
         self.address
     }
 
-    /// Where else it listens, and which scheme is spoken there.
+    /// The scheme and address of the lab's second port, if it has one.
     #[must_use]
-    pub fn beside(&self) -> Option<(&'static str, SocketAddr)> {
-        self.beside
+    pub fn sidecar(&self) -> Option<(&'static str, SocketAddr)> {
+        self.sidecar
     }
 
     /// Stops the lab and waits for its end: answers under way are written, the log is flushed.
@@ -237,10 +236,10 @@ impl Drop for Lab {
 }
 
 /// A lab whose port is taken and whose files are open: everything that can go wrong at the start has not.
-struct Bound {
+pub struct Bound {
     address: SocketAddr,
     /// A second port, and which scheme is spoken there.
-    beside: Option<(&'static str, SocketAddr)>,
+    sidecar: Option<(&'static str, SocketAddr)>,
     /// Serves on the calling thread until told to stop; says whether the log is complete.
     serve: Box<dyn FnOnce() -> Result<(), LabError> + Send>,
     /// Tells it to stop, from any thread, before or while it serves.
@@ -248,21 +247,22 @@ struct Bound {
 }
 
 impl Bound {
-    fn new(name: &str, options: &Options) -> Result<Self, LabError> {
-        match find(name, options)?.kind {
+    fn new(labs: &[Entry], name: &str, options: &Options) -> Result<Self, LabError> {
+        match find(labs, name, options)?.kind {
             Kind::Routes(routes) => server::bind(options, routes),
             Kind::OwnLoop(bind) => bind(options),
         }
     }
 }
 
-fn find(name: &str, options: &Options) -> Result<&'static Entry, LabError> {
-    let lab = LABS
+fn find(labs: &[Entry], name: &str, options: &Options) -> Result<Entry, LabError> {
+    let lab = labs
         .iter()
         .find(|lab| lab.name == name)
         .ok_or_else(|| LabError::UnknownLab {
             name: name.to_owned(),
+            known: labs.iter().map(|lab| lab.name).collect(),
         })?;
     options.check_extra(lab)?;
-    Ok(lab)
+    Ok(*lab)
 }

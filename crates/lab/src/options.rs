@@ -43,7 +43,8 @@ impl Default for Options {
 
 impl Options {
     /// The value of one of the lab's own options, if given.
-    pub(crate) fn extra(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn extra(&self, name: &str) -> Option<&str> {
         self.extra
             .iter()
             .rev()
@@ -52,7 +53,7 @@ impl Options {
     }
 
     /// All values of an option that may be repeated, in order.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let given = self.extra.iter().filter(move |(given, _)| given == name);
         given.map(|(_, value)| value.as_str())
     }

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 /// The seed as asked for; 0 = one that nobody has seen before. Below 2^53, so that it survives any reader of JSON.
-pub(crate) fn seed_or_fresh(seed: u64) -> u64 {
+pub fn seed_or_fresh(seed: u64) -> u64 {
     if seed != 0 {
         return seed;
     }
@@ -13,7 +13,7 @@ pub(crate) fn seed_or_fresh(seed: u64) -> u64 {
 }
 
 /// One step of `SplitMix64`: neighbouring inputs give unrelated outputs.
-pub(crate) fn mix(n: u64) -> u64 {
+pub fn mix(n: u64) -> u64 {
     let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

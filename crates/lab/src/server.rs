@@ -15,9 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
-use crate::beside::Beside;
 use crate::log::RequestLog;
 use crate::observe::{self, Tally};
+use crate::sidecar::Sidecar;
 use crate::{Bound, LabError, Options, Routes, listen};
 
 /// How often the log is flushed; the promise is "at least once a second".
@@ -35,11 +35,11 @@ pub(crate) fn bind(
     let log = options.log.as_deref().map(RequestLog::create).transpose()?;
     let tally = Arc::new(Tally::new(log));
     let mut routes = routes(options)?;
-    let beside = routes.beside.take();
-    let scheme_and_address = beside
+    let sidecar = routes.sidecar.take();
+    let scheme_and_address = sidecar
         .as_ref()
-        .map(|beside| (beside.scheme, beside.address));
-    let meanwhile = routes.meanwhile.take();
+        .map(|sidecar| (sidecar.scheme, sidecar.address));
+    let background = routes.background.take();
     let router = observe::attach(routes, &tally);
     let (listener, address) = listen::on(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -52,14 +52,14 @@ pub(crate) fn bind(
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
         address,
-        beside: scheme_and_address,
+        sidecar: scheme_and_address,
         serve: Box::new(move || {
             // It ends with the other end of its handle.
-            let _beside = beside.map(Beside::begin).transpose()?;
+            let _sidecar = sidecar.map(Sidecar::begin).transpose()?;
             // Both a message and a sender that is gone mean "stop".
             let stopped = async { drop(stopped.await) };
-            if let Some(meanwhile) = meanwhile {
-                runtime.spawn(meanwhile);
+            if let Some(background) = background {
+                runtime.spawn(background);
             }
             runtime.block_on(serve(listener, router, &tally, stopped));
             // Connections that outlived the grace end here, before the log is closed.

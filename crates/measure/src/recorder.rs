@@ -205,6 +205,12 @@ impl Recorder {
         slot.counters.paced += 1;
     }
 
+    /// Bytes came in that no single request accounts for.
+    pub fn received(&mut self, now_ns: u64, label: LabelId, bytes: u64) {
+        self.advance(now_ns);
+        self.slot(label, now_ns).counters.bytes_in += bytes;
+    }
+
     /// The worker was to look around at a moment, and did so this much later. Counted in the interval of that moment, as long as
     /// it is open.
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use engine::{
-    deadlines::{Cut, Limit, NEVER},
+    deadlines::{Cut, Limit, NEVER, TICK_NS},
     net::{fault::socket_fault, stream::Stream},
 };
 use measure::{
@@ -28,7 +28,7 @@ use crate::{
 };
 use line::Line;
 
-/// A server that does not answer a CONNECT for so long is given up.
+/// A server that does not answer a CONNECT or SUBSCRIBE for this long, or as long as the run drains, is given up.
 const CONNECT_NS: u64 = 10_000_000_000;
 /// A connection that was lost, or not to be had, is tried anew after this long, doubled each time.
 const BACK_OFF_NS: u64 = 100_000_000;
@@ -65,6 +65,8 @@ struct State {
     next_sequence: u64,
     /// Accepted before.
     was_up: bool,
+    /// Its subscriptions have been answered, or the server does not let it in.
+    is_settled: bool,
     /// A connection is an arrival, which is over with this.
     arrival: Option<Intended>,
     is_closing: bool,
@@ -110,6 +112,7 @@ impl Client {
                 subscribing: None,
                 next_sequence: 0,
                 was_up: false,
+                is_settled: false,
                 arrival: None,
                 is_closing: false,
                 is_gone: false,
@@ -121,6 +124,19 @@ impl Client {
     /// What became of its messages, so far.
     pub fn ledger(&self) -> Ledger {
         *self.state.borrow().outbox.ledger()
+    }
+
+    /// Whether a CONNECT or a SUBSCRIBE is in flight.
+    pub fn waits_for_answer(&self) -> bool {
+        let state = self.state.borrow();
+        state.greeting.is_some() || state.subscribing.is_some()
+    }
+
+    /// Its subscriptions are answered: publishing waits for them no longer.
+    fn settle(&self, state: &mut State, shared: &Shared) {
+        if !self.made.filters.is_empty() && !std::mem::replace(&mut state.is_settled, true) {
+            shared.together.settled();
+        }
     }
 
     fn qos(&self) -> Option<Qos> {
@@ -209,6 +225,11 @@ impl Client {
             if self.is_closing() || ended == Fault::Unfinished {
                 return;
             }
+            // After the load only a client that still has something to do connects again.
+            let has_work = !self.made.filters.is_empty() || self.ledger().open() > 0;
+            if shared.is_over.get() && !has_work {
+                return;
+            }
             tries = if was_up { 0 } else { tries + 1 };
             let now = worker.clock.now();
             due = now + (BACK_OFF_NS << tries.min(DOUBLED));
@@ -229,9 +250,9 @@ impl Client {
         let mut greeting = Sent::new(label, 0, intended, started);
         greeting.bytes = self.made.connect.len() as u32;
         self.state.borrow_mut().greeting = Some(greeting);
-        let timeout = started.saturating_add(CONNECT_NS);
-        worker.deadlines.borrow_mut().limit(&self.limit, timeout);
-        let opened = shared.connector.open(&shared.origin, &self.limit).await?;
+        self.limit_answer(shared, started);
+        let origin = shared.origin(self);
+        let opened = shared.connector.open(origin, &self.limit).await?;
         let now = worker.clock.now();
         let mut recorder = worker.recorder.borrow_mut();
         recorder.run.opened += 1;
@@ -280,17 +301,28 @@ impl Client {
         if cut == Cut::Aborted {
             return Some(Fault::Unfinished);
         }
+        let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();
-        if !matches!(state.phase, Phase::Up) || state.outbox.is_asked() {
+        let silence_ns = self.made.keep_alive_ns.map_or(0, |ns| ns / 2);
+        let asked = state.outbox.asked_since();
+        let is_silent = asked.is_some_and(|at| now.saturating_sub(at) + TICK_NS >= silence_ns);
+        if !matches!(state.phase, Phase::Up) || is_silent {
             return Some(Fault::ResponseTimeout);
         }
-        state.outbox.ask();
+        state.outbox.ask(now);
         if let Some(line) = &mut state.line {
             connect::put_ping(line.out());
         }
         drop(state);
         self.keep_alive(shared);
         None
+    }
+
+    /// Sets by when a CONNECT or SUBSCRIBE of this moment must be answered.
+    fn limit_answer(&self, shared: &Shared, now: u64) {
+        let patience_ns = CONNECT_NS.max(shared.patience_ns());
+        let mut deadlines = shared.worker.deadlines.borrow_mut();
+        deadlines.limit(&self.limit, now.saturating_add(patience_ns));
     }
 
     /// Sets when the server is to be asked for a sign of life.

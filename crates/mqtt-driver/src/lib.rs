@@ -9,6 +9,7 @@ mod made;
 mod outbox;
 mod pace;
 mod shared;
+mod start;
 
 use std::{
     collections::BTreeMap,
@@ -27,6 +28,7 @@ use engine::{
 use plan::{Load, mqtt::Mqtt};
 
 use shared::Shared;
+use start::Together;
 
 /// What the drivers of all workers have in common.
 #[derive(Debug, Clone)]
@@ -41,6 +43,8 @@ pub struct Settings {
     pub seed: u64,
     /// What stamps call the run.
     pub run: u32,
+    /// Publishers without a pace stop after this many messages, all together.
+    pub limit: Option<u64>,
     /// Where what became of each client's messages is told at the end, if somebody wants to know.
     pub clients: Option<PerClient>,
 }
@@ -62,9 +66,11 @@ pub struct Sums {
 /// Makes the driver of each worker.
 #[must_use]
 pub fn maker(settings: Settings) -> DriverMaker {
+    let together = Arc::new(Together::default());
     Arc::new(move |given| {
         Box::new(MqttDriver {
             settings: settings.clone(),
+            together: Arc::clone(&together),
             given,
         })
     })
@@ -72,26 +78,28 @@ pub fn maker(settings: Settings) -> DriverMaker {
 
 struct MqttDriver {
     settings: Settings,
+    together: Arc<Together>,
     given: Given,
 }
 
 /// What has not been answered by then, behind the end of the load, was not sustained.
 const GRACE_NS: u64 = 1_000_000_000;
-/// Where nobody was ever let in, messages wait no longer than this for somebody to be.
+/// Clients that were all turned away have this long to be let in after all.
 const ALONE_NS: u64 = 2_500_000_000;
-/// Subscribers wait for messages that are still missing for so long without getting any.
-const QUIET_NS: u64 = 1_000_000_000;
+/// From one report of what was counted so far to the next.
+const PROGRESS_NS: u64 = 250_000_000;
 
 impl Driver for MqttDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let shared = match Shared::new(self.settings, self.given, &worker) {
+            let shared = match Shared::new(self.settings, self.together, self.given, &worker) {
                 Ok(shared) => Rc::new(shared),
                 Err(line) => return worker.remark(line),
             };
             for client in &shared.clients {
                 client::start(&shared, client);
             }
+            start::publishing(&shared).await;
             let paces = pace::all(&shared).into_iter();
             let paces: Vec<_> = paces
                 .map(|pace| tokio::task::spawn_local(pace.run(Rc::clone(&shared))))
@@ -115,12 +123,12 @@ async fn load(shared: &Shared) {
     let never = Limit::default();
     loop {
         let now = worker.clock.now();
-        if worker.heed_stop(now) > Urgency::None || now >= shared.until_ns {
+        shared.tell_progress(now);
+        let until = shared.until_ns.get();
+        if worker.heed_stop(now) > Urgency::None || now >= until || shared.is_limit_reached() {
             break;
         }
-        let _ = worker
-            .sleep_until(shared.until_ns.min(now + TICK_NS), &never)
-            .await;
+        let _ = worker.sleep_until(until.min(now + TICK_NS), &never).await;
     }
 }
 
@@ -132,24 +140,30 @@ async fn drain(shared: &Shared) {
     shared.stop_publishing();
     let most = begun.saturating_add(worker.common.drain_ns.unwrap_or(u64::MAX));
     let mut is_judged = false;
+    let mut judge = |shared: &Shared| {
+        if !std::mem::replace(&mut is_judged, true) {
+            shared.counts.behind.set(shared.behind());
+            shared.counts.in_time.set(shared.read());
+        }
+    };
     loop {
         let now = worker.clock.now();
-        let behind = shared.behind();
-        if !is_judged && (behind == 0 || now >= begun + GRACE_NS) {
-            shared.counts.behind.set(behind);
-            is_judged = true;
+        shared.tell_progress(now);
+        let has_answers = shared.behind() == 0 && !shared.waits_for_answers();
+        if has_answers || now >= begun + GRACE_NS {
+            judge(shared);
         }
-        let is_quiet = now >= shared.last_delivery.get().max(begun) + QUIET_NS;
-        let is_alone = shared.counts.connected.get() == 0 && now >= begun + ALONE_NS;
-        let has_all = is_alone || behind == 0 && (shared.has_all() || is_quiet);
+        // Nobody is let in, and nobody waits for an answer that could change that.
+        let is_alone = shared.counts.connected.get() == 0
+            && !shared.waits_for_answers()
+            && now >= begun + ALONE_NS;
+        let has_all = is_alone || has_answers && shared.has_all();
         if has_all || now >= most || worker.heed_stop(now) == Urgency::Abort {
             break;
         }
         let _ = worker.sleep_until(now + TICK_NS / 2, &never).await;
     }
-    if !is_judged {
-        shared.counts.behind.set(shared.behind());
-    }
+    judge(shared);
 }
 
 /// Waits until every client has hung up.

@@ -54,6 +54,8 @@ pub(crate) struct Ledger {
     pub unknown: u64,
     /// Never sent, and never will be.
     pub unsent: u64,
+    /// Confirmed by PUBREC, and the session was lost before PUBCOMP: the server has it, whether it passes it on is unknown.
+    pub incomplete: u64,
 }
 
 impl Ledger {
@@ -89,9 +91,24 @@ pub(crate) struct Outbox {
     /// What was encoded and is not yet taken whole.
     ends: VecDeque<End>,
     ledger: Ledger,
-    /// How many messages stand before the PINGREQ under way.
-    asked: Option<u64>,
+    /// PINGREQs in flight, oldest first.
+    asked: VecDeque<Ping>,
+    /// The newest PINGREQ of this connection.
+    last_asked: Option<Ping>,
 }
+
+/// A PINGREQ.
+#[derive(Debug, Clone, Copy)]
+struct Ping {
+    /// How many messages were written before it.
+    covers: u64,
+    at_ns: u64,
+}
+
+/// During the load a publisher of QoS 0 asks at most this often,
+const ASK_NS: u64 = 1_000_000_000;
+/// and for at least this many messages, so that PINGREQs add little to the load.
+const ASK_MESSAGES: u64 = 8;
 
 impl Outbox {
     pub fn new(qos: Qos, inflight: u16) -> Outbox {
@@ -101,7 +118,8 @@ impl Outbox {
             queue: VecDeque::new(),
             ends: VecDeque::new(),
             ledger: Ledger::default(),
-            asked: None,
+            asked: VecDeque::new(),
+            last_asked: None,
         }
     }
 
@@ -237,37 +255,60 @@ impl Outbox {
     }
 
     /// A PINGREQ is written behind everything that was encoded.
-    pub fn ask(&mut self) {
-        self.asked = Some(self.ledger.sent + self.ends.len() as u64);
+    pub fn ask(&mut self, now: u64) {
+        let ping = Ping {
+            covers: self.written(),
+            at_ns: now,
+        };
+        self.asked.push_back(ping);
+        self.last_asked = Some(ping);
     }
 
-    /// Whether one is under way.
-    pub fn is_asked(&self) -> bool {
-        self.asked.is_some()
+    /// Since when the oldest PINGREQ in flight waits for its answer.
+    pub fn asked_since(&self) -> Option<u64> {
+        self.asked.front().map(|ping| ping.at_ns)
     }
 
-    /// Whether only a PINGREQ can tell that the server has read everything: QoS 0 has no answers.
-    pub fn wants_to_ask(&self) -> bool {
-        let ledger = &self.ledger;
-        let unread = ledger.sent + self.ends.len() as u64 > ledger.confirmed + ledger.unknown;
-        self.qos == Qos::AtMostOnce && self.is_idle() && self.asked.is_none() && unread
+    /// Messages that were encoded, whether or not the socket has taken them.
+    fn written(&self) -> u64 {
+        self.ledger.sent + self.ends.len() as u64
+    }
+
+    /// Whether a PINGREQ should show that the server has read what was written: QoS 0 has no answers. During the load now and then,
+    /// after it as soon as everything is written.
+    pub fn wants_to_ask(&self, now: u64, is_over: bool) -> bool {
+        if self.qos != Qos::AtMostOnce {
+            return false;
+        }
+        let settled = self.ledger.confirmed + self.ledger.unknown;
+        let covered = self.last_asked.map_or(0, |ping| ping.covers).max(settled);
+        let uncovered = self.written().saturating_sub(covered);
+        let is_time = self
+            .last_asked
+            .is_none_or(|ping| now >= ping.at_ns + ASK_NS);
+        if is_over {
+            uncovered > 0 && self.is_idle()
+        } else {
+            uncovered >= ASK_MESSAGES && is_time
+        }
     }
 
     /// The PINGREQ was answered: what had been written before it, the server has read.
     pub fn pong(&mut self) {
-        let Some(asked) = self.asked.take() else {
+        let Some(asked) = self.asked.pop_front() else {
             return;
         };
         if self.qos == Qos::AtMostOnce {
             let ledger = &mut self.ledger;
             let settled = ledger.confirmed + ledger.unknown;
-            ledger.confirmed += asked.min(ledger.sent).saturating_sub(settled);
+            ledger.confirmed += asked.covers.min(ledger.sent).saturating_sub(settled);
         }
     }
 
     /// The connection is over. Messages of QoS 0 of which it has not taken every byte are handed over: they will never be sent.
     pub fn disconnected(&mut self) -> Vec<Sent> {
-        self.asked = None;
+        self.asked.clear();
+        self.last_asked = None;
         let ends = std::mem::take(&mut self.ends);
         if self.qos != Qos::AtMostOnce {
             return Vec::new();
@@ -283,7 +324,10 @@ impl Outbox {
         let lost = self.session.connected(session_present, inflight);
         for sent in &lost {
             match (sent.first_write, sent.is_received) {
-                (_, true) => self.ledger.confirmed += 1,
+                (_, true) => {
+                    self.ledger.confirmed += 1;
+                    self.ledger.incomplete += 1;
+                }
                 (0, _) => self.ledger.unsent += 1,
                 _ => self.ledger.unknown += 1,
             }

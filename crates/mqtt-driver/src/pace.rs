@@ -72,14 +72,24 @@ impl Pace {
             let Some(arrival) = schedule.at(self.before + cycle * self.all + place) else {
                 break;
             };
-            let is_early = arrival.intended_ns > worker.clock.now();
+            let intended_ns = arrival.intended_ns + shared.shift_ns.get();
+            if !self.is_load && intended_ns < shared.open_ns.get() {
+                // Only next to other work, whose timeline does not wait for subscriptions.
+                add(&shared.counts.held, 1);
+                turn += 1;
+                if turn == publishers.len() {
+                    (turn, cycle) = (0, cycle + 1);
+                }
+                continue;
+            }
+            let is_early = intended_ns > worker.clock.now();
             if is_early || dirty.len() >= AT_ONCE {
                 for turn in dirty.drain(..) {
                     publishers[turn].1.go_on(&shared);
                 }
             }
             if is_early {
-                let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
+                let slept = worker.sleep_until(intended_ns, &worker.arrivals_end);
                 if slept.await.is_err() {
                     break;
                 }
@@ -95,7 +105,7 @@ impl Pace {
             if self.is_load {
                 worker.recorder.borrow_mut().run.started += 1;
             }
-            client.take_up(&shared, now, Intended::scheduled(arrival.intended_ns));
+            client.take_up(&shared, now, Intended::scheduled(intended_ns));
             dirty.push(turn);
             turn += 1;
             if turn == publishers.len() {

@@ -24,10 +24,12 @@ use plan::{
 };
 
 use crate::{
-    PerClient, Settings, Sums,
+    PROGRESS_NS, PerClient, Settings, Sums,
     client::Client,
-    counts::{Counts, add},
+    counts::{Counts, PROGRESS, add},
     made,
+    outbox::Ledger,
+    start::{Deliveries, Together},
 };
 
 /// The labels of what is asked and answered, and of what stands aside.
@@ -66,7 +68,8 @@ pub(crate) struct Shared {
     pub version: Version,
     pub schedule: Schedule,
     pub connector: Connector,
-    pub origin: Origin,
+    /// The servers, which clients take in turn.
+    pub origins: Vec<Origin>,
     pub labels: OurLabels,
     pub counts: Counts,
     pub clients: Vec<Rc<Client>>,
@@ -78,10 +81,18 @@ pub(crate) struct Shared {
     pub alive: Cell<u64>,
     per_client: Option<PerClient>,
     /// The end of the load.
-    pub until_ns: u64,
+    pub until_ns: Cell<u64>,
+    /// What all workers of the process have in common.
+    pub together: std::sync::Arc<Together>,
+    /// By how much the load starts later than planned.
+    pub shift_ns: Cell<u64>,
+    /// When publishing may start; `u64::MAX` until it is known.
+    pub open_ns: Cell<u64>,
+    /// The most messages that publishers without a pace may send, by client number.
+    limit: Option<u64>,
+    told: Cell<([u64; PROGRESS.len()], u64)>,
     /// Nothing is published any more.
     pub is_over: Cell<bool>,
-    pub last_delivery: Cell<u64>,
     /// By receiver and publisher; receivers of a shared subscription are one.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
     /// The number of a shared subscription's receivers together.
@@ -90,21 +101,31 @@ pub(crate) struct Shared {
     receivers: Vec<(u32, String)>,
 }
 
+/// How long answers may take after the load, unless the run says so.
+const PATIENCE_NS: u64 = 10_000_000_000;
 /// Receivers from this number on are shared subscriptions.
 const SHARES: u32 = 1 << 31;
 
 impl Shared {
-    pub fn new(settings: Settings, given: Given, worker: &Rc<Worker>) -> Result<Shared, String> {
+    pub fn new(
+        settings: Settings,
+        together: std::sync::Arc<Together>,
+        given: Given,
+        worker: &Rc<Worker>,
+    ) -> Result<Shared, String> {
         let Settings {
             work,
             flat_out,
             own,
             seed,
             run,
+            limit,
             clients: per_client,
         } = settings;
         let share = worker.share();
         let made = made::clients(&work, seed, |number| share.has(number))?;
+        let subscribing = made.iter().filter(|made| !made.filters.is_empty());
+        together.register(worker.place().1, subscribing.count() as u64);
         let client = given.client;
         let connector = Connector::new(
             worker.clock.clone(),
@@ -131,12 +152,20 @@ impl Shared {
         Ok(Shared {
             labels: OurLabels::of(worker, work.arrivals),
             version: made::version(&work),
-            origin: Origin {
-                tls: work.tls,
-                host: work.host.clone(),
-                port: work.port,
-            },
-            until_ns: given.schedule.end_ns(),
+            origins: work
+                .hosts()
+                .map(|host| Origin {
+                    tls: work.tls,
+                    host: host.to_owned(),
+                    port: work.port,
+                })
+                .collect(),
+            until_ns: Cell::new(given.schedule.end_ns()),
+            together,
+            shift_ns: Cell::new(0),
+            open_ns: Cell::new(u64::MAX),
+            limit,
+            told: Cell::default(),
             connector,
             counts: Counts::default(),
             clients: made
@@ -156,13 +185,54 @@ impl Shared {
             alive: Cell::new(0),
             per_client,
             is_over: Cell::new(false),
-            last_delivery: Cell::new(0),
             sequences: RefCell::default(),
             shares,
             receivers,
             worker: Rc::clone(worker),
             work,
         })
+    }
+
+    /// How long answers and deliveries may take after the load.
+    pub fn patience_ns(&self) -> u64 {
+        self.worker.common.drain_ns.unwrap_or(PATIENCE_NS)
+    }
+
+    /// The server that a client connects to.
+    pub fn origin(&self, client: &Client) -> &Origin {
+        &self.origins[client.made.global as usize % self.origins.len()]
+    }
+
+    /// Publishing may start at a moment; the load is that much later than planned.
+    pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
+        // Publishers without a pace do not wait for the plan's moment, only for subscriptions.
+        self.open_ns.set(if self.flat_out { 0 } else { open_ns });
+        // The timeline of other work does not wait.
+        if !self.is_beside() {
+            self.shift_ns.set(delay_ns);
+            self.until_ns
+                .set(self.until_ns.get().saturating_add(delay_ns));
+        }
+        if self.flat_out {
+            for client in &self.clients {
+                client.go_on(self);
+            }
+        }
+    }
+
+    /// Notes that the server refused one of a client's filters: nothing is expected by it.
+    pub fn filter_refused(&self, client: &Client, filter: &str) {
+        let (group, plain) = topic::shared(filter);
+        if group.is_none() {
+            let receiver = client.made.global;
+            self.together.refuse(receiver, plain.to_owned());
+        }
+    }
+
+    /// Counts bytes that came on a connection, as those of an operation.
+    pub fn received_bytes(&self, label: LabelId, now: u64, bytes: usize) {
+        let mut recorder = self.worker.recorder.borrow_mut();
+        recorder.received(now, label, bytes as u64);
     }
 
     /// Whether a connection is an arrival of the load.
@@ -184,7 +254,6 @@ impl Shared {
 
     /// A message was delivered.
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
-        self.last_delivery.set(now);
         let stamp = Stamp::of(payload).filter(|stamp| stamp.run == self.run);
         let Some(stamp) = stamp else {
             add(&self.counts.foreign, 1);
@@ -192,10 +261,15 @@ impl Shared {
         };
         let mut sequences = self.sequences.borrow_mut();
         let sequence = sequences.entry((receiver, stamp.publisher)).or_default();
+        let next = sequence.next();
         match sequence.came(stamp.sequence) {
-            Arrival::New => add(&self.counts.received, 1),
+            Arrival::New => {
+                add(&self.counts.received, 1);
+                add(&self.counts.skipped, stamp.sequence.saturating_sub(next));
+            }
             Arrival::Late => {
                 add(&self.counts.received, 1);
+                add(&self.counts.filled, 1);
                 // Who shares a subscription gets each what falls to it: their order together is nobody's.
                 if receiver < SHARES {
                     add(&self.counts.late, 1);
@@ -225,33 +299,79 @@ impl Shared {
         }
     }
 
-    /// How many messages were due and are not confirmed.
+    /// How many messages were due and are not settled: neither confirmed nor unknown nor given up.
     pub fn behind(&self) -> u64 {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
-    /// Whether every delivery that follows from what this worker sent has come: of a run of one worker. What others send may still come.
-    pub fn has_all(&self) -> bool {
-        self.worker.share() == Share::WHOLE && self.counts.received.get() >= self.expected()
+    /// How many messages the server has certainly read and not refused.
+    pub fn read(&self) -> u64 {
+        let ledgers = self.clients.iter().map(|client| client.ledger());
+        ledgers.map(|of| of.confirmed - of.turned_down).sum()
     }
 
-    /// How many deliveries follow from what was sent.
-    fn expected(&self) -> u64 {
+    /// Whether a CONNECT or a SUBSCRIBE of some client is in flight.
+    pub fn waits_for_answers(&self) -> bool {
+        self.clients.iter().any(|client| client.waits_for_answer())
+    }
+
+    /// Whether every delivery that follows from what this process sent has come. A part of a run does not know what other parts
+    /// send, and waits as long as it may.
+    pub fn has_all(&self) -> bool {
+        let own = Deliveries {
+            expected: self.expected(|ledger| ledger.sent - ledger.turned_down),
+            received: self.counts.received.get(),
+        };
+        let share = self.worker.share();
+        let all = self.together.deliveries(share.index, own);
+        let is_whole = share == Share::WHOLE || self.together.is_all_of(share.of);
+        let subscribes = self
+            .work
+            .groups
+            .iter()
+            .any(|group| !group.subscribe.is_empty());
+        all.received >= all.expected && (is_whole || !subscribes)
+    }
+
+    /// How many deliveries follow from some of each client's messages.
+    fn expected(&self, messages: impl Fn(&Ledger) -> u64) -> u64 {
         let publishers = self.clients.iter().filter_map(|client| {
             let outgoing = client.made.outgoing.as_ref()?;
             outgoing.is_stamped.then_some((client, &outgoing.topic))
         });
         publishers
-            .map(|(client, topic)| client.ledger().sent * self.copies(topic))
+            .map(|(client, topic)| messages(&client.ledger()) * self.copies(topic))
             .sum()
     }
 
-    /// How many receivers get what is published to a topic.
+    /// How many messages a publisher without a pace may send.
+    pub fn limit_of(&self, client: &Client) -> u64 {
+        let Some(limit) = self.limit else {
+            return u64::MAX;
+        };
+        let all = self.work.publishers().max(1);
+        // Clients that publish come last: those before them subscribe.
+        let before = self.work.clients().saturating_sub(all);
+        let place = u64::from(client.made.global).saturating_sub(before);
+        limit / all + u64::from(place < limit % all)
+    }
+
+    /// Whether every publisher has sent its part of the limit, and has its answers.
+    pub fn is_limit_reached(&self) -> bool {
+        self.limit.is_some()
+            && self.clients.iter().all(|client| {
+                let is_publisher = client.made.outgoing.is_some();
+                !is_publisher || client.ledger().due >= self.limit_of(client)
+            })
+    }
+
+    /// How many receivers get what is published to a topic. A subscription that the server refused gets nothing.
     fn copies(&self, topic: &str) -> u64 {
         let mut receivers: Vec<u32> = self
             .receivers
             .iter()
             .filter(|(_, filter)| topic::matches(filter, topic))
+            .filter(|receiver| !self.together.is_refused(receiver))
             .map(|(receiver, _)| *receiver)
             .collect();
         receivers.sort_unstable();
@@ -274,6 +394,37 @@ impl Shared {
         }
     }
 
+    /// Tells the front end's accumulator what was counted since the last time, now and then.
+    pub fn tell_progress(&self, now: u64) {
+        let (before, at) = self.told.get();
+        if now < at + PROGRESS_NS {
+            return;
+        }
+        let counts = &self.counts;
+        let of = |value: fn(&Ledger) -> u64| -> u64 {
+            self.clients.iter().map(|c| value(&c.ledger())).sum()
+        };
+        let all = [
+            of(|ledger| ledger.due),
+            of(|ledger| ledger.unknown),
+            of(|ledger| ledger.unsent),
+            counts.received.get(),
+            // A number that is skipped now and filled later is told as missing until then: increases only.
+            counts
+                .skipped
+                .get()
+                .saturating_sub(counts.filled.get())
+                .max(before[4]),
+            counts.again.get(),
+        ];
+        let mut recorder = self.worker.recorder.borrow_mut();
+        for ((name, value), before) in PROGRESS.into_iter().zip(all).zip(before) {
+            let value = value - before;
+            recorder.door(now, &Event::Told { name, value });
+        }
+        self.told.set((all, now));
+    }
+
     /// Tells the front door's accumulator what was counted.
     pub fn tell(&self, now: u64) {
         let counts = &self.counts;
@@ -287,11 +438,15 @@ impl Shared {
                 (&counts.turned_down, ledger.turned_down),
                 (&counts.unknown, ledger.unknown),
                 (&counts.unsent, ledger.unsent),
+                (&counts.incomplete, ledger.incomplete),
             ] {
                 add(count, n);
             }
         }
-        counts.expected.set(self.expected());
+        let sent = |ledger: &Ledger| ledger.sent - ledger.turned_down;
+        counts.expected.set(self.expected(sent));
+        let unknown = self.expected(|ledger| ledger.unknown);
+        counts.expected_of_unknown.set(unknown);
         if let Some(per_client) = &self.per_client {
             let mut all = per_client.lock().unwrap_or_else(PoisonError::into_inner);
             all.extend(self.clients.iter().map(|client| {

@@ -116,17 +116,6 @@ pub fn put_disconnect(
     put_packet(out, 0xe0, &body)
 }
 
-/// Writes AUTH, which only MQTT 5 has.
-pub fn put_auth(
-    out: &mut Vec<u8>,
-    reason: Reason,
-    properties: &[Property<'_>],
-) -> Result<(), TooLong> {
-    let mut body = Vec::new();
-    put_reason(&mut body, Version::V5, reason, properties)?;
-    put_packet(out, 0xf0, &body)
-}
-
 /// A reason and properties, as far as they have to be said.
 pub(crate) fn put_reason(
     body: &mut Vec<u8>,

@@ -41,18 +41,6 @@ fn behind(identifier: u16, steps: usize) -> u16 {
 }
 
 impl<T> Flight<T> {
-    /// How many are under way.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.under_way
-    }
-
-    /// Whether none is.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.under_way == 0
-    }
-
     /// Gives something the next identifier that is free; none: all are in use.
     #[inline]
     pub fn begin(&mut self, what: T) -> Option<u16> {
@@ -156,7 +144,7 @@ mod tests {
             assert_eq!(flight.end(id), Some(n));
         }
         assert_eq!(flight.end(7), None);
-        assert!(flight.is_empty());
+        assert!(flight.in_order().is_empty());
     }
 
     #[test]
@@ -170,7 +158,7 @@ mod tests {
         // One in the middle comes free, and is the next.
         assert_eq!(flight.end(500), Some(499));
         assert_eq!(flight.begin(70_000), Some(500));
-        assert_eq!(flight.len(), IDENTIFIERS as usize);
+        assert_eq!(flight.under_way, IDENTIFIERS as usize);
     }
 
     #[test]
@@ -202,7 +190,7 @@ mod tests {
                     prop_assert_eq!(flight.end(id), Some(n));
                     prop_assert_eq!(flight.end(id), None);
                 }
-                prop_assert_eq!(flight.len(), known.len());
+                prop_assert_eq!(flight.under_way, known.len());
                 let order: Vec<_> = flight.in_order().into_iter().map(|(id, n)| (id, *n)).collect();
                 prop_assert_eq!(&order, &known);
             }

@@ -5,7 +5,7 @@ use crate::{
     Qos, Version,
     property::{self, Block, Place, Property},
     topic,
-    wire::{MAX_LENGTH, Malformed, Reader, TooLong, length_of_length, put_binary, put_length},
+    wire::{MAX_LENGTH, Malformed, Reader, TooLong, put_binary, put_length},
 };
 
 const DUP: u8 = 1 << 3;
@@ -57,13 +57,6 @@ impl Template {
     #[must_use]
     pub fn qos(&self) -> Qos {
         Qos::of(self.first >> 1 & 3).unwrap_or_default()
-    }
-
-    /// How many bytes a message with a payload of so many is.
-    #[must_use]
-    pub fn packet_bytes(&self, payload_bytes: usize) -> usize {
-        let length = self.head.len() + payload_bytes;
-        1 + length_of_length(length) + length
     }
 
     /// Whether a payload of so many bytes fits into a packet at all.
@@ -146,11 +139,6 @@ impl<'a> Message<'a> {
             payload: reader.rest,
         })
     }
-
-    /// The topic as text.
-    pub fn topic_text(&self) -> Result<&'a str, Malformed> {
-        std::str::from_utf8(self.topic).map_err(|_| Malformed::Text)
-    }
 }
 
 #[cfg(test)]
@@ -169,7 +157,6 @@ mod tests {
         let mut out = Vec::new();
         template.put(&mut out, 10, false, b"xy");
         assert_eq!(out, b"\x33\x09\x00\x03a/b\x00\x0axy");
-        assert_eq!(out.len(), template.packet_bytes(2));
         out.clear();
         template.put(&mut out, 0x1234, true, b"");
         assert_eq!(out, b"\x3b\x07\x00\x03a/b\x12\x34");

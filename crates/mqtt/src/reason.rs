@@ -79,6 +79,22 @@ impl Reason {
         Some(NAMES[at].1)
     }
 
+    /// The return code of a CONNACK of 3.1.1 that says this; `None` if there is none.
+    #[must_use]
+    pub fn return_code(self) -> Option<u8> {
+        let at = RETURN_CODES.iter().position(|code| *code == self.0)?;
+        Some(at as u8)
+    }
+
+    /// Why a connection was refused: the name, and the number that the server sent in its version.
+    #[must_use]
+    pub fn text(self, version: Version) -> String {
+        match (version, self.name(), self.return_code()) {
+            (Version::V311, Some(name), Some(code)) => format!("{name} (return code {code})"),
+            _ => self.to_string(),
+        }
+    }
+
     /// What a CONNACK says, in the names of MQTT 5.
     pub fn of_connack(version: Version, code: u8) -> Result<Reason, Malformed> {
         match version {
@@ -116,6 +132,11 @@ mod tests {
             Ok(Reason(0x87)),
             "not authorised"
         );
+        assert_eq!(
+            Reason(0x87).text(Version::V311),
+            "Not authorized (return code 5)"
+        );
+        assert_eq!(Reason(0x87).text(Version::V5), "Not authorized (0x87)");
         assert_eq!(
             Reason::of_connack(Version::V311, 6),
             Err(Malformed::Code(6))

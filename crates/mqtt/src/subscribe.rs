@@ -78,25 +78,6 @@ pub fn put_subscribe(
     put_packet(out, 0x82, &body)
 }
 
-/// Writes UNSUBSCRIBE, of at least one filter.
-pub fn put_unsubscribe(
-    out: &mut Vec<u8>,
-    version: Version,
-    identifier: u16,
-    filters: &[&str],
-    properties: &[Property<'_>],
-) -> Result<(), TooLong> {
-    let mut body = Vec::new();
-    put_two(&mut body, identifier);
-    if version == Version::V5 {
-        property::put(&mut body, properties)?;
-    }
-    for filter in filters {
-        put_binary(&mut body, filter.as_bytes())?;
-    }
-    put_packet(out, 0xa2, &body)
-}
-
 /// What became of the filters of a SUBSCRIBE or an UNSUBSCRIBE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered<'a> {

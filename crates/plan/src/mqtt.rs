@@ -13,7 +13,10 @@ pub use pace::Pace;
 pub struct Mqtt {
     /// The server's host, without brackets.
     pub host: String,
-    /// Its port.
+    /// Further hosts, which clients take in turn with the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_hosts: Vec<String>,
+    /// The port.
     pub port: u16,
     /// Whether TLS is spoken.
     pub tls: bool,
@@ -220,6 +223,11 @@ impl Mqtt {
             }
         }
         all
+    }
+
+    /// All hosts; client `n` connects to the one at `n` modulo their number.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.host.as_str()).chain(self.more_hosts.iter().map(String::as_str))
     }
 
     /// How many clients there are.

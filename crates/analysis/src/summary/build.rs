@@ -74,8 +74,8 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         lag: Sampled::of(&all, Kind::Lag).raw_stats(),
         connect: Sampled::of(&all, Kind::Connect).stats(),
         tls: Sampled::of(&all, Kind::Tls).stats(),
-        in_flight: level(run, |run| run.in_flight),
-        users: level(run, |run| run.users),
+        in_flight: level(run, elapsed_ns, |run| run.in_flight),
+        users: level(run, u64::MAX, |run| run.users),
         connections_opened: run.totals.rows.values().map(|row| row.run.opened).sum(),
         errors: figures::errors(run),
         conclusions: Vec::new(),
@@ -242,10 +242,14 @@ fn has_times(part: &Part, kind: Kind) -> bool {
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
 }
 
-fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
-    let gauges = run.totals.rows.values().map(|row| gauge(&row.run));
-    let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {
-        (n + gauge.samples, sum + gauge.sum, gauge.max.max(max))
+/// A level over the time until `until_ns`, after which it was zero. Rates are of the same time: a run may wait on after its last
+/// request, as for deliveries, and those samples would make the level too low.
+fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
+    let rows = run.totals.rows.values();
+    let gauges = rows.map(|row| (row.span, gauge(&row.run)));
+    let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), (span, gauge)| {
+        let samples = samples_until(until_ns, span, gauge.samples);
+        (n + samples, sum + gauge.sum, gauge.max.max(max))
     });
     Level {
         mean: if samples == 0 {
@@ -255,6 +259,15 @@ fn level(run: &Run, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
         },
         max,
     }
+}
+
+/// How many of an interval's samples were taken until a moment: samples are spread evenly.
+fn samples_until(until_ns: u64, (from, to): (u64, u64), samples: u64) -> u64 {
+    if until_ns >= to {
+        return samples;
+    }
+    let part = until_ns.saturating_sub(from) as f64 / to.saturating_sub(from).max(1) as f64;
+    (samples as f64 * part).round() as u64
 }
 
 /// Without criteria nothing else speaks up when not one request did what it should.
@@ -419,4 +432,16 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::samples_until;
+
+    #[test]
+    fn samples_after_the_last_request_are_left_out() {
+        assert_eq!(samples_until(40, (0, 20), 100), 100);
+        assert_eq!(samples_until(40, (20, 60), 100), 50);
+        assert_eq!(samples_until(40, (60, 80), 100), 0);
+    }
 }

@@ -122,6 +122,8 @@ pub(super) fn stands(
             Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
         }
         Metric::Unsent | Metric::LatenessP99 => None,
+        // A late generator loses and repeats no message.
+        Metric::Messages(_) => Some(true),
         Metric::Server(..) => Some(came_as_planned(run, arrivals)),
         Metric::InFlight => Some(false),
     }

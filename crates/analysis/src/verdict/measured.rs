@@ -10,7 +10,7 @@ use measure::{
 };
 use plan::{
     Criterion,
-    criteria::{Metric, Span, Stat},
+    criteria::{MessageFate, Metric, Span, Stat},
     units::Quantity,
 };
 
@@ -22,7 +22,7 @@ use record::{
 
 use super::{
     bound::{Measured, bound, without},
-    server,
+    messages, server,
     subject::{Subject, may_be_of},
 };
 use crate::{
@@ -57,6 +57,7 @@ pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Me
         Metric::Rate => Ok(scope.rate(criterion)),
         Metric::InFlight => Ok(scope.in_flight(criterion)),
         Metric::Unsent => return scope.unsent(criterion),
+        Metric::Messages(fate) => return scope.messages(*fate, criterion),
         Metric::LatenessP99 => scope.lateness(criterion),
         Metric::Server(..) => Err("measured beside the load".into()),
     };
@@ -79,6 +80,12 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     };
     if let Metric::Server(name, _) = &criterion.metric {
         return server::subject_missing(run, name, criterion);
+    }
+    if matches!(criterion.metric, Metric::Messages(_)) {
+        let mut labels = run.labels.iter();
+        let has_clients = labels.any(|label| label.group == Group::Mqtt);
+        return (!has_clients)
+            .then(|| "this run has no MQTT clients, whose messages it counts".into());
     }
     let why = Scope::of(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
@@ -202,7 +209,23 @@ impl<'a> Scope<'a> {
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
             return Err("a closed loop plans no arrivals".into());
         };
+        // Where arrivals are MQTT messages, one may be due and never be written to a connection.
+        let unsent = match self.run.manifest.door.as_str() {
+            "mqtt" => unsent + messages::counts(self.run).unsent,
+            _ => unsent,
+        };
         share_or_number(unsent, planned, criterion).ok_or_else(|| "no arrivals were planned".into())
+    }
+
+    fn messages(&self, fate: MessageFate, criterion: &Criterion) -> Result<Measured, String> {
+        if self.phases.is_some() || self.labels.is_some() || self.window.is_some() {
+            return Err(
+                "messages are counted for the whole run, not by label, by phase or in a steady state"
+                    .into(),
+            );
+        }
+        let (n, of) = messages::counts(self.run).share(fate, criterion)?;
+        share_or_number(n, of, criterion).ok_or_else(|| "there were none".into())
     }
 
     fn rate(&self, criterion: &Criterion) -> Measured {

@@ -5,6 +5,7 @@ mod bound;
 mod despite;
 mod measured;
 pub mod measurement;
+mod messages;
 mod server;
 mod subject;
 pub mod timeline;

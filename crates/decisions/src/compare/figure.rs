@@ -46,9 +46,11 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
     let (metric, of) = parse_subject(text)?;
     let fault = match &metric {
         Metric::Time(..) | Metric::Errors | Metric::Rate => None,
-        Metric::InFlight | Metric::Unsent | Metric::LatenessP99 | Metric::Server(..) => {
-            Some("runs are compared by times, errors and rate")
-        }
+        Metric::InFlight
+        | Metric::Unsent
+        | Metric::LatenessP99
+        | Metric::Messages(_)
+        | Metric::Server(..) => Some("runs are compared by times, errors and rate"),
     };
     if let Some(message) = fault {
         return Err(GrammarError {

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use measure::{Interval, Kind, Slot};
 use plan::{
     Load, Plan, StopRule,
-    criteria::{Metric, Span, Stat},
+    criteria::{MessageFate, Metric, Span, Stat},
 };
 use record::{Part, Run, units};
 
@@ -98,6 +98,15 @@ impl Rules {
         let found = self.probing.as_mut();
         fired.or_else(|| found?.look(interval, run))
     }
+}
+
+/// What MQTT clients counted in an interval, as they report it while the run lasts.
+fn so_far(interval: &Interval, what: &str) -> u64 {
+    let counters = &interval.door.counters;
+    counters
+        .get(&format!("so_far_{what}"))
+        .copied()
+        .unwrap_or(0)
 }
 
 impl Watched {
@@ -191,7 +200,23 @@ impl Watched {
             }
             Metric::Unsent => {
                 let taken = figures.started + figures.skipped;
-                (figures.due, figures.due.saturating_sub(taken), 0, 0.0)
+                let never_sent = so_far(interval, "unsent");
+                (
+                    figures.due,
+                    figures.due.saturating_sub(taken) + never_sent,
+                    0,
+                    0.0,
+                )
+            }
+            Metric::Messages(fate) => {
+                let received = so_far(interval, "received");
+                let missing = so_far(interval, "missing");
+                let (n, over) = match fate {
+                    MessageFate::Lost => (received + missing, missing),
+                    MessageFate::Duplicates => (received, so_far(interval, "again")),
+                    MessageFate::Unknown => (so_far(interval, "due"), so_far(interval, "unknown")),
+                };
+                (n, over, 0, 0.0)
             }
             Metric::Server(..) => (0, 0, 0, 0.0),
         };

@@ -7,7 +7,7 @@ use measure::{
 };
 use plan::{
     Criterion,
-    criteria::{Metric, Op, Stat},
+    criteria::{MessageFate, Metric, Op, Stat},
     units::{Quantity, SECOND},
 };
 
@@ -83,7 +83,7 @@ impl Seen {
             }
             Metric::Time(_, stat) => self.quantile(*stat, when.op),
             Metric::LatenessP99 => self.quantile(Stat::Quantile(0.99), when.op),
-            Metric::Errors | Metric::Unsent => match when.value {
+            Metric::Errors | Metric::Unsent | Metric::Messages(_) => match when.value {
                 Quantity::Share(_) if self.n >= ENOUGH => {
                     compared(self.over as f64 / self.n as f64)
                 }
@@ -123,7 +123,9 @@ impl Seen {
             (Metric::LatenessP99, _) => stands(n, over, 0.99),
             (Metric::Errors, Quantity::Share(share)) => stands(self.n, self.over, 1.0 - share),
             // A number of errors is one over the whole window.
-            (Metric::Errors | Metric::Unsent, _) if !matches!(when.value, Quantity::Share(_)) => {
+            (Metric::Errors | Metric::Unsent | Metric::Messages(_), _)
+                if !matches!(when.value, Quantity::Share(_)) =>
+            {
                 false
             }
             (Metric::Rate, _) => self.is_plainly_beyond(when),
@@ -167,6 +169,23 @@ impl Seen {
                 count(over),
                 count(n)
             ),
+            Metric::Messages(MessageFate::Lost) => {
+                format!("{} of {} deliveries were missing", count(over), count(n))
+            }
+            Metric::Messages(MessageFate::Duplicates) => {
+                format!(
+                    "{} deliveries were repeated, {} came",
+                    count(over),
+                    count(n)
+                )
+            }
+            Metric::Messages(MessageFate::Unknown) => {
+                format!(
+                    "{} messages became unknown, {} were due",
+                    count(over),
+                    count(n)
+                )
+            }
             Metric::Rate => format!("it was {}/s", rate(self.per_second())),
             Metric::InFlight => format!("it was {}", figure(self.mean().unwrap_or_default(), "")),
             Metric::Server(..) => String::new(),

@@ -33,6 +33,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<Beside> {
         own,
         seed,
         run: stamp.unwrap_or_else(any_stamp),
+        limit: None,
         clients: None,
     });
     Some(Beside {

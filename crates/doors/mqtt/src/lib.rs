@@ -1,5 +1,5 @@
 //! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas, and
-//! `loadline mqtt` alone, which is Pepeunit's load test ([`pepeunit`]). [`read`] makes a
+//! `loadline mqtt` alone, which the binary gives to another load test ([`Mqtt::without_command`]). [`read`] makes a
 //! plan of a command line, [`beside`] has the same clients do their work beside a native plan's scenarios, [`Told`] keeps what the driver has counted, [`print`] says what that means.
 //!
 //! What clients do is the driver's, what packets mean the crate `mqtt`'s.
@@ -8,7 +8,7 @@
 
 pub mod beside;
 mod files;
-mod pepeunit;
+mod harmless;
 mod print;
 mod read;
 mod run;
@@ -20,11 +20,16 @@ use plan::Plan;
 use record::Run;
 use session::{Card, FrontDoor, SharedVoice};
 
+pub use read::{named_phase, open_load, plan_for};
+pub use run::{RunPrinter, driver_counts, not_a_command, ready};
 pub use told::Told;
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]
-pub struct Mqtt;
+pub struct Mqtt {
+    /// Runs `loadline mqtt` when no subcommand follows; returns the exit code.
+    pub without_command: fn(&[String], &SharedVoice) -> u8,
+}
 
 impl FrontDoor for Mqtt {
     fn card(&self) -> Card {
@@ -43,7 +48,7 @@ impl FrontDoor for Mqtt {
     }
 
     fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
-        run::command(arguments, voice)
+        run::command(arguments, self.without_command, voice)
     }
 
     fn printed(&self, run: &Run) -> String {

@@ -1,8 +1,11 @@
-//! The ledger of messages, from the record: what was due, sent, read by the server, delivered, lost; and whether the load was sustained.
+//! The ledger of messages, from the record: what was due, sent, read by the server, delivered, lost; and whether the load was
+//! sustained.
 
 use std::{fmt::Write, path::Path};
 
 use measure::accumulator::Tally;
+use mqtt_driver::counts::PROGRESS;
+use plan::criteria::{MessageFate, Metric};
 use record::{
     Run,
     units::{count, time},
@@ -15,6 +18,9 @@ pub(crate) fn told(run: &Run) -> Tally {
     for (_, part) in run.door_parts() {
         all.merge(part);
     }
+    // What was reported while the run lasted is counted again at the end.
+    all.counters
+        .retain(|name, _| !PROGRESS.contains(&name.as_str()));
     all
 }
 
@@ -84,22 +90,15 @@ pub fn ledger(run: &Run) -> String {
         count(of("refused")),
         count(of("broken")),
     );
-    if of("planned") > of("due") {
-        let _ = writeln!(
-            out,
-            "messages: {} planned, {} of them never due: the run ended before",
-            count(of("planned")),
-            count(of("planned") - of("due")),
-        );
-    }
+    out.push_str(&never_due(&told));
     if of("due") > 0 {
         let _ = writeln!(
             out,
-            "messages: {} due = {} sent + {} not sent; {} certainly read by the server, {} turned down, {} unknown",
+            "messages: {} due = {} sent + {} not sent; {} certainly read by the server, {} refused, {} unknown",
             count(of("due")),
             count(of("sent")),
             count(of("unsent")),
-            count(of("confirmed")),
+            count(of("confirmed").saturating_sub(of("turned_down"))),
             count(of("turned_down")),
             count(of("unknown")),
         );
@@ -108,6 +107,13 @@ pub fn ledger(run: &Run) -> String {
                 out,
                 "sent again behind a lost connection: {}",
                 count(of("resent"))
+            );
+        }
+        if of("incomplete") > 0 {
+            let _ = writeln!(
+                out,
+                "QoS 2 cut off: the server had received {} of the messages read (PUBREC) when their session was lost; whether it passes them on is unknown",
+                count(of("incomplete"))
             );
         }
         if is_whole(run) {
@@ -126,6 +132,41 @@ pub fn ledger(run: &Run) -> String {
             let _ = writeln!(out, "{}: {}", words, count(of(name)));
         }
     }
+    if let Some(line) = unchecked(run, &told).filter(|_| is_whole(run)) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+/// What was planned and never due, and subscriptions that had no answer.
+fn never_due(told: &Tally) -> String {
+    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    let mut out = String::new();
+    let never_due = of("planned").saturating_sub(of("due"));
+    let left_out = of("held").min(never_due);
+    if left_out > 0 {
+        let _ = writeln!(
+            out,
+            "messages: {} planned, {} of them left out before every subscription was answered",
+            count(of("planned")),
+            count(left_out),
+        );
+    }
+    if never_due > left_out {
+        let _ = writeln!(
+            out,
+            "messages: {} planned, {} of them never due: the run ended before",
+            count(of("planned")),
+            count(never_due - left_out),
+        );
+    }
+    if of("unanswered_subscriptions") > 0 {
+        let _ = writeln!(
+            out,
+            "subscriptions without an answer when publishing started: {}",
+            count(of("unanswered_subscriptions")),
+        );
+    }
     out
 }
 
@@ -139,11 +180,21 @@ fn deliveries(run: &Run, told: &Tally) -> String {
         count(of("late"))
     );
     let mut out = if is_whole(run) {
+        let most = expected.saturating_sub(received);
+        let least = most.saturating_sub(of("expected_of_unknown"));
+        let lost = if least == most {
+            format!("{} lost", count(most))
+        } else {
+            format!(
+                "{} to {} lost, because messages are unknown",
+                count(least),
+                count(most)
+            )
+        };
         format!(
-            "deliveries: {} expected, {} received, {} lost, {came}\n",
+            "deliveries: {} expected, {} received, {lost}, {came}\n",
             count(expected),
             count(received),
-            count(expected.saturating_sub(received)),
         )
     } else {
         format!(
@@ -158,18 +209,144 @@ fn deliveries(run: &Run, told: &Tally) -> String {
     out
 }
 
-/// Whether what was due has reached the server.
+/// Whether the load was sustained, from the whole ledger: due = read + refused + unknown + not sent.
 fn verdict(told: &Tally) -> String {
     let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
-    let blocked_s = of("blocked_ns") as f64 / 1e9;
-    if of("behind") == 0 && of("unsent") == 0 {
-        return "load: sustained, every message was read by the server at the latest 1s behind the load".to_owned();
+    let (due, in_time) = (of("due"), of("in_time"));
+    let read = of("confirmed") - of("turned_down").min(of("confirmed"));
+    if in_time == due {
+        return "load: sustained, the server read every message at the latest 1s after the load"
+            .to_owned();
     }
     if of("connected") == 0 {
         return "load: not sent, no connection was accepted".to_owned();
     }
-    format!(
-        "load: throttled by the target: {} messages were not read by the server 1s behind the load (sockets took nothing for {blocked_s:.1}s, summed over connections)",
-        count(of("behind").max(of("unsent"))),
-    )
+    let rest = format!(
+        "of {} due, {} were certainly read by then and {} later; {} refused, {} unknown, {} not sent",
+        count(due),
+        count(in_time),
+        count(read.saturating_sub(in_time)),
+        count(of("turned_down")),
+        count(of("unknown")),
+        count(of("unsent")),
+    );
+    if of("behind") > 0 {
+        let blocked_s = of("blocked_ns") as f64 / 1e9;
+        return format!(
+            "load: throttled by the target: {} messages had no answer 1s after the load (sockets took nothing for {blocked_s:.1}s, summed over connections); {rest}",
+            count(of("behind")),
+        );
+    }
+    format!("load: not sustained 1s after the load: {rest}")
+}
+
+/// What went wrong with messages although no criterion and no stop rule asks for it.
+fn unchecked(run: &Run, told: &Tally) -> Option<String> {
+    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    // Of a stop rule the manifest has the condition.
+    let conditions = run.manifest.criteria.iter().chain(&run.manifest.stop);
+    let checked: Vec<Metric> = conditions
+        .filter_map(|text| Some(plan::criteria::parse_criterion(text).ok()?.metric))
+        .collect();
+    let lost = of("expected").saturating_sub(of("received"));
+    let certain = lost.saturating_sub(of("expected_of_unknown"));
+    let all = [
+        (certain, Metric::Messages(MessageFate::Lost), "lost"),
+        (
+            of("again"),
+            Metric::Messages(MessageFate::Duplicates),
+            "duplicates",
+        ),
+        (
+            of("unknown"),
+            Metric::Messages(MessageFate::Unknown),
+            "unknown",
+        ),
+        (of("unsent"), Metric::Unsent, "unsent"),
+    ];
+    let open = all
+        .into_iter()
+        .filter(|(n, metric, _)| *n > 0 && !checked.contains(metric));
+    let open: Vec<(u64, Metric, &str)> = open.collect();
+    let first = open.first()?.2;
+    let words: Vec<String> = open
+        .iter()
+        .map(|(n, _, name)| format!("{} {name}", count(*n)))
+        .collect();
+    Some(format!(
+        "not checked: {}; a criterion decides whether that is a failure, as --check '{first} < 0.1%'",
+        words.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(counts: &[(&str, u64)]) -> String {
+        let mut told = Tally::default();
+        let counts = counts.iter();
+        told.counters
+            .extend(counts.map(|(name, value)| ((*name).to_owned(), *value)));
+        verdict(&told)
+    }
+
+    #[test]
+    fn sustained_is_said_of_messages_that_were_all_read_in_time() {
+        let all = [
+            ("connected", 5),
+            ("due", 750),
+            ("sent", 750),
+            ("confirmed", 750),
+            ("in_time", 750),
+        ];
+        assert!(of(&all).starts_with("load: sustained, "));
+    }
+
+    #[test]
+    fn messages_of_unknown_fate_are_not_sustained() {
+        let reset = of(&[
+            ("connected", 5),
+            ("due", 750),
+            ("sent", 750),
+            ("unknown", 750),
+        ]);
+        assert!(reset.starts_with("load: not sustained"), "{reset}");
+        assert!(reset.contains("of 750 due, 0 were certainly read by then and 0 later; 0 refused, 750 unknown, 0 not sent"));
+    }
+
+    #[test]
+    fn refused_messages_are_not_sustained() {
+        let refused = of(&[
+            ("connected", 1),
+            ("due", 10),
+            ("sent", 10),
+            ("confirmed", 10),
+            ("turned_down", 10),
+        ]);
+        assert!(
+            refused.contains("0 were certainly read by then and 0 later; 10 refused"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_load_that_is_read_later_was_throttled() {
+        let slow = of(&[
+            ("connected", 1),
+            ("due", 100),
+            ("sent", 100),
+            ("confirmed", 100),
+            ("in_time", 30),
+            ("behind", 70),
+        ]);
+        assert!(
+            slow.starts_with("load: throttled by the target: 70 messages had no answer"),
+            "{slow}"
+        );
+        assert!(
+            slow.contains("30 were certainly read by then and 70 later"),
+            "{slow}"
+        );
+    }
 }

@@ -39,9 +39,9 @@ pub enum What {
 /// What all three take.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The server
-    #[arg(short = 'h', long, default_value = "localhost")]
-    host: String,
+    /// The server; of several, separated by commas, clients take each in turn
+    #[arg(short = 'h', long, default_value = "localhost", value_delimiter = ',')]
+    host: Vec<String>,
     /// Its port [1883, with -S 8883]
     #[arg(short = 'p', long)]
     port: Option<u16>,
@@ -226,6 +226,15 @@ impl What {
         }
     }
 
+    /// The most messages of all clients together, where no schedule counts them.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            What::Pub(publish) => publish.limit(),
+            What::Conn(_) | What::Sub(_) => None,
+        }
+    }
+
     /// The plan.
     ///
     /// # Errors
@@ -329,8 +338,13 @@ impl Common {
     }
 
     fn work(&self, arrivals: Arrival, groups: Vec<Clients>) -> Mqtt {
+        let mut hosts = self.host.iter();
+        let mut hosts = hosts
+            .by_ref()
+            .map(|host| host.trim().trim_matches(['[', ']']).to_owned());
         Mqtt {
-            host: self.host.trim_matches(['[', ']']).to_owned(),
+            host: hosts.next().unwrap_or_default(),
+            more_hosts: hosts.collect(),
             port: self.port.unwrap_or(if self.ssl { 8883 } else { 1883 }),
             tls: self.ssl,
             version: match self.version.as_str() {
@@ -349,10 +363,10 @@ impl Common {
         clients.subscribe = subscribe;
         let span = self.every_ns().saturating_mul(u64::from(self.count));
         let count = Shape::Count(u64::from(self.count));
-        let mut phases = vec![named("connect", span.max(MILLISECOND), count)];
-        phases.push(named("stay", self.duration_ns()?, Shape::Pause));
-        Ok(plan(
-            open(phases),
+        let mut phases = vec![named_phase("connect", span.max(MILLISECOND), count)];
+        phases.push(named_phase("stay", self.duration_ns()?, Shape::Pause));
+        Ok(plan_for(
+            open_load(phases),
             self.work(Arrival::Connection, vec![clients]),
         ))
     }
@@ -403,7 +417,7 @@ impl Pub {
         }
         groups.push(publishers);
         let work = common.work(Arrival::Message, groups);
-        let mut plan = plan(self.load(work.ready_ns())?, work);
+        let mut plan = plan_for(self.load(work.ready_ns())?, work);
         if self.message.is_some() && self.subscribers > 0 {
             let text = "the payload is yours (-m): deliveries are counted as foreign, not timed and not checked".to_owned();
             plan.notes.push(Note { at: None, text });
@@ -433,6 +447,12 @@ impl Pub {
         Ok(properties)
     }
 
+    /// The most messages of all clients together, where no schedule counts them.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        (self.every_ms == 0 && self.limit > 0).then_some(self.limit)
+    }
+
     fn receivers(&self) -> Result<Clients, String> {
         let mut receivers = self.common.clients("sub", self.subscribers)?;
         let filter = self.filter.clone().unwrap_or_else(|| loosened(&self.topic));
@@ -453,18 +473,15 @@ impl Pub {
 
     fn load(&self, before_ns: u64) -> Result<Load, String> {
         let common = &self.common;
-        let mut phases = vec![named("connect", before_ns, Shape::Pause)];
+        let mut phases = vec![named_phase("connect", before_ns, Shape::Pause)];
         if !self.phase.is_empty() {
             for text in &self.phase {
                 phases.push(phase(text).map_err(|why| format!("--phase '{text}': {why}"))?);
             }
-            return Ok(open(phases));
+            return Ok(open_load(phases));
         }
         let per_ns = u64::from(self.every_ms) * MILLISECOND;
         if self.every_ms == 0 {
-            if self.limit > 0 {
-                return Err("-L with -I 0: a run as fast as it goes ends by --duration".into());
-            }
             return Ok(Load::users(
                 common.count,
                 before_ns.saturating_add(common.duration_ns()?),
@@ -474,12 +491,12 @@ impl Pub {
         if self.limit > 0 {
             let span = u128::from(self.limit) * u128::from(per_ns) / u128::from(count);
             let span = u64::try_from(span).unwrap_or(u64::MAX).max(MILLISECOND);
-            phases.push(named("publish", span, Shape::Count(self.limit)));
+            phases.push(named_phase("publish", span, Shape::Count(self.limit)));
         } else {
             let rate = Shape::Rate(Rate { count, per_ns });
-            phases.push(named("publish", common.duration_ns()?, rate));
+            phases.push(named_phase("publish", common.duration_ns()?, rate));
         }
-        Ok(open(phases))
+        Ok(open_load(phases))
     }
 }
 
@@ -506,23 +523,29 @@ fn phase(text: &str) -> Result<Phase, String> {
         },
         None => Shape::Rate(rate(rates)?),
     };
-    Ok(named(rates, duration_ns, shape))
+    Ok(named_phase(rates, duration_ns, shape))
 }
 
-pub(crate) fn named(name: &str, duration_ns: u64, shape: Shape) -> Phase {
+/// A phase with this name.
+#[must_use]
+pub fn named_phase(name: &str, duration_ns: u64, shape: Shape) -> Phase {
     let mut phase = Phase::new(duration_ns, shape);
     phase.name = Some(name.to_owned());
     phase
 }
 
-pub(crate) fn open(phases: Vec<Phase>) -> Load {
+/// An open load of these phases.
+#[must_use]
+pub fn open_load(phases: Vec<Phase>) -> Load {
     Load::Open {
         phases,
         first: FirstArrival::AtStart,
     }
 }
 
-pub(crate) fn plan(load: Load, work: Mqtt) -> Plan {
+/// A plan of MQTT work alone.
+#[must_use]
+pub fn plan_for(load: Load, work: Mqtt) -> Plan {
     let target = work.target();
     Plan::new(
         target.clone(),

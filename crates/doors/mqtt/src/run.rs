@@ -14,27 +14,31 @@ use measure::{
     summary::Quantile,
     summary::Times,
 };
-use plan::{Load, Problem, Work};
+use plan::{Load, Note, Problem, Work};
 use record::{Run, units};
 use report::console;
 use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
 
-use crate::{pepeunit, print, read::Command, told::Told, unsupported};
+use crate::{harmless, print, read::Command, told::Told, unsupported};
 
 /// Messages per second that one worker is trusted with.
 const PER_WORKER: f64 = 150_000.0;
 
 /// Runs the command line, without the program's name.
-pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
+pub fn command(
+    arguments: &[String],
+    without_command: fn(&[String], &SharedVoice) -> u8,
+    voice: &SharedVoice,
+) -> u8 {
     // Pepeunit's load test has no word of its own to begin with.
     let (first, rest) = arguments
         .split_first()
         .map_or(("", arguments), |(first, rest)| (first.as_str(), rest));
     match first {
-        "pepeunit" => return pepeunit::command(rest, voice),
-        "" => return pepeunit::command(arguments, voice),
+        "pepeunit" => return without_command(rest, voice),
+        "" => return without_command(arguments, voice),
         flag if flag.starts_with("--") && flag != "--help" => {
-            return pepeunit::command(arguments, voice);
+            return without_command(arguments, voice);
         }
         _ => {}
     }
@@ -42,12 +46,13 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
         voice.error(&line);
         return exit::BAD_INPUT;
     }
+    let (arguments, notes) = harmless::taken(arguments);
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let command = match Command::try_parse_from(line) {
         Ok(command) => command,
         Err(error) => return not_a_command(&error, "loadline mqtt pub --help", voice),
     };
-    match job(&command) {
+    match job(&command, notes) {
         Ok(job) => conduct(job, command.what.common().json.as_deref(), voice),
         Err(line) => {
             voice.error(&line);
@@ -57,7 +62,7 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
 }
 
 /// A command line that is none, or asks for help: one line, and where to find the others.
-pub(crate) fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8 {
+pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8 {
     if !error.use_stderr() {
         voice.out(&error.to_string());
         return exit::PASS;
@@ -71,9 +76,11 @@ pub(crate) fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice
     exit::BAD_INPUT
 }
 
-fn job(command: &Command) -> Result<Job, String> {
+fn job(command: &Command, notes: Vec<String>) -> Result<Job, String> {
     let common = command.what.common();
-    let plan = command.what.plan()?;
+    let mut plan = command.what.plan()?;
+    let notes = notes.into_iter().map(|text| Note { at: None, text });
+    plan.notes.extend(notes);
     let Work::Mqtt(work) = &plan.work else {
         return Err("no MQTT".to_owned());
     };
@@ -85,6 +92,7 @@ fn job(command: &Command) -> Result<Job, String> {
         seed,
         // As good as any that no other run at this server has.
         run: (inputs::random_seed() >> 8) as u32,
+        limit: command.what.limit(),
         clients: None,
     });
     let options = Options {
@@ -118,15 +126,18 @@ pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt
 }
 
 fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
-    let mut door = Behind::new(json.map(Path::to_owned), voice);
+    let mut door = RunPrinter::new(json.map(Path::to_owned), voice);
     match ready(job, voice) {
         Ok(ready) => ready.conduct(&mut door),
         Err(why) => door.not_run(&why),
     }
 }
 
-/// A run that can begin; what is to be said before is said.
-pub(crate) fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, NotRun> {
+/// Prepares a run and prints its notes.
+///
+/// # Errors
+/// Whatever keeps the run from starting.
+pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, NotRun> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
         _ => 0,
@@ -144,21 +155,24 @@ pub(crate) fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, Not
 }
 
 /// What the driver has told of a run.
-pub(crate) fn told_of(run: &Run) -> measure::accumulator::Tally {
+#[must_use]
+pub fn driver_counts(run: &Run) -> measure::accumulator::Tally {
     print::told(run)
 }
 
 /// Shows a run and gives it its code.
-pub(crate) struct Behind {
+pub struct RunPrinter {
     json: Option<PathBuf>,
     shows: Shows,
     /// What else was found behind the load, and whether it is a failure.
     found: (String, bool),
 }
 
-impl Behind {
-    pub fn new(json: Option<PathBuf>, voice: &SharedVoice) -> Behind {
-        Behind {
+impl RunPrinter {
+    /// A printer that also writes the summary to `json`, if given.
+    #[must_use]
+    pub fn new(json: Option<PathBuf>, voice: &SharedVoice) -> RunPrinter {
+        RunPrinter {
             json,
             shows: Shows {
                 voice: voice.clone(),
@@ -175,7 +189,7 @@ impl Behind {
     }
 }
 
-impl Door for Behind {
+impl Door for RunPrinter {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }

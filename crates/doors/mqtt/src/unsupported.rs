@@ -1,7 +1,7 @@
 //! Options of emqtt-bench that have no counterpart here: told by name, with what there is instead, before anything else is read.
 
 /// Options, and what there is to say of them.
-const KNOWN: [(&[&str], &str); 13] = [
+const KNOWN: [(&[&str], &str); 4] = [
     (&["--ws"], "WebSocket is not spoken, only TCP and TLS"),
     (
         &["--quic", "--load-qst"],
@@ -12,44 +12,8 @@ const KNOWN: [(&[&str], &str); 13] = [
         "figures are in the record, the report and --json FILE",
     ),
     (
-        &["--qoe", "-Q", "--qoelog"],
-        "every connect, subscribe and publish is timed anyway",
-    ),
-    (
-        &["--lowmem", "-l"],
-        "idle connections hold no buffers anyway",
-    ),
-    (
-        &["--shortids"],
-        "say what identifiers begin with: --prefix TEXT",
-    ),
-    (
-        &["--num-retry-connect", "--reconnect"],
-        "a lost connection is always tried anew, and counted",
-    ),
-    (
-        &["--retry-interval"],
-        "messages are sent again on a new connection only",
-    ),
-    (
         &["--topics-payload"],
         "a client publishes to one topic: have several runs at a time",
-    ),
-    (
-        &["--wait-before-publishing", "-w"],
-        "messages begin behind all connects anyway",
-    ),
-    (
-        &["--min-random-wait", "--max-random-wait"],
-        "messages are spread evenly anyway",
-    ),
-    (
-        &["--payload-hdrs"],
-        "payloads of 28 bytes and more carry a stamp anyway",
-    ),
-    (
-        &["--keep-connected", "--log_to"],
-        "leave it out: it has no meaning here",
     ),
 ];
 

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use crate::{LabError, Options, truth::units};
+use crate::{LabError, Options, units};
 
 /// Names of the options.
 pub(super) const OPTIONS: &[&str] = &[

@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 
-/// A broker's owner.
-pub(crate) trait Gate: Send {
+/// The owner of an embedded broker.
+pub trait Gate: Send {
     /// Who a user name is, if it may come in.
     fn admits(&self, username: &str) -> Option<String>;
     /// Whether they may publish there.

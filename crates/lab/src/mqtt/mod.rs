@@ -2,9 +2,9 @@
 //! it and counts of its own; or a sink that checks every sequence number as fast as it can. The same port answers `GET /__lab/stats`.
 //! It shares no code with the engine, which is measured against it.
 
-mod beside;
 mod broker;
 mod connection;
+pub mod embedded;
 mod faults;
 mod frame;
 mod gate;
@@ -29,8 +29,7 @@ use broker::{Broker, Message};
 use faults::Faults;
 use sink::Sink;
 
-pub(crate) use beside::{Beside, Told, beside};
-pub(crate) use gate::Gate;
+pub use gate::Gate;
 
 const NAME: &str = "mqtt";
 
@@ -74,7 +73,7 @@ impl Desk {
 }
 
 /// Answers its owner's questions, for ever.
-async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<beside::Ask>>) {
+async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<embedded::Ask>>) {
     if let Some(mut asks) = asks {
         while let Some(to) = asks.recv().await {
             // Who asked may have gone.
@@ -109,7 +108,7 @@ fn bind(options: &Options) -> Result<Bound, LabError> {
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
         address,
-        beside: None,
+        sidecar: None,
         serve: Box::new(move || {
             serve(listener, Desk::new(faults, None), None, stopped).map_err(LabError::Runtime)
         }),
@@ -138,7 +137,7 @@ impl Desk {
 fn serve(
     listener: TcpListener,
     (desk, delayed): (Desk, UnboundedReceiver<(Instant, Message)>),
-    asks: Option<UnboundedReceiver<beside::Ask>>,
+    asks: Option<UnboundedReceiver<embedded::Ask>>,
     stopped: oneshot::Receiver<()>,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -6,8 +6,6 @@ mod answers;
 mod chunked;
 mod conn;
 mod conns;
-pub(crate) mod draw;
-pub(crate) mod fifo;
 mod journal;
 mod ledger;
 mod mode;
@@ -18,7 +16,6 @@ mod settings;
 mod spread;
 mod stall;
 mod table;
-pub(crate) mod units;
 
 use std::sync::Arc;
 
@@ -52,7 +49,7 @@ fn bind(options: &Options) -> Result<Bound, LabError> {
     let stopped = Arc::clone(&stop);
     Ok(Bound {
         address,
-        beside: None,
+        sidecar: None,
         serve: Box::new(move || {
             let journal = log.map(Journal::start).transpose()?;
             let ledger = Ledger::new(seed, journal);

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::draw::{Draws, For};
-use super::fifo::Fifo;
 use super::stall::{Rhythm, Stalls, Windows};
 use super::table::Table;
+use crate::draw::{Draws, For};
+use crate::fifo::Fifo;
 
 /// A mode with its figures; durations in nanoseconds, shares from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]

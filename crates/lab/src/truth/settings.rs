@@ -4,7 +4,7 @@
 use super::mode::{Mode, When};
 use super::stall::Rhythm;
 use super::table::Table;
-use super::units;
+use crate::units;
 use crate::{LabError, Options};
 
 /// Every option of the lab; which mode takes which is in `MODES`.

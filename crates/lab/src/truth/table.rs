@@ -1,7 +1,7 @@
 //! A distribution given as a table: durations and their weights, inline or in a file.
 //! Only reads and looks up; the random number comes from outside.
 
-use super::units;
+use crate::units;
 
 /// Durations, each with the share of all draws that are below or at it.
 #[derive(Clone, Debug, PartialEq)]

@@ -27,7 +27,7 @@ fn child() {
     };
     let name = std::env::var(NAME).unwrap();
     // The test harness writes to standard output, so the lab gets the other stream.
-    lab::run(&name, options, std::io::stderr()).unwrap();
+    lab::run(lab::GENERAL, &name, options, std::io::stderr()).unwrap();
 }
 
 /// A lab in a child process; killed when dropped, so that a failing test leaves nothing behind.

@@ -2,14 +2,8 @@
 //! process), and talked to in plain HTTP over a socket. The client here shares no code with the labs or the engine.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-mod checkin;
 mod client;
 mod command;
-mod contract;
-mod fhir;
-mod pepeunit;
-mod receiving;
-mod shortener;
 mod sum;
 mod truth;
 
@@ -18,16 +12,4 @@ use lab::{Lab, Options};
 /// A lab with default options.
 fn start(name: &str) -> Lab {
     Lab::start(name, &Options::default()).unwrap()
-}
-
-/// One with options of its own.
-fn start_with(name: &str, extra: &[(&str, &str)]) -> Lab {
-    let extra = extra
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let options = Options {
-        extra: extra.collect(),
-        ..Options::default()
-    };
-    Lab::start(name, &options).unwrap()
 }

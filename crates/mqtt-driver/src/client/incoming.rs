@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use engine::net::fault::socket_fault;
 use measure::{
-    Failure, Fault,
+    Failure, Fault, LabelId,
     sample::{Ended, Intended},
 };
 use mqtt::{
@@ -37,6 +37,11 @@ impl Client {
                 Poll::Ready(Ok(came)) => came,
             };
             let now = shared.worker.clock.now();
+            let is_greeting = state.phase == Phase::Greeting;
+            shared.received_bytes(self.label_of_reads(shared, is_greeting), now, came);
+            let Some(line) = &mut state.line else {
+                return Ok(());
+            };
             if line.partial.is_empty() {
                 let used = self.packets(&mut state, shared, &buffer[..came], now)?;
                 if let Some(line) = &mut state.line {
@@ -54,6 +59,16 @@ impl Client {
         }
         cx.waker().wake_by_ref();
         Ok(())
+    }
+
+    /// The operation to which bytes that come in are counted: deliveries to the subscription, answers to what is published.
+    fn label_of_reads(&self, shared: &Shared, is_greeting: bool) -> LabelId {
+        match &self.made.outgoing {
+            _ if is_greeting => shared.labels.connect,
+            Some(outgoing) if self.made.filters.is_empty() => shared.labels.publish(outgoing.qos),
+            _ if !self.made.filters.is_empty() => shared.labels.subscribe,
+            _ => shared.labels.connect,
+        }
     }
 
     /// Every whole packet at the beginning of bytes; how many bytes they were.
@@ -168,14 +183,16 @@ impl Client {
         let reason = connack.reason;
         if reason.is_refusal() {
             let ended = turned_down(reason);
-            finish(shared, &greeting, now, ended, || reason.to_string());
+            let text = reason.text(shared.version);
+            finish(shared, &greeting, now, ended, || text.clone());
+            self.settle(state, shared);
             if let Some(intended) = state.arrival.take() {
                 shared.arrived(now, intended, ended);
             }
             add(&shared.counts.refused, 1);
             shared
                 .worker
-                .remark(format!("the server refused a connection: {reason}"));
+                .remark(format!("the server refused a connection: {text}"));
             return Err(Fault::ClosedEarly);
         }
         finish(shared, &greeting, now, Ended::Ok, String::new);
@@ -218,6 +235,7 @@ impl Client {
             put_subscribe(self, shared, line.out(), id);
         }
         (state.phase, state.subscribing) = (Phase::Subscribing, Some(sent));
+        self.limit_answer(shared, now);
         Ok(())
     }
 
@@ -226,9 +244,13 @@ impl Client {
             return add(&shared.counts.stray, 1);
         };
         state.subscribing = None;
-        let refused = answered.reasons().filter(|reason| reason.is_refusal());
+        self.keep_alive(shared);
+        let filters = self.made.filters.iter();
+        let refused = answered.reasons().zip(filters);
+        let refused = refused.filter(|(reason, _)| reason.is_refusal());
         let mut ended = (Ended::Ok, Reason::SUCCESS);
-        for reason in refused {
+        for (reason, (filter, _)) in refused {
+            shared.filter_refused(self, filter);
             add(&shared.counts.filters_refused, 1);
             ended = (turned_down(reason), reason);
         }
@@ -244,6 +266,7 @@ impl Client {
 
     fn is_up(&self, state: &mut State, shared: &Shared, now: u64) {
         state.phase = Phase::Up;
+        self.settle(state, shared);
         if let Some(intended) = state.arrival.take() {
             shared.arrived(now, intended, Ended::Ok);
         }

@@ -73,9 +73,14 @@ impl Client {
         }
         let outbox = &mut state.outbox;
         let mut payload = None;
-        let is_open = shared.flat_out && !shared.is_over.get() && now < shared.until_ns;
+        let is_open = shared.flat_out
+            && !shared.is_over.get()
+            && now >= shared.open_ns.get()
+            && now < shared.until_ns.get();
+        let limit = shared.limit_of(self);
         while line.waiting() < AT_ONCE {
-            if is_open && outbox.is_idle() && outbox.has_room() {
+            let is_wanted = is_open && state.next_sequence < limit;
+            if is_wanted && outbox.is_idle() && outbox.has_room() {
                 let (label, intended) = (
                     shared.labels.publish(outgoing.qos),
                     Intended::after_previous(now, 0),
@@ -100,9 +105,9 @@ impl Client {
                 None => break,
             }
         }
-        // A sign of life behind everything: of QoS 0 it is the only one that the server has read it.
-        if shared.is_over.get() && outbox.wants_to_ask() {
-            outbox.ask();
+        // Of QoS 0 only an answered PINGREQ shows that the server has read what was sent before it. Several may be in flight.
+        if outbox.wants_to_ask(now, shared.is_over.get()) {
+            outbox.ask(now);
             connect::put_ping(line.out());
         }
     }

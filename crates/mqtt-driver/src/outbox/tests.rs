@@ -170,7 +170,7 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             (0..3).for_each(|_| peer.due());
             peer.encode();
             peer.take(u64::MAX / 2);
-            peer.outbox.ask();
+            peer.outbox.ask(peer.now);
             peer.outbox.pong();
             for _ in 0..8 {
                 peer.answer();
@@ -216,18 +216,46 @@ fn qos_0_is_read_when_a_later_sign_of_life_is_answered() {
     peer.due();
     peer.due();
     peer.encode();
-    peer.outbox.ask();
+    peer.outbox.ask(1);
+    assert!(!peer.outbox.wants_to_ask(1, true), "nothing new is written");
     peer.due();
     peer.encode();
-    assert!(!peer.outbox.wants_to_ask(), "one is under way");
+    assert!(
+        peer.outbox.wants_to_ask(1, true),
+        "although one is in flight"
+    );
+    peer.outbox.ask(2);
+    assert_eq!(peer.outbox.asked_since(), Some(1));
     peer.take(3 * BYTES);
     peer.outbox.pong();
     assert_eq!(peer.outbox.ledger.confirmed, 2);
-    assert!(peer.outbox.wants_to_ask());
-    peer.outbox.ask();
+    assert_eq!(peer.outbox.asked_since(), Some(2));
     peer.outbox.pong();
-    assert!(!peer.outbox.wants_to_ask());
+    assert!(!peer.outbox.wants_to_ask(2, true));
     assert_eq!(peer.close().confirmed, 3);
+}
+
+#[test]
+fn during_the_load_qos_0_asks_once_a_second_and_for_several_messages() {
+    let mut peer = Peer::new(Qos::AtMostOnce, 1);
+    (0..ASK_MESSAGES - 1).for_each(|_| peer.due());
+    peer.encode();
+    assert!(!peer.outbox.wants_to_ask(0, false), "too few");
+    peer.due();
+    peer.encode();
+    assert!(peer.outbox.wants_to_ask(0, false));
+    peer.outbox.ask(0);
+    (0..ASK_MESSAGES).for_each(|_| peer.due());
+    peer.encode();
+    assert!(!peer.outbox.wants_to_ask(ASK_NS - 1, false), "too soon");
+    assert!(peer.outbox.wants_to_ask(ASK_NS, false));
+    let mut other = Peer::new(Qos::AtLeastOnce, 1000);
+    (0..ASK_MESSAGES).for_each(|_| other.due());
+    other.encode();
+    assert!(
+        !other.outbox.wants_to_ask(0, false),
+        "it has acknowledgements"
+    );
 }
 
 #[test]
@@ -240,7 +268,10 @@ fn what_a_server_has_received_it_has_though_its_session_dies() {
     peer.answer();
     peer.lose(false);
     let ledger = peer.close();
-    assert_eq!((ledger.confirmed, ledger.unknown), (1, 1));
+    assert_eq!(
+        (ledger.confirmed, ledger.incomplete, ledger.unknown),
+        (1, 1, 1)
+    );
 }
 
 proptest! {
@@ -258,7 +289,7 @@ proptest! {
                 3 | 4 => peer.take(n),
                 5 => peer.answer(),
                 6 => peer.complete(),
-                7 => peer.outbox.ask(),
+                7 => peer.outbox.ask(peer.now),
                 _ => peer.lose(n % 2 == 0),
             }
             peer.check();

@@ -44,6 +44,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     }
     let mqtt = Mqtt {
         host: "127.0.0.1".into(),
+        more_hosts: Vec::new(),
         port: peer.port,
         tls: false,
         version: Version::V311,
@@ -70,6 +71,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         own: plan.loads_beside(),
         seed: 1,
         run: 1,
+        limit: None,
         clients: None,
     });
     let mut options = Options {

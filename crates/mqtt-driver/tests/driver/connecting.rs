@@ -52,7 +52,7 @@ fn connections_are_arrivals_and_each_is_counted() {
     let [issued, ok, failed, unanswered] = kept.requests();
     assert_eq!((ok, failed), (75, 25));
     assert_eq!(issued, ok + failed + unanswered);
-    let refusal = "the server refused a connection: Not authorized (0x87)";
+    let refusal = "the server refused a connection: Not authorized (return code 5)";
     assert_eq!(kept.remarks().get(refusal), Some(&1));
 }
 

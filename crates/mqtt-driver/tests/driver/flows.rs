@@ -94,6 +94,29 @@ fn exactly_once_goes_on_with_the_release_on_a_new_connection() {
 }
 
 #[test]
+fn exactly_once_whose_session_is_lost_after_its_receipt_is_read_and_incomplete() {
+    let first = vec![
+        connect(0, 0),
+        connack(0, 0),
+        Hear(publish(0x34, 1)),
+        Say(ack(PUBREC, 1)),
+        Hear(ack(PUBREL, 1)),
+    ];
+    let anew = vec![
+        connect(0, 0),
+        connack(0, 0),
+        Hear(publish(0x34, 1)),
+        Say(ack(PUBREC, 1)),
+        Hear(ack(PUBREL, 1)),
+        Say(ack(PUBCOMP, 1)),
+    ];
+    let (kept, _) = published(2, 1, 2, vec![first, anew]);
+    assert_eq!(kept.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
+    assert_eq!(kept.count("incomplete"), 1);
+    assert_eq!(kept.requests(), [4, 3, 0, 1]);
+}
+
+#[test]
 fn a_receive_maximum_of_1_is_heeded() {
     // CONNECT of 5 says nothing more than that of 3.1.1, but for its empty properties.
     let mut hello = vec![0x10, 15, 0, 4, b'M', b'Q', b'T', b'T', 5, 0, 0, 0, 0];

@@ -186,6 +186,7 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
     };
     let work = Mqtt {
         host: "127.0.0.1".into(),
+        more_hosts: Vec::new(),
         port,
         tls: false,
         version,
@@ -199,6 +200,7 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
         own: Vec::new(),
         seed: 1,
         run: 1,
+        limit: None,
         clients: None,
     });
     let target = work.target();

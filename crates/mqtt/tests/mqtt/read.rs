@@ -34,7 +34,7 @@ proptest! {
         let dup = dup && level > 0;
         let check = |packet: Packet<'_>| {
             let Packet::Publish(read) = packet else { panic!("no PUBLISH") };
-            assert_eq!((read.topic_text(), read.payload), (Ok(topic.as_str()), &payload[..]));
+            assert_eq!((read.topic, read.payload), (topic.as_bytes(), &payload[..]));
             assert_eq!((read.qos, read.identifier), (Qos::of(level as u8).unwrap(), (level > 0).then_some(id)));
             assert_eq!((read.is_again, read.retain), (dup, retain));
             (read.properties.number(Id::MessageExpiry), read.properties.text(Id::ContentType).map(str::to_owned))

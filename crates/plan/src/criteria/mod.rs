@@ -73,8 +73,22 @@ pub enum Metric {
     Unsent,
     /// 99th percentile of lateness.
     LatenessP99,
+    /// Share (or number) of MQTT messages or deliveries of one fate.
+    Messages(MessageFate),
     /// A metric that was measured beside the load, by its source and name: its mean, or its largest sample.
     Server(String, Stat),
+}
+
+/// What became of MQTT messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageFate {
+    /// Deliveries that should have come and did not.
+    Lost,
+    /// Deliveries of what had been delivered before.
+    Duplicates,
+    /// Messages that were sent, and of which it is unknown whether the server has read them.
+    Unknown,
 }
 
 /// Which time a statistic is of.

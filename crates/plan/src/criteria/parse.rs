@@ -1,10 +1,10 @@
 //! The grammar of criteria and stop rules. Errors carry the place in the text and repeat the grammar.
 
-use super::{Criterion, Ending, Metric, Op, Span, Stat, StopRule};
+use super::{Criterion, Ending, MessageFate, Metric, Op, Span, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar in one line, for messages and help.
-pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99 or server.NAME, \
+pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
 /// The same of a figure alone, of those that runs are compared by.
@@ -143,6 +143,9 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
         (None, "rate") => Metric::Rate,
         (None, "in-flight") => Metric::InFlight,
         (None, "unsent") => Metric::Unsent,
+        (None, "lost") => Metric::Messages(MessageFate::Lost),
+        (None, "duplicates") => Metric::Messages(MessageFate::Duplicates),
+        (None, "unknown") => Metric::Messages(MessageFate::Unknown),
         (None, "lateness") => {
             if scan.word() != "p99" {
                 return Err(
@@ -208,7 +211,8 @@ fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
 
 /// The bound in the metric's own unit, or what unit it needs.
 fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
-    if let (Metric::Errors | Metric::Unsent, Quantity::Share(share)) = (metric, value)
+    if let (Metric::Errors | Metric::Unsent | Metric::Messages(_), Quantity::Share(share)) =
+        (metric, value)
         && share > 1.0
     {
         return Err(format!(
@@ -217,12 +221,17 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
     }
     let needs = match (metric, value) {
         (Metric::Time(..) | Metric::LatenessP99, Quantity::Duration(_))
-        | (Metric::Errors | Metric::Unsent, Quantity::Share(_) | Quantity::Number(_))
+        | (
+            Metric::Errors | Metric::Unsent | Metric::Messages(_),
+            Quantity::Share(_) | Quantity::Number(_),
+        )
         | (Metric::Rate, Quantity::PerSecond(_))
         | (Metric::InFlight, Quantity::Number(_))
         | (Metric::Server(..), _) => return Ok(value),
         (Metric::Time(..) | Metric::LatenessP99, _) => "a time, for example 250ms",
-        (Metric::Errors | Metric::Unsent, _) => "a share or a number, for example 1% or 10",
+        (Metric::Errors | Metric::Unsent | Metric::Messages(_), _) => {
+            "a share or a number, for example 1% or 10"
+        }
         (Metric::Rate, _) => "a rate, for example 900/s",
         (Metric::InFlight, _) => "a bare number, for example 100",
     };
@@ -372,6 +381,13 @@ mod tests {
         assert_eq!(ok("rate >= 900/s").op, Op::GreaterOrEqual);
         assert_eq!(ok("in-flight < 100").metric, Metric::InFlight);
         assert_eq!(ok("unsent < 0.5%").metric, Metric::Unsent);
+        let fate = |text: &str| ok(text).metric;
+        assert_eq!(fate("lost < 0.1%"), Metric::Messages(MessageFate::Lost));
+        assert_eq!(
+            fate("duplicates < 1"),
+            Metric::Messages(MessageFate::Duplicates)
+        );
+        assert_eq!(fate("unknown <= 0"), Metric::Messages(MessageFate::Unknown));
         assert_eq!(ok("lateness p99 < 1ms").metric, Metric::LatenessP99);
         let server = |text| match ok(text).metric {
             Metric::Server(name, stat) => (name, stat),

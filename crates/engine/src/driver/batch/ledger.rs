@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use measure::{
-    Failure, Fault, LabelId, NoAnswer, Sample,
+    Failure, LabelId, NoAnswer, Sample,
     accumulator::{Event, Loss},
     sample::{Ended, Intended},
 };

@@ -89,6 +89,7 @@ impl Translator<'_> {
             mqtt: Mqtt {
                 port: server.port.unwrap_or(if is_tls { 8883 } else { 1883 }),
                 host: server.host,
+                more_hosts: Vec::new(),
                 tls: is_tls,
                 version,
                 arrivals: Arrival::Elsewhere,

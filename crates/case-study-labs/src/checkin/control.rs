@@ -1,0 +1,255 @@
+//! What the instances tell of themselves, on a port of its own: `GET /stats` in the form of Puma's control application, with an instance
+//! per worker, and `GET /metrics` in Prometheus' text form under the names of the usual exporter. Counts nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use super::fleet::Fleet;
+use super::instance::{Instance, Shown};
+use crate::exposition::{self, head, line};
+
+/// The first instance has this process id and port of its kind; they are names, no processes.
+const FIRST_PID: usize = 1_000;
+
+pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {
+    let (of_stats, of_metrics) = (Arc::clone(fleet), Arc::clone(fleet));
+    let stats = move || Json(stats(&of_stats));
+    let metrics = move || exposition::answer(metrics(&of_metrics, names));
+    Router::new()
+        .route("/stats", get(async move || stats()))
+        .route("/metrics", get(async move || metrics()))
+}
+
+/// A cluster of Puma's, each instance a worker.
+fn stats(fleet: &Fleet) -> Value {
+    let all = fleet.all();
+    let started = all.first().map(|first| first.started.clone());
+    let now = crate::wall_clock::instant_utc();
+    let workers: Vec<Value> = all.iter().map(|one| worker(one, &now)).collect();
+    json!({
+        "started_at": started,
+        "workers": all.len(),
+        "phase": 0,
+        "booted_workers": all.len(),
+        "old_workers": 0,
+        "worker_status": workers,
+    })
+}
+
+fn worker(instance: &Instance, now: &str) -> Value {
+    let shown = instance.shown();
+    json!({
+        "started_at": instance.started,
+        "pid": FIRST_PID + instance.index,
+        "index": instance.index,
+        "phase": 0,
+        "booted": true,
+        "last_checkin": now,
+        "last_status": {
+            "backlog": shown.backlog,
+            "running": instance.max_threads,
+            "pool_capacity": shown.free(instance.max_threads),
+            // Puma's own sum: at work, and waiting for a thread.
+            "busy_threads": shown.busy + shown.backlog,
+            "max_threads": instance.max_threads,
+            "requests_count": shown.taken,
+        },
+    })
+}
+
+/// Name, kind and help of a metric that each instance has once.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Instance, &Shown) -> f64,
+);
+
+const ROWS: [Row; 10] = [
+    (
+        "puma_booted_workers",
+        "gauge",
+        "Workers that have booted",
+        |_, _| 1.0,
+    ),
+    (
+        "puma_running_threads",
+        "gauge",
+        "Threads that have been started",
+        |one, _| one.max_threads as f64,
+    ),
+    (
+        "puma_max_threads",
+        "gauge",
+        "Threads that there may be",
+        |one, _| one.max_threads as f64,
+    ),
+    (
+        "puma_thread_pool_capacity",
+        "gauge",
+        "Threads that could take a request up",
+        |one, shown| shown.free(one.max_threads) as f64,
+    ),
+    (
+        "puma_busy_threads",
+        "gauge",
+        "Threads at work, and requests that wait for one",
+        |_, shown| (shown.busy + shown.backlog) as f64,
+    ),
+    (
+        "puma_request_backlog",
+        "gauge",
+        "Requests that wait for a thread",
+        |_, shown| shown.backlog as f64,
+    ),
+    (
+        "puma_requests_count",
+        "counter",
+        "Requests that were taken up",
+        |_, shown| shown.taken as f64,
+    ),
+    (
+        "process_cpu_seconds_total",
+        "counter",
+        "Time of all cores together",
+        |_, shown| shown.cpu_ns as f64 / 1e9,
+    ),
+    (
+        "instance_cores",
+        "gauge",
+        "Cores of the instance",
+        |_, shown| f64::from(shown.cores),
+    ),
+    (
+        "instance_cpu_ratio",
+        "gauge",
+        "Share of the cores that was busy in the last second",
+        |_, shown| shown.cpu,
+    ),
+];
+
+fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
+    let all: Vec<_> = fleet
+        .all()
+        .into_iter()
+        .map(|instance| {
+            let shown = instance.shown();
+            (instance, shown)
+        })
+        .collect();
+    let mut text = String::new();
+    for (name, kind, help, value) in ROWS {
+        head(&mut text, name, kind, help);
+        for (instance, shown) in &all {
+            let (index, value) = (instance.index, value(instance, shown));
+            line(&mut text, name, &format!("instance=\"{index}\""), value);
+        }
+    }
+    waiting(&mut text, &all, names);
+    pool_wait(&mut text, &all);
+    let seconds = "checkin_downstream_seconds";
+    head(
+        &mut text,
+        seconds,
+        "summary",
+        "How long calls of a downstream took",
+    );
+    let failures = "checkin_downstream_failures_total";
+    let mut failed = String::new();
+    head(
+        &mut failed,
+        failures,
+        "counter",
+        "Calls of a downstream that came to nothing",
+    );
+    for (instance, _) in &all {
+        for (name, calls) in names.iter().zip(instance.calls()) {
+            let labels = format!("instance=\"{}\",downstream=\"{name}\"", instance.index);
+            let (sum, count) = (calls.ns.load(Relaxed), calls.ended.load(Relaxed));
+            line(
+                &mut text,
+                &format!("{seconds}_sum"),
+                &labels,
+                sum as f64 / 1e9,
+            );
+            line(
+                &mut text,
+                &format!("{seconds}_count"),
+                &labels,
+                count as f64,
+            );
+            line(
+                &mut failed,
+                failures,
+                &labels,
+                calls.failed.load(Relaxed) as f64,
+            );
+        }
+    }
+    text + &failed
+}
+
+/// Threads that are held and do not work: by whom they wait for.
+fn waiting(text: &mut String, all: &[(Arc<Instance>, Shown)], names: [&str; 2]) {
+    let waiting = "checkin_threads_waiting";
+    head(
+        text,
+        waiting,
+        "gauge",
+        "Threads that are held while somebody else works, by whom they wait for",
+    );
+    for (instance, shown) in all {
+        let index = instance.index;
+        for (name, calls) in names.iter().zip(instance.calls()) {
+            let labels = format!("instance=\"{index}\",for=\"{name}\"");
+            line(text, waiting, &labels, calls.under_way.load(Relaxed) as f64);
+        }
+        let labels = format!("instance=\"{index}\",for=\"other work\"");
+        line(text, waiting, &labels, shown.elsewhere as f64);
+    }
+    let lock = "checkin_lock_waiters";
+    head(
+        text,
+        lock,
+        "gauge",
+        "Threads that wait for the instance's lock",
+    );
+    for (instance, shown) in all {
+        let labels = format!("instance=\"{}\",on=\"sessions\"", instance.index);
+        line(text, lock, &labels, shown.locked_out as f64);
+    }
+}
+
+/// How long requests waited for a thread.
+fn pool_wait(text: &mut String, all: &[(Arc<Instance>, Shown)]) {
+    let name = "checkin_pool_wait_seconds";
+    head(
+        text,
+        name,
+        "summary",
+        "How long requests waited for a thread",
+    );
+    for (instance, shown) in all {
+        let labels = format!("instance=\"{}\"", instance.index);
+        let seconds = shown.waited_ns as f64 / 1e9;
+        line(text, &format!("{name}_sum"), &labels, seconds);
+        line(text, &format!("{name}_count"), &labels, shown.taken as f64);
+    }
+}
+
+/// What the lab tells of all instances together, beside its counts.
+pub(super) fn told(fleet: &Fleet) -> Value {
+    let all: Vec<Shown> = fleet.all().iter().map(|one| one.shown()).collect();
+    let taken: u64 = all.iter().map(|one| one.taken).sum();
+    let waited: u64 = all.iter().map(|one| one.waited_ns).sum();
+    let longest = all.iter().map(|one| one.longest_ns).max().unwrap_or(0);
+    json!({
+        "taken_up": taken,
+        "mean_ms": waited as f64 / 1e6 / taken.max(1) as f64,
+        "max_ms": longest as f64 / 1e6,
+    })
+}

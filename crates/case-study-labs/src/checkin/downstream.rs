@@ -1,0 +1,242 @@
+//! What an instance calls while it holds a thread: a service behind a URL, over connections that stay open, or, where there is none, a
+//! delay that stands for one. Counts nothing; whoever calls does.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{Method, Request, Uri, header};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::timer::Timer;
+use lab::clock;
+use lab::draw::{Draws, For};
+
+/// More of an answer is not read.
+const LARGEST: usize = 1 << 20;
+
+/// Why a call came to nothing.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// It answered, with a status of 400 or above.
+    Refused,
+    /// No whole answer came.
+    NoAnswer,
+    /// None came in time.
+    TimedOut,
+}
+
+/// A service that instances call.
+pub(super) struct Downstream {
+    pub(super) name: &'static str,
+    way: Way,
+}
+
+enum Way {
+    Delay(Delay),
+    Service(Service),
+}
+
+/// A delay instead of a service: log-normal around its mean.
+pub(super) struct Delay {
+    pub(super) timer: Arc<Timer>,
+    pub(super) mean_ns: u64,
+    /// Standard deviation as a share of the mean; 0 is a constant.
+    pub(super) spread: f64,
+    pub(super) draws: Draws,
+    pub(super) drawn: AtomicU64,
+}
+
+/// A service behind a URL.
+pub(super) struct Service {
+    address: SocketAddr,
+    host: String,
+    base: String,
+    patience: Duration,
+    idle: Mutex<Vec<SendRequest<Body>>>,
+}
+
+impl Downstream {
+    pub(super) fn delay(name: &'static str, delay: Delay) -> Self {
+        Self {
+            name,
+            way: Way::Delay(delay),
+        }
+    }
+
+    pub(super) fn service(name: &'static str, service: Service) -> Self {
+        Self {
+            name,
+            way: Way::Service(service),
+        }
+    }
+
+    pub(super) async fn call(
+        &self,
+        method: &Method,
+        path: &str,
+        body: &Bytes,
+    ) -> Result<(), Failed> {
+        match &self.way {
+            Way::Delay(delay) => {
+                delay.wait().await;
+                Ok(())
+            }
+            Way::Service(service) => service.call(method, path, body).await,
+        }
+    }
+}
+
+impl Delay {
+    async fn wait(&self) {
+        let begun = clock::monotonic_ns();
+        let n = self.drawn.fetch_add(1, Relaxed);
+        let ns = drawn(self.draws, n, self.mean_ns, self.spread);
+        self.timer.until(begun.saturating_add(ns)).await;
+    }
+}
+
+/// The n-th of log-normal durations with this mean and this standard deviation, which is a share of the mean.
+pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
+    let variance = spread.mul_add(spread, 1.0).ln();
+    // Box and Muller's normal number, from two uniform ones.
+    let radius = (-2.0 * (1.0 - draws.uniform(n, For::Service)).ln()).sqrt();
+    let normal = radius * (std::f64::consts::TAU * draws.uniform(n, For::Share)).cos();
+    let factor = variance.sqrt().mul_add(normal, -variance / 2.0).exp();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive, and a multiple of at most a day that a normal number allows"
+    )]
+    let ns = (mean_ns as f64 * factor).round() as u64;
+    ns
+}
+
+impl Service {
+    /// A service at `http://HOST[:PORT][/BASE]`.
+    pub(super) fn at(url: &str, patience: Duration) -> Result<Self, String> {
+        let form = "write NAME=URL with a URL of the form http://HOST:PORT";
+        let uri: Uri = url.parse().map_err(|_| form.to_owned())?;
+        let host = uri.host().filter(|_| uri.scheme_str() == Some("http"));
+        let host = host.ok_or(form)?;
+        let port = uri.port_u16().unwrap_or(80);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let mut addresses = (bare, port)
+            .to_socket_addrs()
+            .map_err(|why| format!("{host} cannot be found: {why}"))?;
+        Ok(Self {
+            address: addresses
+                .next()
+                .ok_or_else(|| format!("{host} has no address"))?,
+            host: format!("{host}:{port}"),
+            base: uri.path().trim_end_matches('/').to_owned(),
+            patience,
+            idle: Mutex::default(),
+        })
+    }
+
+    async fn call(&self, method: &Method, path: &str, body: &Bytes) -> Result<(), Failed> {
+        let asked = self.ask(method, path, body);
+        let status = match tokio::time::timeout(self.patience, asked).await {
+            Ok(Some(status)) => status,
+            Ok(None) => return Err(Failed::NoAnswer),
+            Err(_) => return Err(Failed::TimedOut),
+        };
+        if status >= 400 {
+            return Err(Failed::Refused);
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, method: &Method, path: &str, body: &Bytes) -> Option<u16> {
+        loop {
+            let kept = self.idle().pop();
+            let is_kept = kept.is_some();
+            let mut connection = match kept {
+                Some(kept) => kept,
+                None => self.connect().await?,
+            };
+            // One that was closed meanwhile has been sent nothing.
+            if connection.ready().await.is_err() {
+                if is_kept {
+                    continue;
+                }
+                return None;
+            }
+            let request = Request::builder()
+                .method(method)
+                .uri(format!("{}{path}", self.base))
+                .header(header::HOST, &self.host)
+                .header(header::CONTENT_TYPE, "application/json");
+            let request = request.body(Body::from(body.clone())).ok()?;
+            match connection.send_request(request).await {
+                Ok(answer) => {
+                    let status = answer.status().as_u16();
+                    to_bytes(Body::new(answer.into_body()), LARGEST)
+                        .await
+                        .ok()?;
+                    if !connection.is_closed() {
+                        self.idle().push(connection);
+                    }
+                    return Some(status);
+                }
+                // Taken back unsent: its other end was closing just then.
+                Err(error) if is_kept && error.is_canceled() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<SendRequest<Body>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn connect(&self) -> Option<SendRequest<Body>> {
+        let stream = TcpStream::connect(self.address).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.ok()?;
+        tokio::spawn(async move {
+            // Whoever waits for an answer of it is told.
+            let _ = connection.await;
+        });
+        Some(sender)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_have_the_mean_and_the_spread_that_were_asked_for() {
+        const N: u64 = 200_000;
+        let all: Vec<f64> = (0..N)
+            .map(|n| drawn(Draws::new(5), n, 1_100_000_000, 0.3) as f64)
+            .collect();
+        let mean = all.iter().sum::<f64>() / N as f64;
+        let variance = all.iter().map(|ns| (ns - mean).powi(2)).sum::<f64>() / N as f64;
+        // Five standard errors are 0.0034 of the mean.
+        assert!((mean / 1.1e9 - 1.0).abs() < 0.004, "{mean}");
+        assert!((variance.sqrt() / mean - 0.3).abs() < 0.01, "{variance}");
+        let constant = (0..9).map(|n| drawn(Draws::new(5), n, 1_000, 0.0));
+        assert!(constant.eq([1_000; 9]));
+    }
+
+    #[test]
+    fn a_service_has_a_url_of_http() {
+        let service = |url| Service::at(url, Duration::from_secs(1));
+        let at = service("http://127.0.0.1:81/base/").unwrap();
+        assert_eq!(
+            (at.host.as_str(), at.base.as_str()),
+            ("127.0.0.1:81", "/base")
+        );
+        assert_eq!(service("http://[::1]").unwrap().address.port(), 80);
+        for wrong in ["", "127.0.0.1:80", "https://127.0.0.1", "/path", "ftp://a"] {
+            assert!(service(wrong).is_err(), "{wrong}");
+        }
+    }
+}

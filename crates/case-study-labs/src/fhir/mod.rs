@@ -1,0 +1,291 @@
+//! The lab `fhir`: a small FHIR R4 datastore that keeps patients, with the interactions create, read, update, delete and
+//! search by name, behind a bearer token. This file is its HTTP side; resources are judged in `patient`, kept in `store`.
+//! What it stands on is modelled in `platform`, where that is asked for.
+//! It is no conforming FHIR server: what it does not do it refuses, with an OperationOutcome.
+
+mod answer;
+mod control;
+mod ids;
+mod names;
+mod patient;
+mod platform;
+mod store;
+mod totals;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+
+use answer::{Bundle, Refusal};
+use ids::Ids;
+use lab::random::seed_or_fresh;
+use lab::sidecar::Sidecar;
+use lab::{Entry, Kind, LabError, Options, Routes, plain_token};
+use patient::Patient;
+use platform::{Asked, Platform};
+use store::{Row, Store};
+
+pub(crate) const LAB: Entry = Entry {
+    name: "fhir",
+    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them; servers, cpu, database: what it stands on, told of on a second port",
+    extra: &["store", "servers", "cpu", "database", "control-port"],
+    kind: Kind::Routes(routes),
+    token: plain_token,
+};
+
+const BASE: &str = "/fhir/R4";
+const DEFAULT_COUNT: u32 = 20;
+/// A page is built in memory, so a client cannot ask for any size. FHIR lets a server answer with fewer than asked for.
+const MAX_COUNT: u32 = 1000;
+
+struct Fhir {
+    token: String,
+    /// A mutex around one connection: a statement takes some ten microseconds, less than handing it to another thread would.
+    data: Mutex<Data>,
+    /// None: answers as fast as this machine can.
+    platform: Option<Arc<Platform>>,
+}
+
+struct Data {
+    store: Store,
+    ids: Ids,
+}
+
+impl Fhir {
+    fn data(&self) -> MutexGuard<'_, Data> {
+        // SQLite rolls back what a panic interrupted.
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time that a request takes on what the datastore stands on.
+    async fn pass(&self, asked: Asked) {
+        if let Some(platform) = &self.platform {
+            platform.pass(asked).await;
+        }
+    }
+}
+
+type Shared = State<Arc<Fhir>>;
+type Answer = Result<Response, Refusal>;
+// Taken as results, so that what axum itself refuses is answered with an OperationOutcome too.
+type Body = Result<Bytes, BytesRejection>;
+type Id = Result<Path<String>, PathRejection>;
+type SearchQuery = Result<Query<Vec<(String, String)>>, QueryRejection>;
+
+fn routes(options: &Options) -> Result<Routes, LabError> {
+    let store = Store::open(options.extra("store")).map_err(|error| LabError::CannotOpenStore {
+        store: options.extra("store").unwrap_or("in memory").to_owned(),
+        reason: error.to_string(),
+    })?;
+    // A store that is opened again already holds the first ids of this seed.
+    let ids = Ids::new(options.seed, store.held());
+    let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
+    let sidecar = match &platform {
+        Some(platform) => {
+            let told = control::routes(platform);
+            Some(Sidecar::http(options, platform.control_port, told)?)
+        }
+        None => None,
+    };
+    let fhir = Arc::new(Fhir {
+        token: options.token.clone(),
+        data: Mutex::new(Data { store, ids }),
+        platform,
+    });
+    let router = Router::new()
+        .route("/healthcheck", get(healthcheck))
+        .route("/fhir/R4/Patient", get(search).post(create))
+        .route(
+            "/fhir/R4/Patient/{id}",
+            get(read).put(update).delete(delete),
+        )
+        .fallback(async || {
+            Refusal::new(
+                StatusCode::NOT_FOUND,
+                "not-supported",
+                "this server knows nothing of this path",
+            )
+        })
+        .method_not_allowed_fallback(async || {
+            Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "not-supported",
+                "this method is not supported here",
+            )
+        })
+        .layer(middleware::from_fn_with_state(Arc::clone(&fhir), authorize))
+        .with_state(fhir);
+    Ok(Routes {
+        sidecar,
+        ..router.into()
+    })
+}
+
+/// Everything below the base needs the token, also what does not exist: an unknown client learns nothing.
+async fn authorize(State(fhir): Shared, request: Request, next: Next) -> Response {
+    let below_base = request
+        .uri()
+        .path()
+        .strip_prefix(BASE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if !below_base || bearer(request.headers()) == Some(fhir.token.as_bytes()) {
+        return next.run(request).await;
+    }
+    let refusal = Refusal::new(
+        StatusCode::UNAUTHORIZED,
+        "login",
+        "a valid bearer token is needed",
+    );
+    (
+        [(header::WWW_AUTHENTICATE, "Bearer realm=\"fhir\"")],
+        refusal,
+    )
+        .into_response()
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let (scheme, token) = headers
+        .get(header::AUTHORIZATION)?
+        .as_bytes()
+        .split_at_checked("Bearer ".len())?;
+    scheme
+        .eq_ignore_ascii_case(b"Bearer ")
+        .then(|| token.trim_ascii())
+}
+
+async fn healthcheck(State(fhir): Shared) -> Response {
+    fhir.pass(Asked::Health).await;
+    let store = fhir.data().store.ping().is_ok();
+    let status = if store {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (
+        status,
+        Json(json!({ "ok": store, "version": env!("CARGO_PKG_VERSION"), "store": store })),
+    )
+        .into_response()
+}
+
+async fn create(State(fhir): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let patient = Patient::parse(&body?)?;
+    fhir.pass(Asked::Create).await;
+    let mut data = fhir.data();
+    let mut id = data.ids.draw();
+    // Somebody may have put a patient under the id that is next in line.
+    while data.store.row(&id)?.is_some() {
+        id = data.ids.draw();
+    }
+    let resource = patient.stamp(&id, 1);
+    data.store.insert(&id, &resource, &patient.names())?;
+    drop(data);
+    Ok(created(&headers, &id, 1, resource))
+}
+
+async fn read(State(fhir): Shared, id: Id) -> Answer {
+    let Path(id) = id?;
+    fhir.pass(Asked::Read).await;
+    match fhir.data().store.row(&id)? {
+        Some(Row {
+            version,
+            resource: Some(resource),
+            ..
+        }) => Ok(answer::resource(StatusCode::OK, version, resource)),
+        Some(_) => Err(Refusal::new(
+            StatusCode::GONE,
+            "deleted",
+            format!("Patient/{id} was deleted"),
+        )),
+        None => Err(Refusal::unknown(&id)),
+    }
+}
+
+async fn update(State(fhir): Shared, id: Id, headers: HeaderMap, body: Body) -> Answer {
+    let Path(id) = id?;
+    let patient = Patient::parse(&body?)?;
+    patient.check_id(&id)?;
+    fhir.pass(Asked::Update).await;
+    let mut data = fhir.data();
+    let Some(row) = data.store.row(&id)? else {
+        let resource = patient.stamp(&id, 1);
+        data.store.insert(&id, &resource, &patient.names())?;
+        return Ok(created(&headers, &id, 1, resource));
+    };
+    let version = row.version + 1;
+    let resource = patient.stamp(&id, version);
+    data.store.replace(&row, &resource, &patient.names())?;
+    match row.resource {
+        Some(_) => Ok(answer::resource(StatusCode::OK, version, resource)),
+        // An update brings a deleted patient back, which is a creation to the client.
+        None => Ok(created(&headers, &id, version, resource)),
+    }
+}
+
+async fn delete(State(fhir): Shared, id: Id) -> Answer {
+    let Path(id) = id?;
+    fhir.pass(Asked::Delete).await;
+    let mut data = fhir.data();
+    let row = data.store.row(&id)?.ok_or_else(|| Refusal::unknown(&id))?;
+    // Deleting twice is fine: afterwards the patient is gone either way.
+    if row.resource.is_some() {
+        data.store.delete(&row)?;
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn search(State(fhir): Shared, request_headers: HeaderMap, query: SearchQuery) -> Answer {
+    let Query(query) = query?;
+    let mut name = None;
+    let mut count = DEFAULT_COUNT;
+    for (key, value) in &query {
+        match key.as_str() {
+            "name" if name.is_some() => return Err(Refusal::invalid("name may be given once")),
+            "name" => name = Some(value.as_str()),
+            "_count" => {
+                count = value
+                    .parse()
+                    .map_err(|_| Refusal::invalid("_count must be a whole number"))?
+            }
+            // Ignoring it would answer another question than was asked.
+            _ => {
+                return Err(Refusal::invalid(format!(
+                    "unknown search parameter {key}; known are name, _count"
+                )));
+            }
+        }
+    }
+    fhir.pass(Asked::Search).await;
+    let found = fhir
+        .data()
+        .store
+        .search(name.filter(|name| !name.is_empty()), count.min(MAX_COUNT))?;
+    Ok(Bundle::searchset(&base_url(&request_headers), found)?.into_response())
+}
+
+fn created(headers: &HeaderMap, id: &str, version: u64, resource: String) -> Response {
+    let mut response = answer::resource(StatusCode::CREATED, version, resource);
+    if let Ok(location) = HeaderValue::try_from(format!("{}/Patient/{id}", base_url(headers))) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// The base as the client called it: the lab may stand behind any name.
+fn base_url(headers: &HeaderMap) -> String {
+    match headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+    {
+        Some(host) => format!("http://{host}{BASE}"),
+        None => BASE.to_owned(),
+    }
+}

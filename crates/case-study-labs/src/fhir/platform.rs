@@ -1,0 +1,340 @@
+//! What the datastore stands on, where it is asked for: servers behind a balancer, one database and one cache that they share, each with as
+//! much of a processor as was said. Time passes as if they computed, none does. Knows nothing of HTTP, and nothing of what is stored.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::cores::Cores;
+use crate::given::{self, Given};
+use crate::quota::{PERIOD_NS, Quota};
+use crate::timer::Timer;
+use lab::draw::Draws;
+use lab::random::mix;
+use lab::{LabError, Options, clock};
+
+const NAME: &str = "fhir";
+pub(super) const OPTIONS: [&str; 4] = ["servers", "cpu", "database", "control-port"];
+
+const US: u64 = 1_000;
+/// A query takes twice as long when so many others wait, three times as long behind twice as many, …
+const CROWD: f64 = 1_000.0;
+/// … up to so many times.
+const MOST: f64 = 5.0;
+
+/// What a request is.
+#[derive(Clone, Copy)]
+pub(super) enum Asked {
+    Health,
+    Create,
+    Read,
+    Update,
+    Delete,
+    Search,
+}
+
+/// How long one takes on average, where nothing has to be waited for.
+struct Costs {
+    server_ns: u64,
+    database_ns: u64,
+    cache_ns: u64,
+}
+
+impl Asked {
+    /// A quarter of a core does 943 health checks a second, two cores of a database 556 rounds of create, read and search.
+    fn costs(self) -> Costs {
+        let (server, database, cache) = match self {
+            Asked::Health => (265, 50, 20),
+            Asked::Create => (1_200, 1_500, 60),
+            Asked::Read => (500, 700, 40),
+            Asked::Update => (1_200, 1_700, 60),
+            Asked::Delete => (500, 1_200, 40),
+            Asked::Search => (800, 1_400, 20),
+        };
+        Costs {
+            server_ns: server * US,
+            database_ns: database * US,
+            cache_ns: cache * US,
+        }
+    }
+}
+
+/// The processor of a server.
+enum Processor {
+    Whole(Cores),
+    Part(Quota),
+}
+
+struct Server {
+    processor: Mutex<Processor>,
+    requests: AtomicU64,
+}
+
+/// Servers, their database and their cache.
+pub(super) struct Platform {
+    servers: Vec<Server>,
+    database: Mutex<Cores>,
+    cache: Mutex<Cores>,
+    queries: AtomicU64,
+    /// Requests so far: whose turn it is, and where draws come from.
+    came: AtomicU64,
+    timer: Timer,
+    draws: [Draws; 3],
+    /// Of a server.
+    cpus: f64,
+    database_cores: u32,
+    pub(super) control_port: u16,
+}
+
+/// What a server shows at one moment.
+pub(super) struct OfServer {
+    pub(super) busy_ns: u64,
+    /// Where a quota could hold it back.
+    pub(super) held_back_ns: Option<u64>,
+    pub(super) cpus: f64,
+    pub(super) requests: u64,
+}
+
+/// What the database, or the cache, shows at one moment.
+pub(super) struct OfShared {
+    pub(super) busy_ns: u64,
+    pub(super) cores: u32,
+    pub(super) active: usize,
+    pub(super) waiting: usize,
+    pub(super) asked: u64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing in there panics half-way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Platform {
+    /// What was asked for; none where none of it was: then the lab answers as fast as it can.
+    pub(super) fn read(options: &Options, seed: u64) -> Result<Option<Self>, LabError> {
+        let is_asked = OPTIONS.iter().any(|name| options.extra(name).is_some());
+        if !is_asked {
+            return Ok(None);
+        }
+        let given = Given { lab: NAME, options };
+        let servers = given.count("servers", "1", 100)?;
+        let cpus = given.value("cpu", "1", cpus)?;
+        let database = given.count("database", "2", 256)? as u32;
+        let control_port = given.value("control-port", "0", given::port)?;
+        let now = clock::monotonic_ns();
+        let cores = |count: u32| Mutex::new(Cores::new(count, None, Draws::new(seed), now));
+        Ok(Some(Self {
+            servers: (0..servers).map(|_| Server::new(cpus, now)).collect(),
+            database: cores(database),
+            cache: cores(1),
+            queries: AtomicU64::new(0),
+            came: AtomicU64::new(0),
+            timer: Timer::start()?,
+            draws: [1, 2, 3].map(|part| Draws::new(mix(seed ^ (part << 32)))),
+            cpus,
+            database_cores: database,
+            control_port,
+        }))
+    }
+
+    /// Lets pass the time that a request takes on a server, then in the cache, then in the database.
+    pub(super) async fn pass(&self, asked: Asked) {
+        let number = self.came.fetch_add(1, Relaxed);
+        let costs = asked.costs();
+        let drawn = |part: usize, ns: u64| self.draws[part].exponential(ns, number);
+        let turn = number as usize % self.servers.len();
+        let server = &self.servers[turn];
+        server.requests.fetch_add(1, Relaxed);
+        let done = server.compute(clock::monotonic_ns(), drawn(0, costs.server_ns));
+        self.timer.until(done).await;
+        let done = lock(&self.cache).compute(clock::monotonic_ns(), drawn(1, costs.cache_ns));
+        self.timer.until(done).await;
+        self.queries.fetch_add(1, Relaxed);
+        let done = self.query(clock::monotonic_ns(), drawn(2, costs.database_ns));
+        self.timer.until(done).await;
+    }
+
+    /// A query, and the longer the more others wait: whoever serves too many at a time loses time with it.
+    fn query(&self, now: u64, ns: u64) -> u64 {
+        let mut cores = lock(&self.database);
+        let waiting = cores
+            .under_way(now)
+            .saturating_sub(self.database_cores as usize);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a duration, a few times as long"
+        )]
+        let ns = (ns as f64 * crowded(waiting)) as u64;
+        cores.compute(now, ns)
+    }
+
+    pub(super) fn servers(&self) -> Vec<OfServer> {
+        let now = clock::monotonic_ns();
+        let shown = self.servers.iter().map(|server| {
+            let (busy_ns, held_back_ns) = match &mut *lock(&server.processor) {
+                Processor::Whole(cores) => (cores.busy_ns(now), None),
+                Processor::Part(quota) => (quota.busy_ns(now), Some(quota.held_back_ns(now))),
+            };
+            OfServer {
+                busy_ns,
+                held_back_ns,
+                cpus: self.cpus,
+                requests: server.requests.load(Relaxed),
+            }
+        });
+        shown.collect()
+    }
+
+    pub(super) fn database(&self) -> OfShared {
+        shown(&self.database, self.queries.load(Relaxed))
+    }
+
+    pub(super) fn cache(&self) -> OfShared {
+        shown(&self.cache, self.came.load(Relaxed))
+    }
+}
+
+fn shown(cores: &Mutex<Cores>, asked: u64) -> OfShared {
+    let now = clock::monotonic_ns();
+    let mut cores = lock(cores);
+    let under_way = cores.under_way(now);
+    let active = under_way.min(cores.count as usize);
+    OfShared {
+        busy_ns: cores.busy_ns(now),
+        cores: cores.count,
+        active,
+        waiting: under_way - active,
+        asked,
+    }
+}
+
+fn crowded(waiting: usize) -> f64 {
+    (1.0 + waiting as f64 / CROWD).min(MOST)
+}
+
+impl Server {
+    fn new(cpus: f64, now: u64) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "read as a part of a core, or as at most 256 of them"
+        )]
+        let processor = if cpus < 1.0 {
+            Processor::Part(Quota::new((cpus * PERIOD_NS as f64) as u64))
+        } else {
+            Processor::Whole(Cores::new(cpus as u32, None, Draws::new(0), now))
+        };
+        Self {
+            processor: Mutex::new(processor),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    fn compute(&self, now: u64, ns: u64) -> u64 {
+        match &mut *lock(&self.processor) {
+            Processor::Whole(cores) => cores.compute(now, ns),
+            Processor::Part(quota) => quota.compute(now, ns),
+        }
+    }
+}
+
+/// `4`, or `0.25`: a part of a core is a quota, several are whole ones.
+fn cpus(text: &str) -> Result<f64, String> {
+    let form =
+        "write a number of cores from 1 to 256, or a part of one from 0.01, for example 0.25";
+    let cpus: f64 = text.parse().map_err(|_| form.to_owned())?;
+    let is_part = (0.01..1.0).contains(&cpus);
+    let is_whole = (1.0..=256.0).contains(&cpus) && cpus.fract() == 0.0;
+    (is_part || is_whole).then_some(cpus).ok_or(form.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn platform(pairs: &[(&str, &str)]) -> Result<Option<Platform>, String> {
+        let extra = pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let options = Options {
+            extra: extra.collect(),
+            ..Options::default()
+        };
+        Platform::read(&options, 7).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_asked_for_is_there_and_the_rest_is_usual() {
+        assert!(platform(&[]).unwrap().is_none());
+        let read = platform(&[("servers", "3"), ("cpu", "4")])
+            .unwrap()
+            .unwrap();
+        let servers = read.servers();
+        assert_eq!(servers.len(), 3);
+        assert!(
+            servers
+                .iter()
+                .all(|one| one.cpus == 4.0 && one.held_back_ns.is_none())
+        );
+        assert_eq!((read.database().cores, read.cache().cores), (2, 1));
+        let read = platform(&[("cpu", "0.25")]).unwrap().unwrap();
+        assert_eq!(read.servers()[0].held_back_ns, Some(0));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_advice() {
+        for (option, value) in [
+            ("servers", "0"),
+            ("cpu", "0"),
+            ("cpu", "1.5"),
+            ("cpu", "NaN"),
+            ("database", "big"),
+            ("control-port", "70000"),
+        ] {
+            let line = platform(&[(option, value)]).err().unwrap();
+            assert!(line.contains(&format!("{option}={value}: ")), "{line}");
+        }
+    }
+
+    #[test]
+    fn servers_take_turns_and_the_database_is_shared() {
+        let platform = platform(&[("servers", "3"), ("cpu", "2")])
+            .unwrap()
+            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            for _ in 0..30 {
+                platform.pass(Asked::Create).await;
+            }
+        });
+        assert!(
+            platform
+                .servers()
+                .iter()
+                .all(|one| one.requests == 10 && one.busy_ns > 0)
+        );
+        let database = platform.database();
+        assert_eq!(
+            (database.asked, database.active, database.waiting),
+            (30, 0, 0)
+        );
+        // One after the other: nobody waited, so this is what was drawn.
+        let expected: u64 = (0..30)
+            .map(|n| platform.draws[2].exponential(1_500 * US, n))
+            .sum();
+        assert_eq!(database.busy_ns, expected);
+    }
+
+    #[test]
+    fn a_crowded_database_is_slower_but_never_stands_still() {
+        let platform = platform(&[("database", "2")]).unwrap().unwrap();
+        // As many as come at once: each behind all before it.
+        let done = (0..4_000_u64).map(|_| platform.query(1, US)).max().unwrap();
+        let plain = 4_000 * US / 2;
+        assert!(done > 2 * plain && done < 5 * plain, "{done}");
+        assert_eq!(crowded(0), 1.0);
+        assert_eq!(crowded(1_000_000), 5.0);
+    }
+}

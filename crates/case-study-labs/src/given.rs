@@ -1,0 +1,48 @@
+//! The `option=value` pairs of a lab as they were given, with a default for each: read, or refused with the advice of whoever reads them.
+
+use lab::units;
+use lab::{LabError, Options};
+
+/// The pairs of a lab.
+pub(crate) struct Given<'a> {
+    pub(crate) lab: &'static str,
+    pub(crate) options: &'a Options,
+}
+
+impl Given<'_> {
+    /// The value of an option, or what it usually is.
+    pub(crate) fn value<T>(
+        &self,
+        option: &str,
+        usual: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, LabError> {
+        let text = self.options.extra(option).unwrap_or(usual);
+        read(text).map_err(|advice| bad(self.lab, option, text, advice))
+    }
+
+    /// A number from 1 on.
+    pub(crate) fn count(&self, option: &str, usual: &str, most: u64) -> Result<u64, LabError> {
+        self.value(option, usual, |text| units::count(text, 1..=most))
+    }
+}
+
+/// What is wrong with a value, and what would do.
+pub(crate) fn bad(
+    lab: &'static str,
+    option: &str,
+    value: &str,
+    advice: impl Into<String>,
+) -> LabError {
+    LabError::BadOption {
+        lab,
+        option: option.to_owned(),
+        value: value.to_owned(),
+        advice: advice.into(),
+    }
+}
+
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| "write a port from 0 to 65535; 0 is any free one".to_owned())
+}

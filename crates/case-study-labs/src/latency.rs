@@ -1,0 +1,68 @@
+//! `latency=300ms`: every answer of a route leaves so long after its request came, however long the work took. The moment is computed
+//! when the request is there, so that no late wake-up adds up. Decides nothing about what is answered.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+
+use crate::timer::Timer;
+use lab::units;
+use lab::{LabError, Options, clock};
+
+/// How long answers take.
+#[derive(Clone)]
+pub(crate) struct Latency {
+    timer: Arc<Timer>,
+    ns: u64,
+}
+
+impl Latency {
+    /// As long as an option of this lab says; where it does not, as long as the work takes.
+    pub(crate) fn of(lab: &'static str, options: &Options, option: &str) -> Result<Self, LabError> {
+        Ok(Self {
+            timer: Arc::new(Timer::start()?),
+            ns: duration(lab, options, option)?,
+        })
+    }
+
+    /// The same and so much more.
+    pub(crate) fn and(&self, more_ns: u64) -> Self {
+        Self {
+            timer: Arc::clone(&self.timer),
+            ns: self.ns.saturating_add(more_ns),
+        }
+    }
+
+    /// Gives the routes that are there so far this latency.
+    pub(crate) fn attach<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
+        if self.ns == 0 {
+            return routes;
+        }
+        routes.route_layer(middleware::from_fn_with_state(self.clone(), hold))
+    }
+}
+
+/// A duration among a lab's options; none where it is not given.
+pub(crate) fn duration(
+    lab: &'static str,
+    options: &Options,
+    option: &str,
+) -> Result<u64, LabError> {
+    let text = options.extra(option).unwrap_or("0");
+    units::duration(text).map_err(|advice| LabError::BadOption {
+        lab,
+        option: option.to_owned(),
+        value: text.to_owned(),
+        advice,
+    })
+}
+
+async fn hold(State(latency): State<Latency>, request: Request, next: Next) -> Response {
+    let due_ns = clock::monotonic_ns().saturating_add(latency.ns);
+    let response = next.run(request).await;
+    latency.timer.until(due_ns).await;
+    response
+}

@@ -1,0 +1,216 @@
+//! The lab `pepeunit`: a platform for small devices. Its busiest entry points are a page, a REST document and a GraphQL query, all three
+//! about the same five counts, which never change; beside them stand its receiving side: units that are made by REST, a broker that
+//! lets them in, and pipes that keep what they send. This file reads options and puts the parts together.
+
+mod broker_api;
+mod consumer;
+mod graphql;
+mod multipart;
+mod pipe;
+mod platform;
+mod rest;
+mod workers;
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Map, Value, json};
+
+use crate::given;
+use crate::latency::{self, Latency};
+use consumer::Consumer;
+use graphql::Asked;
+use lab::units;
+use lab::{
+    Entry, Kind, LabError, Options, Routes,
+    mqtt::embedded::{self, EmbeddedBroker},
+    plain_token,
+};
+use pipe::{Turns, rules::Rules};
+use platform::{Given, Platform};
+
+const NAME: &str = "pepeunit";
+
+pub(crate) const LAB: Entry = Entry {
+    name: NAME,
+    help: "platform for devices: page, REST and GraphQL over HTTP, a broker for units beside it; latency, workers, capacity, throttle, hurry, crash-at, break=RULE, …",
+    extra: &[
+        "latency",
+        "workers",
+        "mqtt-port",
+        "domain",
+        "broker-user",
+        "capacity",
+        "queue",
+        "throttle",
+        "max-payload",
+        "drop",
+        "duplicate",
+        "refuse",
+        "delay",
+        "flush",
+        "clean",
+        "hurry",
+        "crash-at",
+        "break",
+    ],
+    kind: Kind::Routes(routes),
+    token: plain_token,
+};
+
+/// What there is to count: its name in GraphQL, its name in REST, and how many there are.
+const COUNTS: [(&str, &str, u32); 5] = [
+    ("userCount", "user_count", 12),
+    ("repoCount", "repo_count", 31),
+    ("unitCount", "unit_count", 204),
+    ("unitNodeCount", "unit_node_count", 1632),
+    ("unitNodeEdgeCount", "unit_node_edge_count", 417),
+];
+
+const PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>Pepeunit</title></head>\n\
+    <body><h1>Pepeunit</h1><p>This is the lab <code>pepeunit</code>. Its counts are at \
+    <a href=\"/pepeunit/api/v1/metrics/\">/pepeunit/api/v1/metrics/</a>, and behind POST /pepeunit/graphql.</p></body>\n</html>\n";
+
+fn routes(options: &Options) -> Result<Routes, LabError> {
+    let platform = Arc::new(Platform::new(given(options)?));
+    let broker = broker(options, &platform)?;
+    platform.listens_at(broker.address.port());
+    let stats = broker.counts();
+    let routes = Router::new()
+        .route("/pepeunit", get(async || Html(PAGE)))
+        .route("/pepeunit/api/v1/metrics/", get(async || Json(metrics())))
+        .route("/pepeunit/graphql", post(query))
+        .merge(rest::routes(&platform));
+    let routes = workers::attach(routes, number(options, "workers", 10_000)?);
+    let latency = Latency::of(NAME, options, "latency")?;
+    let router = latency
+        .attach(routes.merge(broker_api::routes(&platform, stats.clone())))
+        .fallback(async || {
+            let text = "there is nothing here; try /pepeunit";
+            (StatusCode::NOT_FOUND, Json(json!({ "detail": text })))
+        })
+        .method_not_allowed_fallback(async || {
+            let text = "not with this method";
+            (
+                StatusCode::METHOD_NOT_ALLOWED,
+                Json(json!({ "detail": text })),
+            )
+        });
+    Ok(Routes {
+        router,
+        stats: Some(Box::new(move || {
+            let mut told = platform.stats();
+            told["broker"] = stats.now();
+            (NAME, told)
+        })),
+        sidecar: Some(broker.into()),
+        background: None,
+    })
+}
+
+fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
+    given::bad(NAME, option, value, advice)
+}
+
+fn number(options: &Options, option: &str, most: u64) -> Result<Option<u64>, LabError> {
+    let text = options.extra(option);
+    let read = text.map(|text| units::count(text, 1..=most).map_err(|why| bad(option, text, why)));
+    read.transpose()
+}
+
+/// Milliseconds of the platform's time; the usual ones where nothing is said.
+fn ms(options: &Options, option: &str, usual: u64) -> Result<u64, LabError> {
+    match options.extra(option) {
+        None => Ok(usual),
+        Some(_) => Ok(latency::duration(NAME, options, option)? / 1_000_000),
+    }
+}
+
+fn given(options: &Options) -> Result<Given, LabError> {
+    let user = options.extra("broker-user").unwrap_or("admin:public");
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let rules = options
+        .extra("break")
+        .map(|rule| Rules::without(rule).map_err(|why| bad("break", rule, why)));
+    let crash = match options.extra("crash-at") {
+        None => None,
+        Some(_) => Some(latency::duration(NAME, options, "crash-at")?),
+    };
+    let domain = options.extra("domain").unwrap_or("localhost");
+    if domain.is_empty() || domain.contains(['/', '+', '#']) {
+        return Err(bad("domain", domain, "one level of a topic"));
+    }
+    Ok(Given {
+        domain: domain.to_owned(),
+        secret: options.token.clone(),
+        broker_user: (name.to_owned(), password.to_owned()),
+        rules: rules.transpose()?.unwrap_or_default(),
+        turns: Turns {
+            flush_ms: ms(options, "flush", 5_000)?,
+            clean_ms: ms(options, "clean", 60_000)?,
+            lazy_ms: 600_000,
+        },
+        hurry: number(options, "hurry", 1_000)?.unwrap_or(1),
+        crash_at_ns: crash,
+    })
+}
+
+/// The broker's own port, and who takes what reaches it.
+fn broker(options: &Options, platform: &Arc<Platform>) -> Result<EmbeddedBroker, LabError> {
+    let capacity = options.extra("capacity").map(|text| {
+        let rate = units::gap_of_rate(text).map_err(|why| bad("capacity", text, why));
+        rate.map(|gap_ns| (1_000_000_000 / gap_ns.max(1)).max(1))
+    });
+    let waiting = number(options, "queue", 1_000_000)?.unwrap_or(1_000);
+    let limit = capacity.transpose()?.map(|rate| (rate, waiting as usize));
+    let largest = number(options, "max-payload", 256 << 20)?.unwrap_or(256 << 10);
+    let consumer = Consumer::begin(platform, limit, largest as usize).map_err(LabError::Runtime)?;
+    let port = number(options, "mqtt-port", 65_535)?.unwrap_or(0) as u16;
+    embedded::bind(NAME, options, port, Box::new(consumer))
+}
+
+fn metrics() -> Value {
+    let counts = COUNTS.iter();
+    counts
+        .map(|(_, name, count)| ((*name).to_owned(), Value::from(*count)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Answers a query with 200, whatever is wrong with it; only what is no request for one is refused.
+async fn query(body: Result<Bytes, BytesRejection>) -> Response {
+    let bad = |text: &str| {
+        let errors = json!({ "errors": [{ "message": text }] });
+        (StatusCode::BAD_REQUEST, Json(errors)).into_response()
+    };
+    let Ok(body) = body else {
+        return bad("the body cannot be read");
+    };
+    let Ok(Value::Object(body)) = serde_json::from_slice::<Value>(&body) else {
+        return bad("the body must be a JSON object with a query");
+    };
+    let Some(query) = body.get("query").and_then(Value::as_str) else {
+        return bad("the body holds no query");
+    };
+    let (operation, variables) = (body.get("operationName"), body.get("variables"));
+    let none = Map::new();
+    let asked = Asked {
+        query,
+        operation: match operation {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name),
+            Some(_) => return bad("operationName must be a text"),
+        },
+        variables: match variables {
+            None | Some(Value::Null) => &none,
+            Some(Value::Object(variables)) => variables,
+            Some(_) => return bad("variables must be an object"),
+        },
+    };
+    Json(graphql::answer(&asked)).into_response()
+}

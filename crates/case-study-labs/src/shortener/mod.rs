@@ -1,0 +1,207 @@
+//! The lab `shortener`: makes short URLs for whoever has a token, and redirects from them to the long ones. Two of its options are
+//! the faults of a real one: a secret that is fetched anew for every creation, and an account that runs so many functions at a time.
+//! This file is its HTTP side; URLs are kept in `store`.
+
+mod store;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use crate::given;
+use crate::jwt;
+use crate::latency::{Latency, duration};
+use lab::units;
+use lab::{Entry, Kind, LabError, Options, Routes};
+use store::{Store, number_of, text_of};
+
+const NAME: &str = "shortener";
+
+pub(crate) const LAB: Entry = Entry {
+    name: NAME,
+    help: "URL shortener: POST /actions/short-urls (bearer JWT), GET /short-urls/{id}; latency=, secret-fetch=, concurrency=",
+    extra: &["latency", "secret-fetch", "concurrency"],
+    kind: Kind::Routes(routes),
+    token: |options| jwt::signed(&options.token, NAME),
+};
+
+/// Longer URLs are refused, as by most servers.
+const LONGEST: usize = 2048;
+
+struct Shortener {
+    secret: String,
+    store: Mutex<Store>,
+}
+
+impl Shortener {
+    fn store(&self) -> MutexGuard<'_, Store> {
+        // A number is found before anything changes.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Shared = State<Arc<Shortener>>;
+type Answer = Result<Response, Refusal>;
+
+fn routes(options: &Options) -> Result<Routes, LabError> {
+    let latency = Latency::of(NAME, options, "latency")?;
+    let fetch_ns = duration(NAME, options, "secret-fetch")?;
+    let most = options.extra("concurrency").map(|text| {
+        units::count(text, 1..=1_000_000)
+            .map_err(|advice| given::bad(NAME, "concurrency", text, advice))
+    });
+    let shortener = Arc::new(Shortener {
+        secret: options.token.clone(),
+        store: Mutex::new(Store::new(options.seed)),
+    });
+    let create = Router::new().route("/actions/short-urls", post(create));
+    let follow = Router::new().route("/short-urls/{id}", get(follow));
+    let mut routes = latency
+        .and(fetch_ns)
+        .attach(create)
+        .merge(latency.attach(follow));
+    if let Some(most) = most.transpose()? {
+        let account = Arc::new(Account {
+            most,
+            running: AtomicU64::new(0),
+        });
+        routes = routes.route_layer(middleware::from_fn_with_state(account, limited));
+    }
+    let told = Arc::clone(&shortener);
+    Ok(Routes {
+        sidecar: None,
+        background: None,
+        router: routes
+            .fallback(async || Refusal(StatusCode::NOT_FOUND, "there is nothing here"))
+            .method_not_allowed_fallback(async || {
+                Refusal(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
+            })
+            .with_state(shortener),
+        stats: Some(Box::new(move || (NAME, told.store().told()))),
+    })
+}
+
+/// Runs at most so many functions at a time.
+struct Account {
+    most: u64,
+    running: AtomicU64,
+}
+
+/// Counts a function as running until it is dropped.
+struct Running<'a>(&'a AtomicU64);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What is beyond the account's limit is answered by the gateway, at once: the function never hears of it.
+async fn limited(State(account): State<Arc<Account>>, request: Request, next: Next) -> Response {
+    let before = account.running.fetch_add(1, Ordering::Relaxed);
+    let _running = Running(&account.running);
+    if before >= account.most {
+        let text = json!({ "message": "Internal server error" });
+        return (StatusCode::INTERNAL_SERVER_ERROR, Json(text)).into_response();
+    }
+    next.run(request).await
+}
+
+async fn create(
+    State(shortener): Shared,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    authorize(&shortener, &headers)?;
+    let bad = |text| Refusal(StatusCode::BAD_REQUEST, text);
+    let body = body.map_err(|_| bad("the body cannot be read"))?;
+    let body: Value =
+        serde_json::from_slice(&body).map_err(|_| bad("the body must be JSON: expires, url"))?;
+    let text = |name| body.get(name).and_then(Value::as_str);
+    let expires = text("expires").ok_or(bad("expires is missing, or is no text"))?;
+    let expires: jiff::Timestamp = expires
+        .parse()
+        .map_err(|_| bad("expires must be a time with its offset: 2030-01-01T00:00:00-07:00"))?;
+    let url = text("url").ok_or(bad("url is missing, or is no text"))?;
+    if !is_url(url) {
+        return Err(bad(
+            "url must begin with http:// or https://, name a host, and hold at most 2048 characters of ASCII",
+        ));
+    }
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let host = host.ok_or(bad("a Host header is needed"))?;
+    let kept = shortener.store().keep(url, expires.as_second());
+    let full = Refusal(
+        StatusCode::INSUFFICIENT_STORAGE,
+        "the lab is full: it keeps four million URLs, or a GiB of them",
+    );
+    let id = text_of(kept.ok_or(full)?);
+    let short = json!({ "shortUrl": format!("http://{host}/short-urls/{id}") });
+    Ok((StatusCode::CREATED, Json(short)).into_response())
+}
+
+fn authorize(shortener: &Shortener, headers: &HeaderMap) -> Result<(), Unauthorized> {
+    let given = headers.get(header::AUTHORIZATION);
+    let given = given.and_then(|value| value.to_str().ok());
+    let token = given
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .ok_or(Unauthorized("a bearer token is needed"))?
+        .1;
+    jwt::check(
+        &shortener.secret,
+        token.trim(),
+        crate::wall_clock::seconds(),
+    )
+    .map_err(Unauthorized)
+}
+
+/// Whether a redirect may lead there.
+fn is_url(url: &str) -> bool {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    let names_a_host =
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']));
+    names_a_host && url.len() <= LONGEST && url.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+async fn follow(State(shortener): Shared, Path(id): Path<String>) -> Answer {
+    let store = shortener.store();
+    let kept = number_of(&id).and_then(|id| store.get(id));
+    let kept = kept.ok_or(Refusal(StatusCode::NOT_FOUND, "there is no such short URL"))?;
+    if crate::wall_clock::seconds() >= kept.expires_s as f64 {
+        return Err(Refusal(StatusCode::GONE, "this short URL has expired"));
+    }
+    let location = [(header::LOCATION, kept.url.to_string())];
+    Ok((StatusCode::FOUND, location).into_response())
+}
+
+/// A refused request: a status, and a JSON body that says why.
+struct Refusal(StatusCode, &'static str);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+/// Whoever has no valid token.
+struct Unauthorized(&'static str);
+
+impl From<Unauthorized> for Refusal {
+    fn from(Unauthorized(text): Unauthorized) -> Self {
+        Refusal(StatusCode::UNAUTHORIZED, text)
+    }
+}

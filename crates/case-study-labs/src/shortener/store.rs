@@ -1,0 +1,138 @@
+//! What the lab `shortener` keeps: long URLs by the number of their short one. No two may have the same number, and that is looked
+//! at instead of believed. Bounded: whoever asks for more than it holds is told so.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use lab::random::{mix, seed_or_fresh};
+
+/// So many URLs are kept, and so many bytes of them: four times what the case study made.
+const MOST: usize = 4_000_000;
+const MOST_BYTES: usize = 1 << 30;
+
+/// A long URL.
+pub(super) struct Kept {
+    pub(super) url: Box<str>,
+    /// Seconds since 1970, whole ones being enough for a link.
+    pub(super) expires_s: i64,
+}
+
+/// All of them.
+pub(super) struct Store {
+    kept: HashMap<u64, Kept>,
+    bytes: usize,
+    seed: u64,
+    drawn: u64,
+    collisions: u64,
+}
+
+impl Store {
+    /// An empty one, whose k-th number is a function of (seed, k).
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            kept: HashMap::new(),
+            bytes: 0,
+            seed: mix(seed_or_fresh(seed)),
+            drawn: 0,
+            collisions: 0,
+        }
+    }
+
+    /// Keeps a URL under a number of its own; none where there is no more room.
+    pub(super) fn keep(&mut self, url: &str, expires_s: i64) -> Option<u64> {
+        if self.kept.len() >= MOST || self.bytes + url.len() > MOST_BYTES {
+            return None;
+        }
+        let id = self.fresh();
+        self.bytes += url.len();
+        let url = url.into();
+        self.kept.insert(id, Kept { url, expires_s });
+        Some(id)
+    }
+
+    /// A number that nobody has: one that somebody has is a defect, and is not given out again.
+    fn fresh(&mut self) -> u64 {
+        loop {
+            let id = mix(self.seed.wrapping_add(self.drawn));
+            self.drawn += 1;
+            if !self.kept.contains_key(&id) {
+                return id;
+            }
+            self.collisions += 1;
+        }
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<&Kept> {
+        self.kept.get(&id)
+    }
+
+    /// For `/__lab/stats`.
+    pub(super) fn told(&self) -> Value {
+        json!({ "stored": self.kept.len(), "stored_bytes": self.bytes, "id_collisions": self.collisions })
+    }
+}
+
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// As many as the largest number takes.
+const LENGTH: usize = 11;
+
+/// A number as it stands in a short URL.
+pub(super) fn text_of(id: u64) -> String {
+    let mut rest = id;
+    let mut digits = [0; LENGTH];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[(rest % 62) as usize];
+        rest /= 62;
+    }
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
+/// The number of a short URL; none of a text that is none.
+pub(super) fn number_of(text: &str) -> Option<u64> {
+    if text.len() != LENGTH {
+        return None;
+    }
+    text.bytes().try_fold(0u64, |number, byte| {
+        let digit = DIGITS.iter().position(|digit| *digit == byte)?;
+        number.checked_mul(62)?.checked_add(digit as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_numbers_and_back() {
+        for id in [0, 1, 61, 62, u64::MAX] {
+            assert_eq!(number_of(&text_of(id)), Some(id));
+        }
+        for text in ["", "1", "zzzzzzzzzzz", "0000000000/", "000000000000"] {
+            assert_eq!(number_of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_comes_again_is_a_defect_and_harms_nobody() {
+        let mut store = Store::new(7);
+        let first = store.keep("http://a", 0).unwrap();
+        store.drawn = 0;
+        let second = store.keep("http://b", 0).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(&*store.get(first).unwrap().url, "http://a");
+        let told = store.told();
+        assert_eq!(
+            (&told["stored"], &told["id_collisions"]),
+            (&json!(2), &json!(1))
+        );
+    }
+
+    #[test]
+    fn what_is_full_says_so() {
+        let mut store = Store::new(7);
+        store.bytes = MOST_BYTES - 8;
+        assert!(store.keep("http://ab", 0).is_none());
+        assert!(store.keep("http://a", 0).is_some());
+    }
+}

@@ -1,0 +1,116 @@
+//! Wakes tasks at exact moments of CLOCK_MONOTONIC. The runtime's own timers count whole milliseconds, which would be felt in what a
+//! lab promises of its time; a thread that waits for the next moment is late by some tens of microseconds. Decides nothing.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use lab::{LabError, clock};
+
+/// A thread that wakes; it ends with this.
+pub(crate) struct Timer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// By moment, then in the order in which they came.
+    due: BinaryHeap<Reverse<(u64, u64)>>,
+    wake: std::collections::HashMap<u64, oneshot::Sender<()>>,
+    came: u64,
+    over: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing in here panics half-way.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Timer {
+    pub(crate) fn start() -> Result<Self, LabError> {
+        let shared = Arc::<Shared>::default();
+        let waking = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("lab-timer".to_owned())
+            .spawn(move || wake(&waking))
+            .map_err(LabError::Runtime)?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Waits for a moment; one that has passed is not waited for.
+    pub(crate) async fn until(&self, due_ns: u64) {
+        if clock::monotonic_ns() >= due_ns {
+            return;
+        }
+        let (wake, woken) = oneshot::channel();
+        {
+            let mut waiting = self.shared.lock();
+            let number = waiting.came;
+            waiting.came += 1;
+            let first = waiting.due.peek();
+            let is_next = first.is_none_or(|Reverse((next, _))| due_ns < *next);
+            waiting.due.push(Reverse((due_ns, number)));
+            waiting.wake.insert(number, wake);
+            if is_next {
+                self.shared.changed.notify_one();
+            }
+        }
+        // A thread that is gone wakes as well: then the lab ends.
+        let _ = woken.await;
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It has no result, and a panic of it has been shown.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn wake(shared: &Shared) {
+    let mut waiting = shared.lock();
+    while !waiting.over {
+        let now = clock::monotonic_ns();
+        let next = waiting.due.peek().map(|Reverse((due, _))| *due);
+        waiting = match next {
+            Some(due) if due <= now => {
+                if let Some(Reverse((_, number))) = waiting.due.pop()
+                    && let Some(wake) = waiting.wake.remove(&number)
+                {
+                    // Whoever waits no longer need not be woken.
+                    let _ = wake.send(());
+                }
+                waiting
+            }
+            Some(due) => {
+                let pause = Duration::from_nanos(due - now);
+                let woken = shared.changed.wait_timeout(waiting, pause);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => {
+                let woken = shared.changed.wait(waiting);
+                woken.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+    }
+}

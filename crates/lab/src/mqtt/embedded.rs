@@ -1,0 +1,123 @@
+//! The broker as a part of another lab, on a port and a thread of its own. Its [`Gate`] decides about clients and messages.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::mpsc::{Sender, channel},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    oneshot,
+};
+
+use super::{Desk, Gate, faults::Faults, serve};
+use crate::{LabError, Options, listen, sidecar::Sidecar};
+
+/// A broker that has bound its port and does not serve yet.
+pub struct EmbeddedBroker {
+    scheme: &'static str,
+    /// The address that it has bound.
+    pub address: SocketAddr,
+    listener: TcpListener,
+    faults: Faults,
+    gate: Box<dyn Gate>,
+    counts: BrokerCounts,
+    asks: UnboundedReceiver<Ask>,
+}
+
+/// Reads the broker's counts from another thread.
+#[derive(Clone)]
+pub struct BrokerCounts(UnboundedSender<Ask>);
+
+/// Where the answer goes.
+pub(super) type Ask = Sender<Value>;
+
+/// A broker that does not answer for so long is over.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl BrokerCounts {
+    /// The broker's counts as JSON; `null` if it does not answer within a second.
+    #[must_use]
+    pub fn now(&self) -> Value {
+        let (to, answer) = channel();
+        // Nobody is there before it begins and behind its end.
+        let _ = self.0.send(to);
+        answer.recv_timeout(PATIENCE).unwrap_or_default()
+    }
+}
+
+/// A broker that serves; it ends when this is dropped.
+struct Serving {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+/// Binds a port for a broker with this gate, and with the faults that the lab's options ask for.
+///
+/// # Errors
+/// Fails if the port is taken or an option is wrong.
+pub fn bind(
+    lab: &'static str,
+    options: &Options,
+    port: u16,
+    gate: Box<dyn Gate>,
+) -> Result<EmbeddedBroker, LabError> {
+    let own = Options {
+        port,
+        ..options.clone()
+    };
+    let (listener, address) = listen::on(&own)?;
+    let (counts, asks) = unbounded_channel();
+    Ok(EmbeddedBroker {
+        scheme: "mqtt",
+        address,
+        listener,
+        faults: Faults::read(lab, options)?,
+        gate,
+        counts: BrokerCounts(counts),
+        asks,
+    })
+}
+
+impl EmbeddedBroker {
+    /// A handle to its counts.
+    #[must_use]
+    pub fn counts(&self) -> BrokerCounts {
+        self.counts.clone()
+    }
+
+    /// Serves on a thread of its own.
+    fn begin(self) -> Result<Serving, LabError> {
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("lab-broker".to_owned());
+        let serving = thread.spawn(move || {
+            let desk = Desk::new(self.faults, Some(self.gate));
+            serve(self.listener, desk, Some(self.asks), stopped)
+        });
+        Ok(Serving {
+            stop: Some(stop),
+            thread: Some(serving.map_err(LabError::Runtime)?),
+        })
+    }
+}
+
+impl From<EmbeddedBroker> for Sidecar {
+    fn from(broker: EmbeddedBroker) -> Self {
+        let (scheme, address) = (broker.scheme, broker.address);
+        Sidecar::new(scheme, address, move || Ok(Box::new(broker.begin()?)))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // Whatever ended it, its clients have noticed.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! When publishing starts: as soon as every subscription of the process is acknowledged or refused, and not before the plan says.
+//! The workers of a process agree on one moment.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use engine::{
+    Urgency,
+    deadlines::{Limit, TICK_NS},
+};
+
+use crate::{counts::add, shared::Shared};
+
+/// What the workers of a process have in common. Read and written at the start and at the end of a run, never per message.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    /// Workers of the process; 0 until the first registers.
+    workers: AtomicU64,
+    registered: AtomicU64,
+    /// Clients whose subscriptions have no answer yet.
+    pending: AtomicU64,
+    /// The agreed delay of publishing in nanoseconds, plus 1; 0: not agreed yet.
+    delay: AtomicU64,
+    /// Receivers and filters that the server refused.
+    refused: Mutex<HashSet<(u32, String)>>,
+    has_refused: AtomicBool,
+    /// By worker.
+    deliveries: Mutex<BTreeMap<u64, Deliveries>>,
+}
+
+/// Deliveries of a worker, or of all.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Deliveries {
+    /// Those that follow from what was sent.
+    pub expected: u64,
+    /// Those that came.
+    pub received: u64,
+}
+
+impl Together {
+    /// One of this many workers has this many clients that subscribe.
+    pub fn register(&self, workers: u64, subscribing: u64) {
+        self.workers.store(workers, Ordering::Relaxed);
+        self.pending.fetch_add(subscribing, Ordering::Relaxed);
+        self.registered.fetch_add(1, Ordering::Release);
+    }
+
+    /// A client's subscriptions were answered, or the server does not let it in.
+    pub fn settled(&self) {
+        self.pending.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether all subscriptions have their answer.
+    fn is_settled(&self) -> bool {
+        let registered = self.registered.load(Ordering::Acquire);
+        registered > 0
+            && registered >= self.workers.load(Ordering::Relaxed)
+            && self.pending.load(Ordering::Relaxed) == 0
+    }
+
+    /// Proposes a delay. Returns the agreed one, and whether it is the proposed one.
+    fn agree(&self, delay_ns: u64) -> (u64, bool) {
+        let wanted = delay_ns.saturating_add(1);
+        let order = Ordering::Relaxed;
+        match self.delay.compare_exchange(0, wanted, order, order) {
+            Ok(_) => (delay_ns, true),
+            Err(agreed) => (agreed - 1, false),
+        }
+    }
+
+    /// Whether the workers of this process are all of a run's.
+    pub fn is_all_of(&self, shards: u64) -> bool {
+        self.workers.load(Ordering::Relaxed) == shards
+    }
+
+    /// A receiver gets nothing by this filter.
+    pub fn refuse(&self, receiver: u32, filter: String) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.insert((receiver, filter));
+        self.has_refused.store(true, Ordering::Release);
+    }
+
+    /// Whether it was refused.
+    pub fn is_refused(&self, receiver: &(u32, String)) -> bool {
+        if !self.has_refused.load(Ordering::Acquire) {
+            return false;
+        }
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.contains(receiver)
+    }
+
+    /// Notes a worker's deliveries so far. Returns those of all workers.
+    pub fn deliveries(&self, worker: u64, own: Deliveries) -> Deliveries {
+        let all = &self.deliveries;
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(worker, own);
+        let sum = |of: fn(&Deliveries) -> u64| all.values().map(of).sum();
+        Deliveries {
+            expected: sum(|of| of.expected),
+            received: sum(|of| of.received),
+        }
+    }
+}
+
+/// Waits until publishing may start, at most as long as the run drains; then moves the load by as much as that took.
+pub(crate) async fn publishing(shared: &Shared) {
+    let (worker, together) = (&shared.worker, &shared.together);
+    if shared.counts_connections() {
+        return;
+    }
+    let never = Limit::default();
+    let ready_ns = shared.work.ready_ns();
+    let patience_ns = ready_ns.saturating_add(shared.patience_ns());
+    loop {
+        let now = worker.clock.now();
+        if worker.heed_stop(now) > Urgency::None {
+            break;
+        }
+        if together.is_settled() || now >= patience_ns {
+            break;
+        }
+        let _ = worker.sleep_until(now + TICK_NS, &never).await;
+    }
+    let now = worker.clock.now();
+    let (delay_ns, is_own) = together.agree(now.saturating_sub(ready_ns));
+    if is_own && delay_ns > 0 {
+        let unanswered = together.pending.load(Ordering::Relaxed);
+        add(&shared.counts.start_delay_ns, delay_ns);
+        add(&shared.counts.unanswered_subscriptions, unanswered);
+        worker.remark(match unanswered {
+            0 => format!(
+                "publishing started {:.1}s later than planned, when every subscription was answered",
+                delay_ns as f64 / 1e9
+            ),
+            n => format!(
+                "publishing started without {n} subscriptions, which had no answer {:.1}s later than planned",
+                delay_ns as f64 / 1e9
+            ),
+        });
+    }
+    shared.start_publishing(ready_ns + delay_ns, delay_ns);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn publishing_waits_for_every_worker_and_every_subscription() {
+        let together = Together::default();
+        assert!(!together.is_settled());
+        together.register(2, 0);
+        assert!(!together.is_settled(), "the second worker may subscribe");
+        together.register(2, 2);
+        together.settled();
+        assert!(!together.is_settled());
+        together.settled();
+        assert!(together.is_settled());
+    }
+
+    #[test]
+    fn workers_agree_on_one_delay() {
+        let together = Together::default();
+        assert_eq!(together.agree(0), (0, true));
+        assert_eq!(together.agree(7), (0, false));
+    }
+
+    #[test]
+    fn deliveries_of_all_workers_add_up() {
+        let together = Together::default();
+        let of = |expected, received| Deliveries { expected, received };
+        together.deliveries(0, of(10, 0));
+        together.deliveries(1, of(0, 4));
+        let all = together.deliveries(1, of(0, 9));
+        assert_eq!((all.expected, all.received), (10, 9));
+    }
+}

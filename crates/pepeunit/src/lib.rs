@@ -1,0 +1,301 @@
+//! Pepeunit's MQTT load test: makes units, has them publish for a while, reads back what was kept and compares it.
+//! `ground` prepares, `verify` compares, `verdict` judges. The MQTT clients and the report are those of `loadline mqtt`.
+
+#![forbid(unsafe_code)]
+
+mod ground;
+mod md5;
+mod pipes;
+mod probe;
+mod read_back;
+mod rest;
+mod settings;
+mod verdict;
+mod verify;
+mod watch;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Parser;
+use engine::{Cause, Options, StopHandle};
+use mqtt_driver::PerClient;
+use plan::{
+    Note, Plan, Rate, Shape, criteria,
+    mqtt::{Arrival, Clients, Groups, Mqtt, Own, Payload, Publishing, SETTLE_NS, Value, Version},
+    units::SECOND,
+};
+use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
+
+use door_mqtt::{RunPrinter, Told, named_phase, open_load, plan_for};
+use ground::Ground;
+use pipes::Pipe;
+use settings::{Flags, Settings, Topics, Variables};
+use verdict::Verdict;
+use watch::Watch;
+
+/// Runs the command line, without the program's name.
+#[must_use]
+pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
+    let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
+    let flags = match Flags::try_parse_from(line) {
+        Ok(flags) => flags,
+        Err(error) => return door_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
+    };
+    let settings = match Settings::of(flags, &Variables::here()) {
+        Ok(settings) => settings,
+        Err(line) => return refused(&line, exit::BAD_INPUT, voice),
+    };
+    let pipe = Pipe::of(settings.policy);
+    let mut notes = notes(&settings, &pipe);
+    let workers = workers(&settings, &mut notes);
+    // What is asked for is looked at before anything is made.
+    if let Err(line) = criteria_of(&settings) {
+        return refused(&line, exit::BAD_INPUT, voice);
+    }
+    let ground = match Ground::lay(&settings, voice) {
+        Ok(ground) => ground,
+        Err(line) => {
+            let is_ours = line.starts_with("set-up: ");
+            let code = if is_ours {
+                exit::COULD_NOT_RUN
+            } else {
+                exit::BAD_INPUT
+            };
+            return refused(&line, code, voice);
+        }
+    };
+    conduct(&settings, &pipe, ground, (workers, notes), voice)
+}
+
+fn refused(line: &str, code: u8, voice: &SharedVoice) -> u8 {
+    voice.error(&line);
+    code
+}
+
+/// What is said before the load, and in every rendering of it.
+fn notes(settings: &Settings, pipe: &Pipe) -> Vec<String> {
+    let mut notes = Vec::new();
+    if settings.flags.topics == Topics::System {
+        notes.push(
+            "topics of the system: nothing is kept by pipes, and nothing is read back".to_owned(),
+        );
+    } else if settings.flags.no_setup || settings.flags.units.is_some() {
+        notes.push(
+            "publishing only: nothing is read back, and nobody watches the receiving side"
+                .to_owned(),
+        );
+    } else if !pipe.takes(settings.value) {
+        notes.push(format!(
+            "the pipe of {} takes numbers and the messages are texts: it keeps none of them, as intended",
+            settings.policy.name()
+        ));
+    } else if settings.value == Value::Text && settings.letters as usize > pipes::MAX_SIZE {
+        notes.push(format!(
+            "messages of {} letters: pipes hold back what is longer than {}, as intended",
+            settings.letters,
+            pipes::MAX_SIZE
+        ));
+    }
+    notes
+}
+
+/// Threads: no more than there are cores.
+fn workers(settings: &Settings, notes: &mut Vec<String>) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let workers = settings.workers.min(cores).min(settings.units as usize);
+    if workers < settings.workers {
+        notes.push(format!(
+            "{} workers asked for, {workers} used: they are threads, and one per core and unit is all that helps",
+            settings.workers
+        ));
+    }
+    workers.max(1)
+}
+
+fn criteria_of(settings: &Settings) -> Result<Vec<plan::criteria::Criterion>, String> {
+    let read = |text: &String| {
+        criteria::parse_criterion(text).map_err(|e| format!("--check '{text}': {e}"))
+    };
+    settings.flags.check.iter().map(read).collect()
+}
+
+fn groups(settings: &Settings) -> Groups {
+    Groups {
+        value: settings.value,
+        letters: settings.letters,
+        copies: settings.copies,
+    }
+}
+
+fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<Plan, String> {
+    let own = |unit: &rest::Unit| Own {
+        username: unit.token.clone(),
+        topic: unit.topic.clone(),
+    };
+    let count = ground.units.len() as u32;
+    let clients = Clients {
+        credentials: Vec::new(),
+        count,
+        first: 0,
+        client_id: format!("loadline-{}-unit-%i", std::process::id()),
+        username: None,
+        password: ground
+            .units
+            .iter()
+            .any(|unit| unit.token.is_some())
+            .then(String::new),
+        keep_alive_s: 60,
+        clean: true,
+        session_expiry_s: 0,
+        will: None,
+        publish: Some(Publishing {
+            topic: String::new(),
+            qos: 0,
+            retain: false,
+            payload: Payload::Groups(groups(settings)),
+            inflight: 1,
+            properties: plan::mqtt::Properties::default(),
+            pace: None,
+        }),
+        subscribe: Vec::new(),
+        each: ground.units.iter().map(own).collect(),
+    };
+    let every_ns = SECOND / u64::from(settings.flags.connect_rate);
+    let work = Mqtt {
+        host: ground.host.clone(),
+        more_hosts: Vec::new(),
+        port: ground.port,
+        tls: false,
+        version: Version::V311,
+        arrivals: Arrival::Message,
+        connect_every_ns: every_ns,
+        groups: vec![clients],
+    };
+    let rate = Shape::Rate(Rate {
+        count: u64::from(count) * u64::from(settings.per_second),
+        per_ns: SECOND,
+    });
+    let before_ns = every_ns * u64::from(count) + SETTLE_NS;
+    let load = open_load(vec![
+        named_phase("connect", before_ns, Shape::Pause),
+        named_phase("publish", u64::from(settings.duration_s) * SECOND, rate),
+    ]);
+    let mut plan = plan_for(load, work);
+    plan.secrets
+        .extend(settings.broker.iter().map(|(_, password)| password.clone()));
+    plan.criteria = criteria_of(settings)?;
+    plan.notes
+        .extend(notes.into_iter().map(|text| Note { at: None, text }));
+    Ok(plan)
+}
+
+fn conduct(
+    settings: &Settings,
+    pipe: &Pipe,
+    mut ground: Ground,
+    (workers, notes): (usize, Vec<String>),
+    voice: &SharedVoice,
+) -> u8 {
+    let clients: PerClient = Arc::new(Mutex::default());
+    let stop = StopHandle::default();
+    let dropped = |ground: &mut Ground| {
+        ground
+            .broker
+            .as_mut()
+            .and_then(|broker| broker.look().ok()?.dropped)
+    };
+    let before = dropped(&mut ground);
+    let job = plan_of(settings, &ground, notes)
+        .and_then(|plan| job(settings, plan, &ground, (workers, &clients, &stop)));
+    let job = match job {
+        Ok(job) => job,
+        Err(line) => return refused(&line, exit::BAD_INPUT, voice),
+    };
+    let mut door = RunPrinter::new(settings.flags.json.clone(), voice);
+    let ready = match door_mqtt::ready(job, voice) {
+        Ok(ready) => ready,
+        Err(why) => return session::Door::not_run(&mut door, &why),
+    };
+    let mut ended = match ready.run(session::Door::observer(&mut door)) {
+        Ok(ended) => ended,
+        Err(why) => return session::Door::not_run(&mut door, &why),
+    };
+    let sums = clients
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    let is_asked_to_end = matches!(ended.cause, Some(Cause::Signal(_) | Cause::Page));
+    let seconds = f64::from(settings.duration_s);
+    let mut verdict = Verdict::of(
+        &door_mqtt::driver_counts(&ended.run),
+        (seconds, ended.cause.as_ref()),
+    );
+    if let Some(rest) = ground.rest.as_ref().filter(|_| !is_asked_to_end) {
+        voice.say(&format_args!("loadline: reading back what was kept"));
+        let patience_ns = settings.settle_ns.unwrap_or(pipe.patience_s() * SECOND);
+        let read = read_back::all(
+            rest,
+            &ground.units,
+            pipe,
+            groups(settings),
+            &sums,
+            patience_ns,
+        );
+        verdict.read_back(pipe, read);
+    }
+    let after = dropped(&mut ground);
+    verdict.broker_dropped(before.zip(after).map(|(before, after)| after - before));
+    if let Err(why) = ended
+        .run
+        .tell_found(&verdict.findings(), &verdict.to_json())
+    {
+        voice.warning(&format_args!(
+            "what was read back is not in the record: {why}"
+        ));
+    }
+    door.judge(verdict.last() + "\n", !verdict.is_good());
+    ended.finish(&mut door)
+}
+
+fn job(
+    settings: &Settings,
+    plan: Plan,
+    ground: &Ground,
+    (workers, clients, stop): (usize, &PerClient, &StopHandle),
+) -> Result<Job, String> {
+    let seed = inputs::random_seed();
+    let plan::Work::Mqtt(work) = &plan.work else {
+        return Err("no MQTT".to_owned());
+    };
+    let driver = mqtt_driver::maker(mqtt_driver::Settings {
+        work: Arc::new(work.clone()),
+        flat_out: false,
+        own: Vec::new(),
+        seed,
+        run: (seed >> 8) as u32,
+        limit: None,
+        clients: Some(Arc::clone(clients)),
+    });
+    let options = Options {
+        workers: Some(workers),
+        seed,
+        drain_ns: Some(settings.drain_ns),
+        door: Some(Arc::new(|| Box::new(Told::default()))),
+        driver: Some(driver),
+        stop: stop.clone(),
+        ..Options::default()
+    };
+    let mut samplers = sampling::usual();
+    if let Some(broker) = &ground.broker {
+        samplers.push(Box::new(Watch {
+            broker: broker.clone(),
+            stop: stop.clone(),
+        }));
+    }
+    Ok(Job {
+        hosts: Hosts::Native(Vec::new()),
+        runs: settings.flags.runs.clone(),
+        samplers,
+        ..Job::new("mqtt", plan, options)
+    })
+}

@@ -1,0 +1,124 @@
+//! One message ahead of the load, over a blocking connection: whether the broker lets a unit in and reads what it sends. What becomes of
+//! the message is asked elsewhere.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+use mqtt::{Connect, Next, Packet, Publish, Qos, Reason, Template, Version, connect, packet};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where a unit is let in, and by which token.
+pub(crate) struct Way<'a> {
+    pub host: &'a str,
+    pub port: u16,
+    pub token: Option<&'a str>,
+}
+
+/// Publishes a message and waits until the broker has read it.
+pub(crate) fn publish(way: &Way<'_>, topic: &str, payload: &[u8]) -> Result<(), String> {
+    let at = format!("broker {}:{}", way.host, way.port);
+    let mut stream = connected(way).map_err(|why| format!("{at}: {why}"))?;
+    let client_id = format!("loadline-probe-{}", std::process::id());
+    let mut out = Vec::new();
+    let hello = Connect {
+        client_id: &client_id,
+        clean: true,
+        keep_alive: 30,
+        username: way.token,
+        password: way.token.map(|_| &[][..]),
+        will: None,
+        properties: &[],
+    };
+    hello
+        .put(&mut out, Version::V311)
+        .map_err(|e| e.to_string())?;
+    let broken = |error: std::io::Error| format!("{at}: {error}");
+    stream.write_all(&out).map_err(broken)?;
+    let mut held = Vec::new();
+    match heard(&mut stream, &mut held)? {
+        Heard::In => {}
+        Heard::Refused(reason) => {
+            return Err(format!("{at} refused the connection of a unit: {reason}"));
+        }
+        _ => return Err(format!("{at} does not answer a CONNECT of MQTT 3.1.1")),
+    }
+    out.clear();
+    let message = Publish {
+        topic,
+        qos: Qos::AtMostOnce,
+        retain: false,
+        properties: &[],
+    };
+    let template = Template::new(Version::V311, &message).map_err(|e| e.to_string())?;
+    template.put(&mut out, 0, false, payload);
+    connect::put_ping(&mut out);
+    let hung_up = || {
+        format!(
+            "{at} hung up on a message of {} bytes: it may allow no larger ones, or nobody to publish to {topic}",
+            payload.len()
+        )
+    };
+    stream.write_all(&out).map_err(|_| hung_up())?;
+    match heard(&mut stream, &mut held) {
+        Ok(Heard::Alive) => {}
+        _ => return Err(hung_up()),
+    }
+    out.clear();
+    // It has read everything: whether the goodbye arrives is nobody's concern.
+    let _ = connect::put_disconnect(&mut out, Version::V311, Reason::SUCCESS, &[]);
+    let _ = stream.write_all(&out);
+    Ok(())
+}
+
+fn connected(way: &Way<'_>) -> Result<TcpStream, String> {
+    let addresses = (way.host, way.port).to_socket_addrs();
+    let mut why = "the name has no address".to_owned();
+    for address in addresses.map_err(|_| "the name is not known".to_owned())? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => {
+                stream
+                    .set_read_timeout(Some(PATIENCE))
+                    .map_err(|e| e.to_string())?;
+                return Ok(stream);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                why = "connection refused".to_owned();
+            }
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(why)
+}
+
+enum Heard {
+    In,
+    Refused(Reason),
+    Alive,
+    Other,
+}
+
+fn heard(stream: &mut TcpStream, held: &mut Vec<u8>) -> Result<Heard, String> {
+    let mut piece = [0; 1024];
+    loop {
+        match packet::next(Version::V311, held, 1 << 20).map_err(|e| e.to_string())? {
+            Next::Packet(packet, used) => {
+                let heard = match packet {
+                    Packet::Connack(of) if of.reason.is_refusal() => Heard::Refused(of.reason),
+                    Packet::Connack(_) => Heard::In,
+                    Packet::Pingresp => Heard::Alive,
+                    _ => Heard::Other,
+                };
+                held.drain(..used);
+                return Ok(heard);
+            }
+            Next::Partial(_) => match stream.read(&mut piece).map_err(|e| e.to_string())? {
+                0 => return Ok(Heard::Other),
+                n => held.extend_from_slice(&piece[..n]),
+            },
+        }
+    }
+}

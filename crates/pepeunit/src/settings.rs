@@ -1,0 +1,299 @@
+//! What a test of Pepeunit is told: flags, else variables of the environment, else those of `.env`, else its load test's own defaults. Reads
+//! and checks; asks nobody.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use clap::{Parser, ValueEnum};
+use plan::{mqtt::Value, units};
+
+use crate::pipes::Policy;
+
+/// `loadline mqtt` as Pepeunit's load test.
+#[derive(Debug, Parser)]
+#[command(
+    name = "loadline mqtt",
+    about = "Pepeunit's MQTT load test: units that publish, pipes that keep what they send; flags win over PU_TEST_LOAD_MQTT_* variables, these over .env"
+)]
+pub(crate) struct Flags {
+    /// Seconds of publishing [PU_TEST_LOAD_MQTT_DURATION, 120]
+    #[arg(long)]
+    duration: Option<String>,
+    /// Units, each a client [PU_TEST_LOAD_MQTT_UNIT_COUNT, 100]
+    #[arg(long)]
+    unit_count: Option<String>,
+    /// Messages per second of each unit [PU_TEST_LOAD_MQTT_RPS, 200]
+    #[arg(long)]
+    rps: Option<String>,
+    /// Text or Number [PU_TEST_LOAD_MQTT_VALUE_TYPE, Text]
+    #[arg(long)]
+    value_type: Option<String>,
+    /// Equal messages one after the other [PU_TEST_LOAD_MQTT_DUPLICATE_COUNT, 10]
+    #[arg(long)]
+    duplicate_count: Option<String>,
+    /// Letters of a Text [PU_TEST_LOAD_MQTT_MESSAGE_SIZE, 15]
+    #[arg(long)]
+    message_size: Option<String>,
+    /// LastValue, NRecords, TimeWindow or Aggregation [PU_TEST_LOAD_MQTT_POLICY_TYPE, TimeWindow]
+    #[arg(long)]
+    policy_type: Option<String>,
+    /// Threads, at most one per core [PU_TEST_LOAD_MQTT_WORKERS, 10]
+    #[arg(long)]
+    workers: Option<String>,
+    /// Pepeunit's host, with its port if it has another than usual [PU_DOMAIN]
+    #[arg(long)]
+    domain: Option<String>,
+    /// Whether Pepeunit speaks HTTPS: True or False [PU_SECURE, True]
+    #[arg(long)]
+    secure: Option<String>,
+    /// Who may ask the broker's interface [PU_MQTT_USERNAME]
+    #[arg(long)]
+    mqtt_username: Option<String>,
+    /// The password [PU_MQTT_PASSWORD]
+    #[arg(long)]
+    mqtt_password: Option<String>,
+    /// Port of the broker's interface [PU_MQTT_API_PORT]
+    #[arg(long)]
+    mqtt_api_port: Option<String>,
+    /// Which topics: datapipe or system
+    #[arg(long, default_value = "datapipe")]
+    pub topics: Topics,
+    /// The broker, instead of the one that units are told
+    #[arg(long)]
+    pub host: Option<String>,
+    /// Its port
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// Make no units and read nothing back: publish only
+    #[arg(long)]
+    pub no_setup: bool,
+    /// Publish only, as the units of this file: a line of id,token,topic each, behind one that says so
+    #[arg(long, conflicts_with = "no_setup")]
+    pub units: Option<PathBuf>,
+    /// Connects per second
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub connect_rate: u32,
+    /// How long to wait for what was kept to become visible [15s, or 75s where the policy takes its time]
+    #[arg(long)]
+    settle: Option<String>,
+    /// How long answers may take behind the load
+    #[arg(long, default_value = "10s")]
+    drain: String,
+    /// A condition that must hold
+    #[arg(long)]
+    pub check: Vec<String>,
+    /// Where the summary goes as JSON
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+    /// Where records are kept
+    #[arg(long)]
+    pub runs: Option<PathBuf>,
+}
+
+/// Where units publish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Topics {
+    /// To the pipes of their nodes.
+    Datapipe,
+    /// To the platform itself.
+    System,
+}
+
+/// Everything that is known before anybody is asked.
+pub(crate) struct Settings {
+    pub duration_s: u32,
+    pub units: u32,
+    pub per_second: u32,
+    pub value: Value,
+    pub copies: u32,
+    pub letters: u32,
+    pub policy: Policy,
+    pub workers: usize,
+    pub domain: Option<String>,
+    pub is_secure: bool,
+    /// Of the broker's interface: user and password.
+    pub broker: Option<(String, String)>,
+    pub api_port: Option<u16>,
+    pub settle_ns: Option<u64>,
+    pub drain_ns: u64,
+    pub flags: Flags,
+}
+
+const PREFIX: &str = "PU_TEST_LOAD_MQTT_";
+
+/// The variables: of the environment, and of `.env`.
+pub(crate) struct Variables {
+    file: BTreeMap<String, String>,
+    environment: fn(&str) -> Option<String>,
+}
+
+impl Variables {
+    /// Those of this process and of the folder that it is in.
+    pub fn here() -> Variables {
+        let text = std::fs::read_to_string(".env").unwrap_or_default();
+        Variables {
+            file: parsed(&text),
+            environment: |name| std::env::var(name).ok(),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        let found = (self.environment)(name).or_else(|| self.file.get(name).cloned());
+        found
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty())
+    }
+}
+
+fn parsed(text: &str) -> BTreeMap<String, String> {
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with('#'));
+    let pairs =
+        lines.filter_map(|line| line.strip_prefix("export ").unwrap_or(line).split_once('='));
+    let bare = |value: &str| {
+        let value = value.trim();
+        let quoted = |quote: char| {
+            value
+                .strip_prefix(quote)?
+                .strip_suffix(quote)
+                .map(str::to_owned)
+        };
+        quoted('"')
+            .or_else(|| quoted('\''))
+            .unwrap_or_else(|| value.to_owned())
+    };
+    pairs
+        .map(|(name, value)| (name.trim().to_owned(), bare(value)))
+        .collect()
+}
+
+/// A value, with the name by which a user knows it.
+struct Given {
+    name: String,
+    text: String,
+}
+
+impl Given {
+    fn number(&self, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+        let number = self.text.parse().ok().filter(|n| range.contains(n));
+        number.ok_or_else(|| {
+            let Given { name, text } = self;
+            format!(
+                "{name}={text}: it is a whole number from {} to {}",
+                range.start(),
+                range.end()
+            )
+        })
+    }
+}
+
+impl Settings {
+    /// Reads them.
+    pub fn of(flags: Flags, variables: &Variables) -> Result<Settings, String> {
+        let given = |flag: &Option<String>, short: &str, usual: &str| {
+            let variable = format!("{PREFIX}{short}");
+            match flag {
+                Some(text) => Given {
+                    name: format!("--{}", short.to_lowercase().replace('_', "-")),
+                    text: text.clone(),
+                },
+                None => Given {
+                    text: variables.get(&variable).unwrap_or_else(|| usual.to_owned()),
+                    name: variable,
+                },
+            }
+        };
+        let or = |flag: &Option<String>, variable: &str| {
+            flag.clone().or_else(|| variables.get(variable))
+        };
+        let value = given(&flags.value_type, "VALUE_TYPE", "Text");
+        let policy = given(&flags.policy_type, "POLICY_TYPE", "TimeWindow");
+        let broker = or(&flags.mqtt_username, "PU_MQTT_USERNAME")
+            .zip(or(&flags.mqtt_password, "PU_MQTT_PASSWORD"));
+        let api_port = or(&flags.mqtt_api_port, "PU_MQTT_API_PORT");
+        let settle = flags
+            .settle
+            .as_deref()
+            .map(|text| units::parse_duration(text).map_err(|e| format!("--settle '{text}': {e}")));
+        let duration = given(&flags.duration, "DURATION", "120");
+        Ok(Settings {
+            duration_s: Given {
+                text: duration.text.trim_end_matches('s').to_owned(),
+                ..duration
+            }
+            .number(1..=86_400)?,
+            units: given(&flags.unit_count, "UNIT_COUNT", "100").number(1..=100_000)?,
+            per_second: given(&flags.rps, "RPS", "200").number(1..=1_000_000)?,
+            copies: given(&flags.duplicate_count, "DUPLICATE_COUNT", "10").number(1..=1_000_000)?,
+            letters: given(&flags.message_size, "MESSAGE_SIZE", "15").number(1..=16_000_000)?,
+            workers: given(&flags.workers, "WORKERS", "10").number(1..=10_000)? as usize,
+            value: match value.text.as_str() {
+                "Text" => Value::Text,
+                "Number" => Value::Number,
+                other => return Err(format!("{}={other}: it is Text or Number", value.name)),
+            },
+            policy: Policy::from_str(&policy.text, false).map_err(|_| {
+                let Given { name, text } = &policy;
+                format!("{name}={text}: it is LastValue, NRecords, TimeWindow or Aggregation")
+            })?,
+            domain: or(&flags.domain, "PU_DOMAIN"),
+            is_secure: match or(&flags.secure, "PU_SECURE").as_deref() {
+                None | Some("True" | "true" | "1") => true,
+                Some("False" | "false" | "0") => false,
+                Some(other) => return Err(format!("PU_SECURE={other}: it is True or False")),
+            },
+            broker,
+            api_port: match api_port {
+                None => None,
+                Some(text) => Some(
+                    text.parse()
+                        .map_err(|_| format!("PU_MQTT_API_PORT={text}: it is a port"))?,
+                ),
+            },
+            settle_ns: settle.transpose()?,
+            drain_ns: units::parse_duration(&flags.drain)
+                .map_err(|e| format!("--drain '{}': {e}", flags.drain))?,
+            flags,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &[&str], file: &str) -> Result<Settings, String> {
+        let words = ["mqtt"].iter().chain(line);
+        let flags = Flags::try_parse_from(words).map_err(|e| e.to_string())?;
+        let variables = Variables {
+            file: parsed(file),
+            environment: |name| (name == "PU_TEST_LOAD_MQTT_RPS").then(|| "7".to_owned()),
+        };
+        Settings::of(flags, &variables)
+    }
+
+    #[test]
+    fn flags_win_over_variables_and_these_over_the_file() {
+        let file = "# a comment\nPU_TEST_LOAD_MQTT_RPS=9\nexport PU_TEST_LOAD_MQTT_UNIT_COUNT='3'\nPU_TEST_LOAD_MQTT_POLICY_TYPE = \"NRecords\"\n";
+        let read = of(&["--duration", "5"], file).unwrap();
+        assert_eq!((read.duration_s, read.per_second, read.units), (5, 7, 3));
+        assert_eq!(
+            (read.policy, read.copies, read.letters),
+            (Policy::NRecords, 10, 15)
+        );
+        assert_eq!(of(&["--rps", "8"], file).unwrap().per_second, 8);
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_by_its_name() {
+        let why = |line: &[&str], file| of(line, file).err().unwrap();
+        assert!(why(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
+        assert!(
+            why(&[], "PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
+                .contains("PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
+        );
+        assert!(why(&["--unit-count", "0"], "").contains("from 1"));
+        assert!(why(&[], "PU_SECURE=maybe").contains("True or False"));
+    }
+}

@@ -1,0 +1,527 @@
+//! What is said of a test of Pepeunit: what arrived, whether the backend sustained it, what was kept, and where the rest was lost. Computes
+//! from counts that others have made; reads nothing.
+
+use engine::Cause;
+use measure::accumulator::Tally;
+use record::units::count;
+use serde_json::{Value, json};
+
+use crate::{
+    pipes::{Pipe, Policy},
+    verify::Found,
+};
+
+/// What is known of a test.
+pub(crate) struct Verdict {
+    due: u64,
+    sent: u64,
+    confirmed: u64,
+    /// Messages that the broker had certainly read 1 s after the load.
+    in_time: u64,
+    unknown: u64,
+    unsent: u64,
+    /// Messages that had no answer 1 s after the load.
+    behind: u64,
+    broken: u64,
+    connected: u64,
+    seconds: f64,
+    ended: Option<String>,
+    /// Messages that the broker says it has dropped during the test, of all its clients.
+    dropped: Option<u64>,
+    kept: Option<Kept>,
+}
+
+/// Messages may arrive this much later than the load lasts, in tenths of a second.
+const LATE_TENTHS: i64 = 20;
+
+struct Kept {
+    policy: Policy,
+    all: Found,
+    units: Vec<Found>,
+    dropped: Option<u64>,
+    unreadable: Option<String>,
+}
+
+impl Verdict {
+    /// Of what the driver has told, of a load of so many seconds.
+    pub fn of(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> Verdict {
+        let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+        Verdict {
+            due: of("due"),
+            sent: of("sent"),
+            confirmed: of("confirmed"),
+            in_time: of("in_time"),
+            unknown: of("unknown"),
+            unsent: of("unsent"),
+            behind: of("behind"),
+            broken: of("broken"),
+            connected: of("connected"),
+            seconds,
+            ended: cause.map(ToString::to_string),
+            dropped: None,
+            kept: None,
+        }
+    }
+
+    /// Adds what the broker says it has dropped during the test.
+    pub fn broker_dropped(&mut self, dropped: Option<f64>) {
+        self.dropped = dropped.map(|dropped| dropped.max(0.0) as u64);
+        if let Some(kept) = &mut self.kept {
+            kept.dropped = self.dropped;
+        }
+    }
+
+    /// Adds what was read back.
+    pub fn read_back(&mut self, pipe: &Pipe, read: Result<Vec<Found>, String>) {
+        let (units, unreadable) = match read {
+            Ok(units) => (units, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let mut all = Found::default();
+        for of in &units {
+            all.add(of);
+        }
+        self.kept = Some(Kept {
+            policy: pipe.policy,
+            all,
+            units,
+            dropped: self.dropped,
+            unreadable,
+        });
+    }
+
+    /// Whether what was kept is right, and the broker dropped nothing that could be missing.
+    pub fn is_good(&self) -> bool {
+        let kept = self.kept.as_ref();
+        let is_right = kept.is_none_or(|kept| kept.unreadable.is_none() && kept.all.is_right());
+        let is_complete = kept.is_some_and(Kept::is_complete);
+        is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
+    }
+
+    /// Messages that have certainly arrived at the backend: kept or held back as intended, where each is a row; `None` where what
+    /// is kept does not show it.
+    fn arrived(&self) -> Option<u64> {
+        let kept = self.kept.as_ref()?;
+        let is_by_row = kept.policy == Policy::TimeWindow && kept.unreadable.is_none();
+        (is_by_row || kept.is_complete())
+            .then(|| kept.all.kept + kept.all.filtered.min(self.confirmed))
+    }
+
+    /// The sentences that the record keeps.
+    pub fn findings(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(kept) = &self.kept {
+            lines.extend(kept.lines());
+        }
+        if self.broken > 0 {
+            lines.push(format!(
+                "{} connections broke: what became of {} messages is unknown",
+                count(self.broken),
+                count(self.unknown)
+            ));
+        }
+        lines.push(self.last());
+        lines
+    }
+
+    fn per_second(&self, messages: u64) -> String {
+        count((messages as f64 / self.seconds.max(1e-9)).round() as u64)
+    }
+
+    /// The verdict, from the whole ledger: the broker's side first, then what the backend kept.
+    pub fn last(&self) -> String {
+        let (due, asked) = (count(self.due), self.per_second(self.due));
+        if let Some(ended) = &self.ended {
+            return format!(
+                "Test ended early by {ended}: the broker read {} of {due} messages; what the backend would have sustained is not known",
+                count(self.confirmed)
+            );
+        }
+        if self.connected == 0 {
+            return "Nothing was sent: no connection was accepted".to_owned();
+        }
+        if self.in_time < self.due {
+            let throttled = if self.behind > 0 {
+                "throttled by the target, "
+            } else {
+                ""
+            };
+            return format!(
+                "Backend did not sustain {asked} rps: {throttled}the broker certainly read {} of {due} messages by 1s after the load and {} later, {} unknown, {} not sent",
+                count(self.in_time),
+                count(self.confirmed.saturating_sub(self.in_time)),
+                count(self.unknown),
+                count(self.unsent),
+            );
+        }
+        let failed = |why: String| format!("Backend did not sustain {asked} rps: {why}");
+        let read = format!("The broker read {asked} rps, all {due} messages");
+        let Some(kept) = &self.kept else {
+            return self.dropped_line().map_or_else(
+                || {
+                    format!(
+                        "{read}; what the backend made of them is not known, nothing was read back"
+                    )
+                },
+                failed,
+            );
+        };
+        if kept.unreadable.is_some() {
+            return format!(
+                "{read}; what the backend made of them is not known, it could not be read back"
+            );
+        }
+        if let Some(why) = self.wrong(kept) {
+            return failed(why);
+        }
+        if !kept.is_complete() {
+            let shown = match kept.policy {
+                _ if kept.passing() == 0 => "its filters keep none of them, as intended",
+                Policy::LastValue => "it keeps the newest value alone",
+                Policy::NRecords => "it keeps the newest 100 records alone",
+                Policy::TimeWindow | Policy::Aggregation => "not all of them are in what it keeps",
+            };
+            return self.dropped_line().map_or_else(
+                || format!("{read}; how many the backend took is not known, {shown}"),
+                failed,
+            );
+        }
+        self.timely(kept, &failed)
+    }
+
+    /// Whether everything that was kept arrived as fast as it was sent.
+    fn timely(&self, kept: &Kept, failed: &dyn Fn(String) -> String) -> String {
+        let (due, asked) = (count(self.due), self.per_second(self.due));
+        let arrivals = &kept.all.arrivals;
+        let (Some((first, _)), Some((last, _))) =
+            (arrivals.first_key_value(), arrivals.last_key_value())
+        else {
+            return format!(
+                "Backend kept all {due} messages, sent at {asked} rps; when they arrived is not known, {} has no times of messages",
+                kept.policy.name()
+            );
+        };
+        let load_tenths = (self.seconds * 10.0).ceil() as i64;
+        if last - first > load_tenths + LATE_TENTHS {
+            let seconds = (last - first + 1) as f64 / 10.0;
+            let rows: u64 = arrivals.values().sum();
+            return failed(format!(
+                "all {due} messages arrived, but over {seconds:.1}s: {} rps",
+                count((rows as f64 / seconds).round() as u64)
+            ));
+        }
+        let filtered = match kept.all.filtered {
+            0 => String::new(),
+            n => format!(
+                ", {} of them filtered as intended, which leaves no trace",
+                count(n)
+            ),
+        };
+        format!(
+            "Backend sustained {asked} rps: {due} messages arrived in {:.0}s{filtered}",
+            self.seconds
+        )
+    }
+
+    /// What the broker says it has dropped, if anything.
+    fn dropped_line(&self) -> Option<String> {
+        let dropped = self.dropped.filter(|dropped| *dropped > 0)?;
+        Some(format!(
+            "the broker read {} messages and dropped {}, by its own count of all clients",
+            count(self.confirmed),
+            count(dropped)
+        ))
+    }
+
+    /// What of the kept messages is not as it should be, if anything.
+    fn wrong(&self, kept: &Kept) -> Option<String> {
+        if kept.all.is_right() {
+            return None;
+        }
+        if let Some(arrived) = self.arrived().filter(|arrived| *arrived < self.due) {
+            return Some(format!(
+                "{} of {} messages arrived, {} rps",
+                count(arrived),
+                count(self.due),
+                self.per_second(arrived)
+            ));
+        }
+        let dropped = self.dropped.filter(|dropped| *dropped > 0);
+        let dropped = dropped.map_or_else(String::new, |dropped| {
+            format!(", and the broker dropped {}", count(dropped))
+        });
+        Some(format!(
+            "{} of {} units have what they should{dropped}",
+            count(kept.all.right),
+            count(kept.all.units)
+        ))
+    }
+
+    /// Everything, unit by unit.
+    pub fn to_json(&self) -> Value {
+        let kept = self.kept.as_ref().map(|kept| {
+            json!({
+                "policy": kept.policy.name(), "all": kept.all, "units": kept.units,
+                "dropped_by_broker": kept.dropped, "unreadable": kept.unreadable,
+            })
+        });
+        json!({
+            "due": self.due, "sent": self.sent, "confirmed": self.confirmed, "in_time": self.in_time,
+            "unknown": self.unknown, "unsent": self.unsent, "dropped_by_broker": self.dropped, "arrived": self.arrived(),
+            "is_good": self.is_good(), "kept": kept, "found": self.findings(),
+        })
+    }
+}
+
+impl Kept {
+    /// Messages of which something should be kept.
+    fn passing(&self) -> u64 {
+        self.all.sent.saturating_sub(self.all.filtered)
+    }
+
+    /// Whether every message that passes is in what was kept, and nothing else is.
+    fn is_complete(&self) -> bool {
+        let is_read = self.unreadable.is_none() && self.all.is_right();
+        is_read && self.passing() > 0 && self.all.kept == self.passing()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        if let Some(why) = &self.unreadable {
+            return vec![format!("kept: could not be read back: {why}")];
+        }
+        let all = &self.all;
+        let mut lines = vec![format!(
+            "kept by {}: {} of {} units have what they should",
+            self.policy.name(),
+            count(all.right),
+            count(all.units)
+        )];
+        let filtered = format!("{} filtered as intended", count(all.filtered));
+        lines.push(match self.policy {
+            Policy::TimeWindow => format!(
+                "messages: {} sent = {} kept + {filtered} + {} lost + {} not certainly read by the broker",
+                count(all.sent),
+                count(all.kept),
+                count(all.lost),
+                count(all.unread),
+            ),
+            Policy::NRecords => format!("messages: {} sent, {filtered}, the newest {} kept", count(all.sent), count(all.kept)),
+            Policy::LastValue => format!("messages: {} sent, {filtered}, {} newest values kept", count(all.sent), count(all.kept)),
+            Policy::Aggregation => format!("messages: {} sent, {filtered}, {} in sums that are right", count(all.sent), count(all.kept)),
+        });
+        if all.lost > 0 {
+            lines.push(self.whose_loss());
+        }
+        if all.surplus > 0 {
+            lines.push(format!(
+                "wrong: {} more rows than messages",
+                count(all.surplus)
+            ));
+        }
+        lines.extend(
+            all.wrong
+                .iter()
+                .map(|(why, number)| format!("wrong: {} {why}", count(*number))),
+        );
+        if self.policy != Policy::Aggregation {
+            lines.push("order within a group of equal messages is not observable".to_owned());
+        }
+        lines
+    }
+
+    fn whose_loss(&self) -> String {
+        let lost = self.all.lost;
+        let groups = match self.policy {
+            Policy::TimeWindow => format!(", of {} groups", count(self.all.groups_hit)),
+            _ => String::new(),
+        };
+        let whose = match self.dropped {
+            Some(dropped) => {
+                let broker = dropped.min(lost);
+                format!(
+                    "{} in the broker, by its own count, {} in DataPipe or not yet visible",
+                    count(broker),
+                    count(lost - broker)
+                )
+            }
+            None => "in the broker, in DataPipe, or not yet visible".to_owned(),
+        };
+        format!("lost: {}{groups}: {whose}", count(lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(counts: &[(&str, u64)]) -> Verdict {
+        let mut told = Tally::default();
+        told.counters.extend(
+            counts
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value)),
+        );
+        Verdict::of(&told, (10.0, None))
+    }
+
+    const READ: [(&str, u64); 5] = [
+        ("connected", 1),
+        ("due", 100),
+        ("sent", 100),
+        ("confirmed", 100),
+        ("in_time", 100),
+    ];
+
+    /// Of 100 messages in 10 s, this many are lost; the others arrive over some seconds.
+    fn time_window(lost: u64, dropped: Option<f64>, seconds: i64) -> Verdict {
+        let mut verdict = verdict(&READ);
+        let arrivals = (0..seconds * 10).map(|tenth| (17_000_000_000 + tenth, 1));
+        let found = Found {
+            sent: 100,
+            kept: 100 - lost,
+            lost,
+            groups_hit: lost.min(1),
+            units: 1,
+            right: u64::from(lost == 0),
+            arrivals: arrivals.collect(),
+            ..Found::default()
+        };
+        verdict.read_back(&Pipe::of(Policy::TimeWindow), Ok(vec![found]));
+        verdict.broker_dropped(dropped);
+        verdict
+    }
+
+    #[test]
+    fn sustained_is_what_has_arrived() {
+        let right = time_window(0, None, 10);
+        let line = right.last();
+        assert!(
+            line.starts_with("Backend sustained 10 rps: 100 messages"),
+            "{line}"
+        );
+        let lossy = time_window(7, Some(5.0), 10);
+        let line = lossy.last();
+        assert!(line.contains("did not sustain 10 rps: 93 of 100"), "{line}");
+        let all = lossy.findings().join(" ");
+        assert!(!lossy.is_good());
+        assert!(
+            all.contains("lost: 7, of 1 groups: 5 in the broker, by its own count, 2 in DataPipe")
+        );
+    }
+
+    #[test]
+    fn what_arrives_after_the_load_is_not_counted_into_its_seconds() {
+        let late = time_window(0, None, 20);
+        let line = late.last();
+        assert!(
+            line.ends_with(
+                "did not sustain 10 rps: all 100 messages arrived, but over 20.0s: 10 rps"
+            ),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn the_brokers_side_comes_first() {
+        let throttled = verdict(&[
+            ("connected", 1),
+            ("due", 100),
+            ("sent", 100),
+            ("confirmed", 100),
+            ("in_time", 30),
+            ("behind", 70),
+        ]);
+        let line = throttled.last();
+        assert!(
+            line.contains("throttled by the target, the broker certainly read 30 of 100 messages by 1s after the load and 70 later"),
+            "{line}"
+        );
+        let reset = verdict(&[
+            ("connected", 1),
+            ("due", 100),
+            ("sent", 100),
+            ("unknown", 100),
+        ]);
+        let line = reset.last();
+        assert!(
+            line.contains("did not sustain") && line.contains("100 unknown"),
+            "{line}"
+        );
+    }
+
+    /// A pipe that keeps the newest alone: one value of each of four units.
+    fn newest(policy: Policy, dropped: Option<f64>) -> Verdict {
+        let mut verdict = verdict(&READ);
+        let found = Found {
+            sent: 100,
+            kept: 4,
+            units: 4,
+            right: 4,
+            ..Found::default()
+        };
+        verdict.read_back(&Pipe::of(policy), Ok(vec![found]));
+        verdict.broker_dropped(dropped);
+        verdict
+    }
+
+    #[test]
+    fn a_pipe_that_keeps_the_newest_alone_shows_nothing_of_the_others() {
+        for policy in [Policy::LastValue, Policy::NRecords] {
+            let unknown = newest(policy, Some(0.0));
+            let line = unknown.last();
+            assert!(
+                line.contains("how many the backend took is not known"),
+                "{line}"
+            );
+            assert!(!line.contains("sustained"), "{line}");
+            assert!(unknown.is_good());
+            let dropped = newest(policy, Some(50.0));
+            let line = dropped.last();
+            assert!(
+                line.contains("did not sustain 10 rps") && line.contains("dropped 50"),
+                "{line}"
+            );
+            assert!(!dropped.is_good());
+        }
+    }
+
+    #[test]
+    fn right_sums_show_all_messages_and_no_moment() {
+        let mut verdict = verdict(&READ);
+        let found = Found {
+            sent: 100,
+            kept: 100,
+            units: 1,
+            right: 1,
+            ..Found::default()
+        };
+        verdict.read_back(&Pipe::of(Policy::Aggregation), Ok(vec![found]));
+        let line = verdict.last();
+        assert!(line.starts_with("Backend kept all 100 messages"), "{line}");
+        assert!(!line.contains("sustained"), "{line}");
+    }
+
+    #[test]
+    fn without_reading_back_only_the_broker_is_known() {
+        let mut verdict = verdict(&READ);
+        assert!(
+            verdict
+                .last()
+                .contains("what the backend made of them is not known")
+        );
+        verdict.broker_dropped(Some(40.0));
+        assert!(
+            verdict
+                .last()
+                .contains("did not sustain 10 rps: the broker read 100 messages and dropped 40")
+        );
+        assert!(!verdict.is_good());
+    }
+
+    #[test]
+    fn who_ends_early_sustains_nothing() {
+        let cause = Cause::Limit("an hour".to_owned());
+        let verdict = Verdict::of(&Tally::default(), (10.0, Some(&cause)));
+        assert!(verdict.last().contains("ended early by an hour"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The watch: once a second the broker is asked whether the receiving side is still subscribed, and what it has dropped. Gone is an end of
+//! the test; a question that failed is a gap.
+
+use engine::{Cause, StopHandle};
+use record::server::{Descriptor, Reading};
+use serde_json::{Value, json};
+use session::Sampler;
+
+use session::asking::{Base, Request};
+
+/// The rule by which a run ends, as it is told.
+pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
+
+/// The broker's own interface.
+#[derive(Clone)]
+pub(crate) struct Broker {
+    base: Base,
+    user: (String, String),
+    token: String,
+    topic: String,
+}
+
+/// What the broker tells.
+pub(crate) struct Seen {
+    pub subscriptions: u64,
+    /// Messages that it did not deliver, as far as it says.
+    pub dropped: Option<f64>,
+}
+
+impl Broker {
+    /// Comes in, to ask about the subscription to a filter.
+    pub fn enter(base: Base, user: (String, String), topic: &str) -> Result<Broker, String> {
+        let mut broker = Broker {
+            base,
+            user,
+            token: String::new(),
+            topic: topic.replace('/', "%2F").replace('+', "%2B"),
+        };
+        broker.login()?;
+        Ok(broker)
+    }
+
+    fn login(&mut self) -> Result<(), String> {
+        let (username, password) = &self.user;
+        let body = json!({ "username": username, "password": password }).to_string();
+        let answer = self.base.ask(&Request {
+            method: "POST",
+            path: "/api/v5/login",
+            headers: &[],
+            body: Some(("application/json", body.as_bytes())),
+        })?;
+        if answer.status == 401 || answer.status == 403 {
+            return Err(format!(
+                "the broker's interface at {} does not know PU_MQTT_USERNAME={username} with this password",
+                self.base.authority
+            ));
+        }
+        let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let token = told["token"].as_str();
+        let line = || {
+            format!(
+                "POST {}/api/v5/login answered {} without a token",
+                self.base.authority, answer.status
+            )
+        };
+        self.token = token.ok_or_else(line)?.to_owned();
+        Ok(())
+    }
+
+    fn get(&mut self, path: &str) -> Result<Option<Value>, String> {
+        for is_last in [false, true] {
+            let bearer = format!("Bearer {}", self.token);
+            let answer = self.base.ask(&Request {
+                method: "GET",
+                path,
+                headers: &[("authorization", &bearer)],
+                body: None,
+            })?;
+            match answer.status {
+                200 => return Ok(serde_json::from_slice(&answer.body).ok()),
+                // Tokens end.
+                401 if !is_last => self.login()?,
+                404 => return Ok(None),
+                status => return Err(format!("the broker's interface answered {status}")),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Asks.
+    pub fn look(&mut self) -> Result<Seen, String> {
+        let path = format!(
+            "/api/v5/subscriptions?page=1&limit=50&qos=0&topic={}",
+            self.topic
+        );
+        let told = self.get(&path)?.unwrap_or_default();
+        let count = told["meta"]["count"].as_u64();
+        let subscriptions = count.ok_or("the broker's list of subscriptions has no count")?;
+        // Not every broker has these, and nothing hangs on them but whose loss a loss was.
+        let metrics = self.get("/api/v5/metrics?aggregate=true").ok().flatten();
+        Ok(Seen {
+            subscriptions,
+            dropped: metrics.as_ref().and_then(dropped),
+        })
+    }
+}
+
+/// What is dropped before anybody gets it, and what a slow subscriber does not get; of all nodes.
+fn dropped(metrics: &Value) -> Option<f64> {
+    let nodes = match metrics {
+        Value::Array(nodes) => nodes.clone(),
+        one => vec![one.clone()],
+    };
+    let of = |node: &Value| {
+        let message = node["messages.dropped"].as_f64()?;
+        Some(message + node["delivery.dropped"].as_f64().unwrap_or(0.0))
+    };
+    nodes.iter().map(of).sum()
+}
+
+/// Looks once a second while the load runs.
+pub(crate) struct Watch {
+    pub broker: Broker,
+    pub stop: StopHandle,
+}
+
+impl Sampler for Watch {
+    fn source(&self) -> &str {
+        "pepeunit"
+    }
+
+    fn metrics(&self) -> Vec<Descriptor> {
+        vec![Descriptor::gauge("subscriptions", "")]
+    }
+
+    fn look(&mut self) -> Result<Vec<Reading>, String> {
+        let seen = self.broker.look()?;
+        if seen.subscriptions < 1 {
+            self.stop.stop(Cause::Rule {
+                verdict: engine::stop::Verdict::Fail,
+                text: RULE.to_owned(),
+            });
+        }
+        Ok(vec![Reading {
+            of: Descriptor::gauge("subscriptions", ""),
+            value: seen.subscriptions as f64,
+        }])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_of_all_nodes_add_up() {
+        let one = json!({ "messages.dropped": 2, "delivery.dropped": 3 });
+        assert_eq!(dropped(&one), Some(5.0));
+        assert_eq!(dropped(&json!([one, one])), Some(10.0));
+        assert_eq!(dropped(&json!({})), None);
+    }
+}
