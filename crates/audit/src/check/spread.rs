@@ -41,7 +41,8 @@ impl Segments<'_> {
             .map(|(p, f)| {
                 (
                     *p,
-                    f.range.widened(latency.blur.share, latency.blur.amount_s),
+                    f.range
+                        .of_estimates(latency.blur.share, latency.blur.amount_s),
                 )
             })
             .collect();

@@ -80,7 +80,7 @@ fn ends(checker: &mut Checker, latency: &Latency) {
     let blurred = |figure: &PrintedFigure| {
         figure
             .range
-            .widened(latency.blur.share, latency.blur.amount_s)
+            .of_estimates(latency.blur.share, latency.blur.amount_s)
     };
     let (min, mean, max) = (&latency.min, &latency.mean, &latency.max);
     let pairs = [(min, mean), (mean, max), (min, max)];

@@ -79,6 +79,16 @@ impl Range {
         }
     }
 
+    /// Where the true values are if these are estimates with at most this relative error of the true
+    /// value, and this absolute error.
+    #[must_use]
+    pub fn of_estimates(self, relative_error: f64, absolute_error: f64) -> Range {
+        Range {
+            low: ((self.low - absolute_error) / (1.0 + relative_error)).max(0.0),
+            high: (self.high + absolute_error) / (1.0 - relative_error).max(f64::EPSILON),
+        }
+    }
+
     /// How far apart two ranges are; 0 where they meet.
     #[must_use]
     pub fn gap(self, other: Range) -> f64 {

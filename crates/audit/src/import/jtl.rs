@@ -1,9 +1,13 @@
-//! JMeter's results (JTL), a line or an element per sample: CSV with its head, or XML. A sampler's own parts (redirects, embedded
-//! resources, what a transaction holds) are in the sample that they are parts of, as JMeter's own dashboard has it.
+//! JMeter's results (JTL), a line or an element per sample: CSV with its header, or XML.
+//!
+//! Samples inside a sample (redirects, embedded resources) are parts of it and counted with it. A
+//! transaction is a sum of samples: it is in no figure, and the samples inside it are.
+
+use std::collections::HashMap;
 
 use super::{
     artillery::MS,
-    csv::Table,
+    csv::{Record, Table},
     figure::Place,
     lines::Word,
     model::{PrintedReport, Tool},
@@ -19,6 +23,34 @@ const TRANSACTION: &str = "Number of samples in transaction";
 #[must_use]
 pub fn is(table: &Table) -> bool {
     table.has(&["timestamp", "elapsed", "label", "success"])
+}
+
+/// Why a first line is not read, where it is that of JMeter's results in another layout.
+#[must_use]
+pub fn unreadable(line: &str) -> Option<String> {
+    let lower = line.to_lowercase();
+    let separator = [('\t', "tabs"), (';', "semicolons"), ('|', "vertical bars")]
+        .into_iter()
+        .find(|(separator, _)| lower.starts_with(&format!("timestamp{separator}elapsed")));
+    if let Some((_, name)) = separator {
+        return Some(format!(
+            "these are JMeter's results with {name} between columns: write them with \
+             jmeter.save.saveservice.default_delimiter=, or replace the {name} by commas"
+        ));
+    }
+    let mut fields = line.split([',', ';', '\t']);
+    let is_number = |field: Option<&str>, digits: std::ops::RangeInclusive<usize>| {
+        field.is_some_and(|field| {
+            digits.contains(&field.len()) && field.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let has_times = is_number(fields.next(), 13..=13) && is_number(fields.next(), 1..=9);
+    (has_times && fields.any(|field| matches!(field, "true" | "false"))).then(|| {
+        "these are JMeter's results without a header line: write them with \
+         jmeter.save.saveservice.print_field_names=true, or add the line \
+         timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,…"
+            .to_owned()
+    })
 }
 
 /// Whether a text is such XML.
@@ -45,23 +77,34 @@ pub fn read(table: &Table) -> Vec<PrintedReport> {
         "success",
         "bytes",
         "failuremessage",
+        "threadname",
     ]
     .map(column);
+    let field = |record: &Record, at: usize| -> String {
+        let word: Option<Word<'_>> = columns[at].and_then(|column| record.field(column));
+        word.map_or("", |word| word.text).to_owned()
+    };
     let mut reading = Reading::default();
+    let parents = Parents::of(table.records.iter().map(|record| {
+        let [moment, elapsed, label, thread] = [0, 1, 2, 8].map(|at| field(record, at));
+        (moment, elapsed, label, thread)
+    }));
     for record in &table.records {
-        let field = |at: usize| {
-            let word: Option<Word<'_>> = columns[at].and_then(|column| record.field(column));
-            word.map_or("", |word| word.text)
-        };
+        let field = |at: usize| field(record, at);
+        let (moment, elapsed, label) = (field(0), field(1), field(2));
+        if parents.have((&moment, &elapsed), &label, &field(8)) {
+            reading.parts += 1;
+            continue;
+        }
         reading.take(&Raw {
-            moment: field(0),
-            elapsed: field(1),
-            label: field(2),
-            code: field(3),
-            message: field(4),
-            success: field(5),
-            bytes: field(6),
-            why: field(7),
+            moment: &moment,
+            elapsed: &elapsed,
+            label: &label,
+            code: &field(3),
+            message: &field(4),
+            success: &field(5),
+            bytes: &field(6),
+            why: &field(7),
             place: record.place(),
         });
     }
@@ -72,17 +115,19 @@ pub fn read(table: &Table) -> Vec<PrintedReport> {
 #[must_use]
 pub fn read_xml(text: &str) -> Vec<PrintedReport> {
     let mut reading = Reading::default();
-    // Where samples lie in samples, the outermost has them all.
-    let mut depth = 0u32;
+    // Of each open element, whether it is a sample whose parts are counted with it.
+    let mut open: Vec<bool> = Vec::new();
     tags::each(text, |tag: &Tag<'_>| {
         if !matches!(tag.name, "httpSample" | "sample") {
             return;
         }
         if tag.closes {
-            depth = depth.saturating_sub(1);
+            open.pop();
             return;
         }
-        if depth == 0 {
+        let is_part = open.contains(&true);
+        let is_transaction = tag.attribute("rm").starts_with(TRANSACTION);
+        if !is_part {
             let of = |name: &str| tag.attribute(name);
             let [moment, elapsed, label, code, message, success, bytes] =
                 ["ts", "t", "lb", "rc", "rm", "s", "by"].map(of);
@@ -99,7 +144,7 @@ pub fn read_xml(text: &str) -> Vec<PrintedReport> {
             });
         }
         if !tag.is_empty {
-            depth += 1;
+            open.push(!is_transaction);
         }
     });
     reading.end()
@@ -118,10 +163,56 @@ struct Raw<'a> {
     place: Place,
 }
 
+/// Samples of a CSV file by label and thread, each with its first and last millisecond. JMeter names
+/// the parts of a sample `LABEL-0`, `LABEL-1` and writes them as lines of their own.
+struct Parents {
+    times: HashMap<(String, String), Vec<(f64, f64)>>,
+}
+
+impl Parents {
+    fn of(records: impl Iterator<Item = (String, String, String, String)>) -> Parents {
+        let mut times: HashMap<_, Vec<(f64, f64)>> = HashMap::new();
+        for (moment, elapsed, label, thread) in records {
+            if let Some(time) = Parents::time(&moment, &elapsed) {
+                times.entry((label, thread)).or_default().push(time);
+            }
+        }
+        for times in times.values_mut() {
+            times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        Parents { times }
+    }
+
+    fn time(moment: &str, elapsed: &str) -> Option<(f64, f64)> {
+        let moment: f64 = moment.parse().ok()?;
+        Some((moment, moment + elapsed.parse::<f64>().ok()?))
+    }
+
+    /// Whether a sample lies within one of the same thread that it is named after.
+    fn have(&self, (moment, elapsed): (&str, &str), label: &str, thread: &str) -> bool {
+        let Some((parent, number)) = label.rsplit_once('-') else {
+            return false;
+        };
+        if thread.is_empty() || number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+            return false;
+        }
+        let key = (parent.to_owned(), thread.to_owned());
+        let (Some((from, to)), Some(times)) =
+            (Parents::time(moment, elapsed), self.times.get(&key))
+        else {
+            return false;
+        };
+        // A thread does one thing at a time: the last sample that began by then is the only one.
+        let after = times.partition_point(|(start, _)| *start <= from);
+        after.checked_sub(1).is_some_and(|last| to <= times[last].1)
+    }
+}
+
 #[derive(Default)]
 struct Reading {
     samples: Vec<Sample>,
     transactions: u64,
+    parts: u64,
     torn: u64,
 }
 
@@ -146,8 +237,12 @@ impl Reading {
                 }
             };
             remark(
-                "samples of transactions, which are in no figure, as those of their samplers are",
+                "transactions, which are in no figure: the samples in them are",
                 self.transactions,
+            );
+            remark(
+                "parts of samples (redirects), which are counted with the sample they belong to",
+                self.parts,
             );
             remark(
                 "samples that cannot be read, and are in no figure",

@@ -93,6 +93,11 @@ pub fn read(text: &str) -> Result<Import, Unknown> {
         let report = locust_csv::read(&csv::Table::read(text), kind);
         return known("Locust's CSV", true, vec![report]);
     }
+    if let Some(reason) = jtl::unreadable(first_line(text)) {
+        return Err(Unknown {
+            reason: Some(reason),
+        });
+    }
     of_lines(text)
 }
 

@@ -73,12 +73,17 @@ fn over_time(report: &mut PrintedReport, all: &[&Sample], tool: Tool) {
         .fold(began_s, f64::max);
     report.began_s = Some(began_s);
     report.ended_s = Some(ended_s);
+    let seconds = time(
+        "first request to last answer",
+        ended_s - began_s,
+        report.place,
+    );
     report.span = Some(Span {
-        seconds: time(
-            "first request to last answer",
-            ended_s - began_s,
-            report.place,
-        ),
+        seconds: PrintedFigure {
+            // Seconds since 1970 are known to a quarter of a microsecond as floating-point numbers.
+            range: seconds.range.widened(0.0, 1e-6),
+            ..seconds
+        },
         idle_s: 0.0,
         least_s: 0.0,
         rate_is: None,
