@@ -192,7 +192,7 @@ fn jmeters_samples_are_counted_once() {
     assert!(
         csv.notes
             .iter()
-            .any(|note| note.contains("samples of transactions"))
+            .any(|note| note.contains("transactions, which are in no figure"))
     );
     let xml = page("jmeter.xml");
     let labels: Vec<(&str, u64)> = xml
@@ -237,4 +237,92 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
         log.all.count,
         log.labels.iter().map(|row| row.count).sum::<u64>()
     );
+}
+
+/// Requests in all, requests by row, and remarks of what is in JMeter's results.
+fn jmeter(text: &str) -> (f64, Vec<String>, Vec<String>) {
+    let import = import::read(text).unwrap();
+    assert_eq!(check::of(&import).contradictions, 0);
+    let report = &import.reports[0];
+    let rows = report.rows.iter().map(|row| row.name.clone()).collect();
+    let requests = report.all.requests.as_ref().unwrap().value;
+    (requests, rows, report.remarks.clone())
+}
+
+#[test]
+fn one_sample_of_jmeter_does_not_contradict_itself() {
+    for (moment, took) in [
+        ("1700000000123", 1120),
+        ("1699999999999", 7),
+        ("1712345678901", 333),
+    ] {
+        let text = format!(
+            "timeStamp,elapsed,label,responseCode,responseMessage,success\n{moment},{took},home,200,OK,true\n"
+        );
+        assert_eq!(jmeter(&text).0, 1.0);
+    }
+}
+
+#[test]
+fn samples_in_a_transaction_are_counted_and_the_transaction_is_not() {
+    let text = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testResults version="1.2">
+<sample t="300" ts="1700000000000" s="true" lb="Order" rc="200" rm="Number of samples in transaction : 2, number of failing samples : 0">
+  <httpSample t="100" ts="1700000000000" s="true" lb="GET /cart" rc="200" rm="OK"/>
+  <httpSample t="200" ts="1700000000100" s="true" lb="POST /order" rc="200" rm="OK">
+    <httpSample t="50" ts="1700000000100" s="true" lb="POST /order-0" rc="302" rm="Found"/>
+  </httpSample>
+</sample>
+<httpSample t="50" ts="1700000000400" s="true" lb="GET /thanks" rc="200" rm="OK"/>
+</testResults>
+"#;
+    let (requests, rows, remarks) = jmeter(text);
+    assert_eq!(requests, 3.0);
+    assert_eq!(rows, ["GET /cart", "GET /thanks", "POST /order"]);
+    assert_eq!(
+        remarks,
+        ["transactions, which are in no figure: the samples in them are: 1"]
+    );
+}
+
+#[test]
+fn parts_of_a_redirected_sample_are_counted_with_it() {
+    let text = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,success
+1700000000000,300,login,200,OK,g 1-1,true
+1700000000000,100,login-0,302,Found,g 1-1,true
+1700000000100,200,login-1,200,OK,g 1-1,true
+1700000000000,100,login-0,200,OK,g 1-2,true
+1700000000900,100,page-2,200,OK,g 1-1,true
+";
+    let (requests, rows, remarks) = jmeter(text);
+    // Another thread's, and a label that ends with a number, are samples of their own.
+    assert_eq!(requests, 3.0);
+    assert_eq!(rows, ["login", "login-0", "page-2"]);
+    assert_eq!(
+        remarks,
+        ["parts of samples (redirects), which are counted with the sample they belong to: 2"]
+    );
+}
+
+#[test]
+fn results_of_jmeter_in_another_layout_are_named() {
+    let refused = |text: &str| import::read(text).unwrap_err().to_string();
+    assert!(refused("timeStamp\telapsed\tlabel\n1\t2\tx\n").starts_with(
+        "these are JMeter's results with tabs between columns: write them with jmeter.save"
+    ));
+    assert!(
+        refused("timeStamp;elapsed;label\n1;2;x\n")
+            .starts_with("these are JMeter's results with semicolons between columns")
+    );
+    assert!(
+        refused("1700000000123,1120,home,200,OK,g 1-1,text,true,,5,1,1,1\n")
+            .starts_with("these are JMeter's results without a header line")
+    );
+}
+
+#[test]
+fn the_error_of_an_estimate_is_a_share_of_the_true_value() {
+    let estimate = import::Range::exactly(1.0).of_estimates(0.01, 0.0);
+    assert!((estimate.low - 1.0 / 1.01).abs() < 1e-12);
+    assert!((estimate.high - 1.0 / 0.99).abs() < 1e-12);
 }
