@@ -72,15 +72,7 @@ pub fn look(
         asked.settled_ns / 1_000_000
     );
     while cool_down.looked_until_ns + asked.settled_ns.max(SHORTEST_NS) <= asked.at_most_ns {
-        let left_ns = asked.at_most_ns - cool_down.looked_until_ns;
-        let flags = [
-            "--rate".to_owned(),
-            format!("{}/s", asked.rate.as_f64()),
-            "--duration".to_owned(),
-            format!("{}ms", left_ns / 1_000_000),
-            "--stop".to_owned(),
-            format!("{condition}: stop pass"),
-        ];
+        let flags = flags(asked, cool_down.looked_until_ns, &condition);
         let run_name = format!("{name}-{}", cool_down.runs.len() + 1);
         let ran = ground.native(baseline, &run_name, &flags)?;
         let Some(page) = ran
@@ -139,6 +131,19 @@ pub fn look(
         cool_down,
         signal: None,
     })
+}
+
+/// Flags of a look that begins this long after the load's end.
+fn flags(asked: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String; 6] {
+    let left_ns = asked.at_most_ns - after_ns;
+    [
+        "--rate".to_owned(),
+        format!("{}/s", asked.rate.as_f64()),
+        "--duration".to_owned(),
+        format!("{}ms", left_ns / 1_000_000),
+        "--stop".to_owned(),
+        format!("{condition}: stop pass"),
+    ]
 }
 
 /// Why a look is INVALID, if it is.

@@ -293,7 +293,17 @@ impl Subject {
             Some(figure) if figure.no_answer || figure.at_least_ns.is_some() => {
                 "got no answer there"
             }
+            _ if self.has_few(row) => TOO_FEW,
             _ => "does not tell it",
+        }
+    }
+
+    /// Whether a row has too few requests for this percentile: of other tools' files it is left out then.
+    fn has_few(&self, row: &Row) -> bool {
+        const ENOUGH_BEYOND: f64 = 10.0;
+        match self.metric {
+            Metric::Time(_, Stat::Quantile(q)) => (1.0 - q) * (row.count as f64) < ENOUGH_BEYOND,
+            _ => false,
         }
     }
 

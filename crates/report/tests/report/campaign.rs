@@ -177,6 +177,37 @@ fn the_sentence_says_what_holds_and_what_does_not() {
 }
 
 #[test]
+fn what_failed_is_named_whatever_could_not_be_measured_before_it() {
+    let told = campaign(
+        &[("half", Some(3)), ("whole", Some(1)), ("double", None)],
+        None,
+    );
+    assert!(
+        told.sentence.starts_with("whole does not hold"),
+        "{}",
+        told.sentence
+    );
+}
+
+#[test]
+fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
+    let unknown = CoolDown {
+        unmeasured: Some("it was late".into()),
+        ..cool_down(None)
+    };
+    let told = campaign(&[("half", Some(0)), ("whole", Some(0))], Some(&unknown));
+    assert_eq!(told.verdict, Some(Judgement::Inconclusive));
+    assert!(
+        told.sentence
+            .contains("Whether the service came back after whole is not known"),
+        "{}",
+        told.sentence
+    );
+    let hand = |text: &String| text.contains("needs somebody's hand");
+    assert!(!told.recommendations.iter().any(hand));
+}
+
+#[test]
 fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
     let stages = |last: u8| {
         [

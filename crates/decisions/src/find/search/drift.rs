@@ -90,12 +90,12 @@ fn fell_by(whole: &[&Probed], number: usize) -> Option<f64> {
         Some((probe.answered?, seconds.max(1.0)))
     };
     let now = whole[number];
-    let held = whole[..number].iter().filter(|before| {
+    let mut held = whole[..number].iter().filter(|before| {
         before.why.is_long()
             && before.holds()
             && (before.level / now.level - 1.0).abs() < SAME_LEVEL
     });
-    let ((before, before_s), (after, after_s)) = (rate(held.last()?)?, rate(now)?);
+    let ((before, before_s), (after, after_s)) = (rate(held.next_back()?)?, rate(now)?);
     let deviation = (before / before_s + after / after_s).sqrt();
     let is_less = before - after > DEVIATIONS * deviation && after < KEEPS_UP * before;
     is_less.then(|| (after / before).ln())
