@@ -155,8 +155,6 @@ def test_whoever_is_told_to_end_keeps_what_is_finished_and_goes_on_later(loadlin
     process.send_signal(number)
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + number, errors
-    if "the stage is repeated once" in errors:
-        pytest.skip("the machine was late, and the first stage was repeated")
     assert finished(loadline) == [0, 1]
     assert [row["verdict"] for row in told(loadline)["stages"]][1] == "UNFINISHED"
     assert "--resume" in errors

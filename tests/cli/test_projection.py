@@ -27,15 +27,13 @@ def campaign(loadline, meant: int, more: str = "") -> tuple[dict, str]:
     loadline.write("c.yml", PLAN.format(meant=meant, more=more))
     run = loadline("campaign", "c.yml", timeout=120)
     told = json.loads((loadline.folder / ".loadline/campaigns/last/campaign.json").read_text())
-    if told["stages"][0]["verdict"] != "PASS":
-        pytest.skip(f"this machine is too busy to measure 10 requests a second: {run.stderr}")
+    assert told["stages"][0]["verdict"] == "PASS", run.stderr
     return told, " ".join(run.stdout.split())
 
 
 def test_the_limit_of_what_is_meant_is_estimated_with_all_that_it_takes_for_granted(loadline):
     told, shown = campaign(loadline, 6, OVERLOAD)
-    if told["stages"][1]["verdict"] != "FAIL":
-        pytest.skip(f"this machine is too busy to measure 80 requests a second: {shown}")
+    assert told["stages"][1]["verdict"] == "FAIL", shown
     projection = told["projection"]
     estimate = projection["estimate"]
     # 16 threads that are held for half a second each, a twentieth of them by others; of 48 others hold 35 %.

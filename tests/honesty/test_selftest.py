@@ -62,13 +62,19 @@ DECISIONS = {
         *(
             f"{service}{what}"
             for service in (
-                "1 × 1 ms, p99 < 20 ms: 769.7/s",
-                "4 × 10 ms, p99 < 60 ms: 299.8/s",
-                "4 × 10 ms, p99 < 100 ms: 350.1/s",
+                "1 × 1 ms exponential, p99 < 20 ms: 769.7/s",
+                "4 × 10 ms exponential, p99 < 60 ms: 299.8/s",
+                "4 × 10 ms exponential, p99 < 100 ms: 350.1/s",
+                "8 × 100 ms exponential, p95 < 400 ms: 68.4/s",
+                "8 × 50 ms fixed, p99 < 200 ms: 145.7/s",
+                "8 × 50 ms lognormal, p99 < 250 ms: 137.2/s",
+                "limiter of 40/s that answers 429, errors < 5 %: 30.7/s",
+                "30 connections of 300 ms, errors < 1 %: 67.8/s",
             )
             for what in (", off by (median)", ", in the interval")
         ),
-        "8 × 50 ms always, p99 < 200 ms: 160/s, off by (median)",
+        "8 × 50 ms fixed, even arrivals, p99 < 200 ms: 160/s, off by (median)",
+        "8 × 50 ms, 2 % slower after every 1,000 requests: no answer, it drifts",
     ],
     "T15": ["peak at 21.8 users ± 15 %", "peak of 739.8/s ± 5 %", "no peak told where there is none"],
     "T16": ["places of a pool of 8 that take 50 ms each", "its plateau"],
