@@ -24,6 +24,7 @@ def find(loadline, *args: object, timeout: float = 120):
     return ran, json.loads(file.read_text()) if file.exists() else None
 
 
+@pytest.mark.alone
 def test_a_pool_is_found_where_it_is_full(loadline):
     # 8 places, 100 ms each: 80/s.
     with Recorder(Pool(8, 0.1)) as peer:
@@ -135,32 +136,6 @@ def test_each_probe_has_arrivals_of_its_own(loadline):
     seeds = [json.loads((folder / probe["run"] / "manifest.json").read_text())["seed"] for probe in found["probes"]]
     assert len(seeds) == 3
     assert len(set(seeds)) == len(seeds), seeds
-
-
-@pytest.mark.long
-@pytest.mark.alone
-def test_a_service_that_gets_slower_has_no_load_line(loadline):
-    class Slowing(Pool):
-        """Takes 4 % longer with every 100 requests."""
-
-        def __init__(self) -> None:
-            super().__init__(4, 0.05)
-            self.base, self.count = self.seconds, 0
-
-        def __call__(self, request):
-            self.count += 1
-            self.seconds = self.base * (1 + 0.04 * self.count / 100)
-            return super().__call__(request)
-
-    with Recorder(Slowing()) as peer:
-        length = ["--budget", "240s", "--probe", "10s", "--settle", "1s", "--seed", "3", "--from", "20/s"]
-        ran, found = find(loadline, peer.url, "--slo", "p99 < 400ms", *length, timeout=400)
-    # Every answer would be about a service that no longer exists.
-    assert exits(ran, 5), ran.stdout + ran.stderr
-    if ran.returncode == 5:
-        assert found["ending"] == "drifts", found["sentence"]
-        assert found["sentence"].startswith("no answer: it drifts")
-        assert (found["estimate"], found["interval"]) == (None, None)
 
 
 @pytest.mark.alone

@@ -62,3 +62,28 @@ def test_a_queue_is_found_where_its_closed_form_says(loadline, start_lab, queue,
     assert off[-1] < 0.05, off
     counted = [probe["counted_s"] for probe in found["probes"] if not probe["spoilt"]]
     assert sum(counted) <= 300
+
+
+@pytest.mark.timeout(600)
+def test_a_service_that_gets_slower_has_no_load_line(loadline):
+    class Slowing(Pool):
+        """Takes 4 % longer with every 100 requests."""
+
+        def __init__(self) -> None:
+            super().__init__(4, 0.05)
+            self.base, self.count = self.seconds, 0
+
+        def __call__(self, request):
+            self.count += 1
+            self.seconds = self.base * (1 + 0.04 * self.count / 100)
+            return super().__call__(request)
+
+    with Recorder(Slowing()) as peer:
+        length = ["--budget", "240s", "--probe", "10s", "--settle", "1s", "--seed", "3", "--from", "20/s"]
+        ran = loadline("find", peer.url, "--slo", "p99 < 400ms", *length, "--out", "found", timeout=420)
+    found = json.loads((loadline.folder / "found/find.json").read_text())
+    # Every answer would be about a service that no longer exists.
+    assert ran.returncode == 5, ran.stdout + ran.stderr
+    assert found["ending"] == "drifts", found["sentence"]
+    assert found["sentence"].startswith("no answer: it drifts")
+    assert (found["estimate"], found["interval"]) == (None, None)
