@@ -107,10 +107,11 @@ def test_processes_by_their_ports_and_commands(loadline, start_lab):
     lab = start_lab("sum")
     port = lab.url.rsplit(":", 1)[1]
     run = loadline(
-        *("run", f"{lab.url}/api/sum", "--duration", "3s", "--server", f"lab=port:{port}", "--server", "gc=command:echo heap 42"),
+        *("run", f"{lab.url}/api/sum", "--rate", "20/s", "--duration", "3s"),
+        *("--server", f"lab=port:{port}", "--server", "gc=command:echo heap 42"),
         *("--check", "server.lab.memory > 100000", "--check", "server.lab.processes <= 1", "--check", "server.gc.heap >= 42"),
     )
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == 0, run.stdout + run.stderr
     assert panels(loadline)["lab.threads"][0] >= 1
 
 

@@ -148,6 +148,8 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
 }
 
 /// The level was sampled at random moments; it is as sure as its samples are many and independent.
+/// Users who act together make it vary by more than independent arrivals do. Its variance is at most
+/// its mean times its maximum.
 fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) {
     let (Some(rate), Some(span)) = (&report.all.rate, &report.span) else {
         return;
@@ -160,7 +162,8 @@ fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) 
     }
     checker.look();
     let samples = span.seconds.value / in_flight.every_s.max(2.0 * in_request);
-    let error = ERRORS * (level / samples.max(1.0)).sqrt();
+    let variance = level.max(in_flight.mean.value) * in_flight.max.max(1.0);
+    let error = ERRORS * (variance / samples.max(1.0)).sqrt();
     let should = Range::exactly(level).widened(MARGIN, error);
     if should.gap(in_flight.mean.range) > 0.0 {
         let text = format!(

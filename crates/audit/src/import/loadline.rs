@@ -227,8 +227,10 @@ fn in_flight(root: &Node) -> Option<InFlight> {
     let service = mean(all.get("service")?, "service mean")?;
     let wait = mean(root.get("wait")?, "wait mean")?;
     let sampled = precise("in flight", root.get("in_flight")?.get("mean"))?;
+    let max = precise("in flight", root.get("in_flight")?.get("max"))?;
     Some(InFlight {
         mean: sampled,
+        max: max.value,
         times: vec![service, wait],
         every_s: SAMPLED_EVERY_S,
     })

@@ -279,6 +279,8 @@ pub struct Bound {
 pub struct InFlight {
     /// The mean of the samples.
     pub mean: PrintedFigure,
+    /// The largest sample.
+    pub max: f64,
     /// The times that a request is under way for, to be added up.
     pub times: Vec<PrintedFigure>,
     /// Time between two samples, in seconds.
