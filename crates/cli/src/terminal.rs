@@ -1,7 +1,7 @@
 //! Progress on standard error: a screen updated in place on a terminal, a plain line every five seconds elsewhere.
 
 use engine::Line;
-use measure::Interval;
+use measure::{Interval, recent::Recent};
 use record::{Model, Run};
 use report::console::{self, ScreenModel};
 
@@ -16,8 +16,9 @@ const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 pub struct Progress {
     /// Whether there is a screen that is updated in place.
     screen: bool,
-    last_plain_ns: u64,
+    next_plain_ns: u64,
     errors: u64,
+    recent: Recent,
 }
 
 impl Progress {
@@ -26,8 +27,9 @@ impl Progress {
     pub fn new() -> Progress {
         Progress {
             screen: frame::possible(),
-            last_plain_ns: 0,
+            next_plain_ns: PLAIN_EVERY_NS,
             errors: 0,
+            recent: Recent::default(),
         }
     }
 
@@ -54,12 +56,13 @@ impl Observer for Progress {
     fn interval(&mut self, interval: &Interval, run: &Run) {
         let all = interval.label(measure::label::ALL).counters;
         self.errors += all.errors();
+        let recent = self.recent.add(interval);
         if self.screen {
-            draw(run, Some(interval));
-        } else if interval.span.1 >= self.last_plain_ns + PLAIN_EVERY_NS {
-            self.last_plain_ns = interval.span.1;
+            draw(run, Some(&recent));
+        } else if recent.span.1 >= self.next_plain_ns {
+            self.next_plain_ns = (recent.span.1 / PLAIN_EVERY_NS + 1) * PLAIN_EVERY_NS;
             let end_ns = run.manifest.load.end_ns;
-            log::say(console::progress_line(interval, end_ns, self.errors));
+            log::say(console::progress_line(&recent, end_ns, self.errors));
         }
     }
 

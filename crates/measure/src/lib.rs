@@ -14,6 +14,7 @@ pub mod interval;
 pub mod label;
 pub mod outcome;
 pub mod packed;
+pub mod recent;
 pub mod recorder;
 pub mod sample;
 pub mod slot;

@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use measure::{Histogram, Interval, Kind, LabelId, Outcome, Slot, histogram::rank_of};
+use measure::{
+    Histogram, Interval, Kind, LabelId, Outcome, Slot, histogram::rank_of, recent::SPAN_NS,
+};
 use plan::units::SECOND;
 
 /// The newest intervals of a run. Copies look at the same.
@@ -38,15 +40,15 @@ impl Window {
         }
         let from = interval.span.1.saturating_sub(newest.keep_ns);
         newest.intervals.push_back(Arc::clone(interval));
-        while newest.intervals.front().is_some_and(|i| i.span.0 < from)
-            && newest.intervals.len() > 1
-        {
+        // The one across the beginning stays: it is needed where the newest is short.
+        while newest.intervals.get(1).is_some_and(|i| i.span.0 <= from) {
             newest.intervals.pop_front();
         }
     }
 
-    /// What happened under a label - [`measure::label::ALL`] for all requests - in the last so many nanoseconds up to the newest interval:
-    /// in the intervals that lie in them as a whole, the newest at least. None before there is one.
+    /// What happened under a label ([`measure::label::ALL`] for all requests) in the last `ns` up to
+    /// the newest interval: in the intervals that lie in them as a whole, and in as many before them
+    /// as make a second. `None` before there is an interval.
     #[must_use]
     pub fn last(&self, ns: u64, label: LabelId) -> Option<Trailing> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +64,8 @@ impl Window {
                 .unwrap_or_default(),
         };
         for (number, interval) in newest.intervals.iter().rev().enumerate() {
-            if number > 0 && interval.span.0 < from {
+            let has_enough = to_ns - trailing.span.0 >= ns.min(SPAN_NS);
+            if number > 0 && interval.span.0 < from && has_enough {
                 break;
             }
             trailing.span.0 = interval.span.0;

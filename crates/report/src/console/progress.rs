@@ -1,10 +1,11 @@
-//! One line about the interval just past, for watching a run.
+//! One line about the newest second, for watching a run.
 
 use measure::{Interval, Kind, label, summary::Quantile, summary::Times};
 
 use record::units::{count, duration, rate, time};
 
-/// Where the run stands: elapsed of how much, and of the last interval rate, percentiles, requests under way and errors.
+/// Elapsed and total time; of the newest second rate, percentiles, requests in flight and errors. Once
+/// the load has ended, what the run waits for.
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);
@@ -22,6 +23,15 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
         Quantile::NoAnswer(_) => "no answer".to_owned(),
     };
     let whole = |ns: u64| duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
+    if load_end_ns > 0 && interval.span.0 >= load_end_ns {
+        return format!(
+            "{}, after the load of {}: waiting for {} in flight, {} errors",
+            whole(to),
+            whole(load_end_ns),
+            count(interval.run.in_flight.last),
+            count(errors_so_far)
+        );
+    }
     let total = if load_end_ns > 0 {
         format!(" of {}", whole(load_end_ns))
     } else {

@@ -319,6 +319,11 @@ fn progress() {
         line,
         "2 s of 3 s: 20.0 requests/s, p50 1.21 ms, p99 no answer, 2 in flight, 2 errors"
     );
+    let line = console::progress_line(interval, SECOND, 2);
+    assert_eq!(
+        line,
+        "2 s, after the load of 1 s: waiting for 2 in flight, 2 errors"
+    );
 }
 
 /// Messages of QoS 0 are answered by nobody, and written with no time: that is none, not the shortest of all.

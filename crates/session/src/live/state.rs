@@ -14,7 +14,7 @@ use analysis::{
     newest,
     page::{self, Page},
 };
-use measure::Interval;
+use measure::{Interval, recent::Recent};
 use record::Run;
 use serde_json::json;
 use tokio::sync::watch;
@@ -27,6 +27,8 @@ pub struct Newest {
     states: watch::Sender<Option<Arc<State>>>,
     /// Intervals that the run has finished.
     intervals: AtomicU64,
+    /// The newest second, which is what watchers are shown.
+    recent: Mutex<Recent>,
     /// Watchers that wait for the next copy.
     waiting: AtomicUsize,
     /// What was said meanwhile.
@@ -68,6 +70,7 @@ impl Newest {
         Newest {
             states: watch::Sender::new(None),
             intervals: AtomicU64::new(0),
+            recent: Mutex::default(),
             waiting: AtomicUsize::new(0),
             log,
             steering,
@@ -92,8 +95,10 @@ impl Newest {
     /// An interval is complete.
     pub fn interval(&self, interval: &Arc<Interval>, run: &Run) {
         self.intervals.fetch_add(1, Ordering::Relaxed);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = Arc::new(recent.add(interval));
         if self.waiting.load(Ordering::Relaxed) > 0 {
-            self.publish(run, Some(Arc::clone(interval)), false);
+            self.publish(run, Some(recent), false);
         }
     }
 

@@ -1,0 +1,102 @@
+//! The newest second of a run, for whatever shows rates and percentiles while it goes on.
+//!
+//! Intervals are cut at phase boundaries, so one may have milliseconds, of which no rate can be
+//! told. Merged with those before it, it covers a second at least.
+
+use std::collections::VecDeque;
+
+use crate::Interval;
+
+/// What the newest intervals must cover, in nanoseconds. Less only while the run is younger.
+pub const SPAN_NS: u64 = 1_000_000_000;
+
+/// The newest intervals that together cover at least [`SPAN_NS`].
+#[derive(Debug, Default)]
+pub struct Recent {
+    intervals: VecDeque<Interval>,
+}
+
+impl Recent {
+    /// Adds the interval that has just ended. Returns what the newest second was like: the figures
+    /// of all intervals in it, the levels and the phase of the newest.
+    pub fn add(&mut self, interval: &Interval) -> Interval {
+        self.intervals.push_back(figures_of(interval));
+        let end = interval.span.1;
+        while self
+            .intervals
+            .get(1)
+            .is_some_and(|second| end - second.span.0.min(end) >= SPAN_NS)
+        {
+            self.intervals.pop_front();
+        }
+        let mut merged = figures_of(interval);
+        merged.under_way = interval.under_way.clone();
+        let older = self.intervals.len() - 1;
+        for past in self.intervals.iter().take(older) {
+            merged.span.0 = merged.span.0.min(past.span.0);
+            for (key, slot) in &past.slots {
+                merged.slots.entry(*key).or_default().add(slot);
+            }
+            add_each(&mut merged.run.cpu_ns, &past.run.cpu_ns);
+            add_each(&mut merged.run.spin_ns, &past.run.spin_ns);
+            add_each(&mut merged.run.waiting_ns, &past.run.waiting_ns);
+        }
+        merged
+    }
+}
+
+fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
+    sums.resize(sums.len().max(more.len()), 0);
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+fn figures_of(interval: &Interval) -> Interval {
+    Interval {
+        index: interval.index,
+        span: interval.span,
+        phase: interval.phase,
+        slots: interval.slots.clone(),
+        run: interval.run.clone(),
+        ..Interval::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Slot, label};
+
+    fn interval(from_ms: u64, to_ms: u64, ok: u64) -> Interval {
+        let mut slot = Slot::default();
+        slot.counters.ok = ok;
+        let mut interval = Interval {
+            span: (from_ms * 1_000_000, to_ms * 1_000_000),
+            ..Interval::default()
+        };
+        interval.slots.insert((label::ALL, 0), slot);
+        interval.run.cpu_ns = vec![ok];
+        interval
+    }
+
+    #[test]
+    fn a_rest_of_milliseconds_is_shown_with_the_second_before_it() {
+        let mut recent = Recent::default();
+        let mut shown = |from, to, ok| {
+            let merged = recent.add(&interval(from, to, ok));
+            let (from, to) = merged.span;
+            let ok = merged.label(label::ALL).counters.ok;
+            assert_eq!(merged.run.cpu_ns, [ok]);
+            (from / 1_000_000, to / 1_000_000, ok)
+        };
+        // The run begins between two whole seconds.
+        assert_eq!(shown(0, 300, 45), (0, 300, 45));
+        assert_eq!(shown(300, 1_300, 150), (300, 1_300, 150));
+        assert_eq!(shown(1_300, 2_300, 150), (1_300, 2_300, 150));
+        // A phase ends 13 ms later.
+        assert_eq!(shown(2_300, 2_313, 1), (1_300, 2_313, 151));
+        assert_eq!(shown(2_313, 3_300, 200), (2_300, 3_300, 201));
+        assert_eq!(shown(3_300, 4_300, 200), (3_300, 4_300, 200));
+    }
+}
