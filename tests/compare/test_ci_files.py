@@ -59,3 +59,50 @@ def test_a_file_does_what_it_says(loadline, start_lab, name):
         assert ran.returncode in wanted, (line, ran.stdout, ran.stderr)
     for file in re.findall(r"--(?:junit|markdown|html|json) (\S+)", " ".join(ours)):
         assert (loadline.folder / file).stat().st_size > 100, file
+
+
+STUB = """#!/bin/sh
+[ "$(basename "$0")" = gh ] && {{ printf '%s\\n' "$@" >> gh.txt; exit 0; }}
+printf '### WORD – why\\n' > gate.md
+exit {code}
+"""
+
+
+def job_steps() -> dict[str, str]:
+    (job,) = yaml.safe_load((FILES / "github.yml").read_text())["jobs"].values()
+    return {step["name"]: step["run"] for step in job["steps"] if "run" in step}
+
+
+@pytest.mark.parametrize(
+    ("code", "job_code", "conclusion"), [(0, 0, "success"), (5, 0, "neutral"), (1, 1, "failure"), (4, 1, "failure")]
+)
+def test_the_github_job_reports_a_neutral_check_where_nothing_is_shown(loadline, code, job_code, conclusion):
+    (loadline.folder / "bin").mkdir()
+    for name in ("loadline", "gh"):
+        file = loadline.folder / "bin" / name
+        file.write_text(STUB.format(code=code))
+        file.chmod(0o755)
+    env = {
+        "PATH": f"{loadline.folder}/bin:{os.environ['PATH']}",
+        **dict.fromkeys(("PLAN", "BEFORE", "AFTER", "HEAD", "GITHUB_REPOSITORY"), "x"),
+        "GITHUB_OUTPUT": "output.txt",
+        "CODE": str(code),
+    }
+    scripts = job_steps()
+    ran = loadline.run("bash", "-e", "-c", scripts["Measure what is new"], env=env)
+    assert ran.returncode == job_code, ran.stderr
+    assert (loadline.folder / "output.txt").read_text() == f"code={code}\n"
+    ran = loadline.run("bash", "-e", "-c", scripts["Report the check"], env=env)
+    assert ran.returncode == 0, ran.stderr
+    said = (loadline.folder / "gh.txt").read_text().splitlines()
+    assert f"conclusion={conclusion}" in said
+    assert "output[title]=WORD – why" in said
+
+
+@pytest.mark.parametrize(("code", "job_code"), [(0, 0), (1, 0), (4, 1), (3, 1)])
+def test_the_github_job_goes_on_where_the_old_version_fails_a_criterion(loadline, code, job_code):
+    (loadline.folder / "loadline").write_text(STUB.format(code=code))
+    (loadline.folder / "loadline").chmod(0o755)
+    env = {"PATH": f"{loadline.folder}:{os.environ['PATH']}", "PLAN": "x", "BEFORE": "x"}
+    ran = loadline.run("bash", "-e", "-c", job_steps()["Measure what is there"], env=env)
+    assert ran.returncode == job_code, ran.stderr

@@ -109,6 +109,28 @@ def test_a_criterion_that_fails_fails_the_gate(loadline, gate, fast):
     assert Xml.parse(loadline.folder / "gate.xml").getroot().get("failures") == "1"
 
 
+def test_a_version_that_fails_is_a_baseline_for_its_repair(loadline, gate, fast, slow):
+    check = ("--", "--check", "service p50 < 500ms")
+    ran, told = gate(slow, "--save-baseline", "old", *check, runs=4, code=1)
+    assert (told["verdict"], told["saved"]) == ("failed", "old")
+    assert "these runs are the baseline `old` from now on" in ran.stdout
+    _, told = gate(fast, "--baseline", "old", *check, runs=4)
+    assert told["verdict"] == "passed"
+    assert [one["judgement"] for one in told["criteria"]] == ["PASS"]
+    # A criterion that cannot be decided is no reason either.
+    _, told = gate(fast, "--save-baseline", "few", "--", "--check", "p99.99 < 1s", code=5)
+    assert told["saved"] == "few"
+    # One that still fails does not replace what it is compared with.
+    ran, told = gate(slow, "--baseline", "old", "--save-baseline", "old", *check, code=1)
+    assert told["saved"] is None
+    assert "the baseline `old` is left as it is: only runs that pass" in ran.stderr
+    # Runs that a rule ends cannot be compared with anything.
+    rule = ("--rate", "200/s", "--duration", "20s", "--stop", "service p50 > 1ms for 1s: stop fail")
+    ran, told = gate(fast, "--save-baseline", "cut", "--", *rule, code=1)
+    assert told["saved"] is None
+    assert "the baseline `cut` is left as it is: " in ran.stderr
+
+
 def test_another_load_is_told_behind_the_first_run(loadline, gate, fast):
     gate(fast, "--save-baseline", "main")
     _, told = gate(fast, "--baseline", "main", "--", "--rate", "1400/s", "--duration", "20ms", runs=3, code=2)

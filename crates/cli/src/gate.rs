@@ -74,10 +74,16 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
         name: tag.clone(),
         runs: entrants.collect::<Result<Vec<Entrant>, Stop>>()?,
     };
+    let nothing = Side {
+        name: String::new(),
+        runs: Vec::new(),
+    };
+    let unfit = compare::hindrances(&candidate, &nothing).into_iter().next();
+    let unfit = unfit.filter(|_| !args.judged.anyway).map(|one| one.text);
     let mut gate = decide(baseline.as_ref(), candidate, asked)?;
     gate.what = shown::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
-    save(&mut gate, args, &records)?;
+    save(&mut gate, args, &records, unfit)?;
     tell(&gate, args, &folder)?;
     Ok(gate.exit_code)
 }
@@ -174,20 +180,42 @@ fn decide(baseline: Option<&Side>, candidate: Side, mut asked: Asked) -> Result<
     ))
 }
 
-/// Keeps the runs as a baseline where that is wanted and they have passed.
-fn save(gate: &mut Gate, args: &args::Gate, records: &[PathBuf]) -> Result<(), Stop> {
+/// Keeps the runs as a baseline if `--save-baseline` names one.
+///
+/// Runs that are compared with a baseline must pass. Runs that are only measured may fail their
+/// criteria: a repair of what fails is measured against them. `unfit` is why no run could be compared
+/// with them, if so.
+fn save(
+    gate: &mut Gate,
+    args: &args::Gate,
+    records: &[PathBuf],
+    unfit: Option<String>,
+) -> Result<(), Stop> {
     let Some(name) = &args.save_baseline else {
         return Ok(());
     };
-    if gate.verdict != Verdict::Passed {
+    if let Some(why) = reason_not_to_keep(gate, unfit) {
         log::warning(format_args!(
-            "the baseline `{name}` is left as it is: only runs that pass become one"
+            "the baseline `{name}` is left as it is: {why}"
         ));
         return Ok(());
     }
     baselines::save(&args.baselines, name, records)?;
     gate.saved = Some(name.clone());
     Ok(())
+}
+
+fn reason_not_to_keep(gate: &Gate, unfit: Option<String>) -> Option<String> {
+    match gate.verdict {
+        Verdict::Passed => None,
+        _ if gate.baseline.is_some() => {
+            Some("only runs that pass replace the runs that they are compared with".to_owned())
+        }
+        Verdict::Invalid | Verdict::Incomparable | Verdict::Unanswered => {
+            Some(gate.sentence.clone())
+        }
+        Verdict::Failed | Verdict::Inconclusive => unfit,
+    }
 }
 
 /// Where the report and what the runs print go.

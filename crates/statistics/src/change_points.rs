@@ -13,6 +13,13 @@ const FIRST_PASS: f64 = 10.0;
 /// So many values on each side make a level: fewer may be a run that was paused.
 pub const LEAST_LEVEL: usize = 4;
 
+/// Neighbours more alike than this cannot be split into levels.
+pub const TOO_CORRELATED: f64 = 0.85;
+/// Steps larger than this number of standard deviations are levels, whatever magnitude is asked for.
+const LEAST_STEP: f64 = 1.5;
+/// Greatest correlation that is used: with more, the means of levels would have no variance left.
+const MOST_CORRELATED: f64 = 0.95;
+
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
@@ -22,18 +29,39 @@ pub struct ChangePoint {
     pub before: f64,
     /// The mean of the new one.
     pub after: f64,
-    /// How likely values of one level differ as much.
+    /// How likely values of one level differ as much, given how alike its neighbours are.
     pub p: f64,
 }
 
-/// The changes of level in a series by at least so much, in its order; none in one that holds something that is no number.
+/// The levels of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Levels {
+    /// The changes of level, in order.
+    pub points: Vec<ChangePoint>,
+    /// Correlation of neighbouring values about their levels, from 0 for independent values.
+    pub correlation: f64,
+}
+
+/// The changes of level in a series by at least `magnitude`; see [`levels`].
 #[must_use]
 pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
+    levels(series, magnitude).points
+}
+
+/// Splits a series into levels that differ by at least `magnitude`.
+///
+/// There are no points in a series that holds a value that is not finite, nor in one whose neighbours are
+/// so alike that a shift cannot be told from drift (a correlation above [`TOO_CORRELATED`]).
+#[must_use]
+pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     if series.iter().any(|value| !value.is_finite()) {
-        return Vec::new();
+        return Levels {
+            points: Vec::new(),
+            correlation: 0.0,
+        };
     }
     let mut at = candidates(series);
-    keep_real(series, &mut at, magnitude);
+    keep_real(series, &mut at, magnitude, None);
     // Windows end where they end: with its neighbours known, each point is looked for once more between them.
     for i in 0..at.len() {
         let (low, high) = between(&at, i, series.len());
@@ -43,9 +71,19 @@ pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
             at[i] = low + best;
         }
     }
-    keep_real(series, &mut at, magnitude);
+    keep_real(series, &mut at, magnitude, None);
+    // Points that are too small to report still are levels, and no correlation.
+    let correlation = correlation(series, &at);
+    if correlation > TOO_CORRELATED {
+        at.clear();
+    }
+    keep_real(series, &mut at, magnitude, Some(correlation));
     let points = 0..at.len();
-    points.filter_map(|i| point(series, &at, i)).collect()
+    let points = points.filter_map(|i| point(series, &at, i, correlation));
+    Levels {
+        points: points.collect(),
+        correlation,
+    }
 }
 
 /// Places that may be changes, by windows that overlap by half.
@@ -71,7 +109,7 @@ fn split(stretch: &[f64], offset: usize, found: &mut Vec<usize>) {
         return;
     };
     let (left, right) = stretch.split_at(at);
-    if t_test(left, right).is_some_and(|p| p < LEAST_P * FIRST_PASS) {
+    if t_test(left, right, 0.0).is_some_and(|p| p < LEAST_P * FIRST_PASS) {
         found.push(offset + at);
         split(left, offset, found);
         split(right, offset + at, found);
@@ -120,13 +158,17 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
     (!is_cut_off).then_some(at)
 }
 
-/// Takes away, the least sure one first, what is no change beside its neighbours.
-fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64) {
+/// Removes points that are no change of at least `magnitude`, the least certain one first.
+///
+/// `known` is the correlation of neighbouring values. `None` estimates it from the points that are left,
+/// and keeps smaller steps that the noise cannot explain: removed, they would pass for correlation.
+fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64, known: Option<f64>) {
     at.sort_unstable();
     at.dedup();
     loop {
+        let correlation = known.unwrap_or_else(|| correlation(series, at));
         // None: too few values between it and its neighbours.
-        let p = |i: usize| point(series, at, i).map_or(1.0, |point| point.p);
+        let p = |i: usize| point(series, at, i, correlation).map_or(1.0, |point| point.p);
         let least_sure = (0..at.len())
             .map(|i| (p(i), i))
             .max_by(|a, b| a.0.total_cmp(&b.0));
@@ -134,11 +176,17 @@ fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64) {
             at.remove(i);
             continue;
         }
-        let size =
-            |i: usize| point(series, at, i).map_or(0.0, |point| (point.after - point.before).abs());
+        let size = |i: usize| {
+            point(series, at, i, correlation)
+                .map_or(0.0, |point| (point.after - point.before).abs())
+        };
         let least = (0..at.len())
             .map(|i| (size(i), i))
             .min_by(|a, b| a.0.total_cmp(&b.0));
+        let magnitude = match known {
+            Some(_) => magnitude,
+            None => magnitude.min(LEAST_STEP * spread(series, at)),
+        };
         match least.filter(|(size, _)| *size < magnitude) {
             Some((_, i)) => at.remove(i),
             None => return,
@@ -147,7 +195,7 @@ fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64) {
 }
 
 /// A point beside its neighbours; none where one of its levels is too short to be one.
-fn point(series: &[f64], at: &[usize], i: usize) -> Option<ChangePoint> {
+fn point(series: &[f64], at: &[usize], i: usize, correlation: f64) -> Option<ChangePoint> {
     let (low, high) = between(at, i, series.len());
     let (before, after) = (&series[low..at[i]], &series[at[i]..high]);
     if before.len() < LEAST_LEVEL || after.len() < LEAST_LEVEL {
@@ -157,8 +205,51 @@ fn point(series: &[f64], at: &[usize], i: usize) -> Option<ChangePoint> {
         at: at[i],
         before: mean(before),
         after: mean(after),
-        p: t_test(before, after)?,
+        p: t_test(before, after, correlation)?,
     })
+}
+
+/// Standard deviation of the values about the levels between these points.
+fn spread(series: &[f64], at: &[usize]) -> f64 {
+    let bounds = [0].into_iter().chain(at.iter().copied());
+    let ends = at.iter().copied().chain([series.len()]);
+    let squares = bounds.zip(ends).map(|(low, high)| {
+        let mean = mean(&series[low..high]);
+        let far = series[low..high].iter().map(|value| (value - mean).powi(2));
+        far.sum::<f64>()
+    });
+    (squares.sum::<f64>() / series.len().max(1) as f64).sqrt()
+}
+
+/// The correlation of neighbouring values about the levels between these points, 0 to `MOST_CORRELATED`.
+///
+/// An estimate about fitted means is too low, the more so the more levels there are (Kendall 1954):
+/// the bias is taken out.
+fn correlation(series: &[f64], at: &[usize]) -> f64 {
+    let bounds = || [0].into_iter().chain(at.iter().copied());
+    let ends = at.iter().copied().chain([series.len()]);
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (low, high) in bounds().zip(ends) {
+        let level = &series[low..high];
+        let mean = mean(level);
+        squares += level
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>();
+        let pairs = level
+            .windows(2)
+            .map(|pair| (pair[0] - mean) * (pair[1] - mean));
+        products += pairs.sum::<f64>();
+    }
+    if squares <= f64::MIN_POSITIVE {
+        return 0.0;
+    }
+    let share = (at.len() + 1) as f64 / series.len() as f64;
+    let found = (products / squares + share) / (1.0 - 3.0 * share).max(0.25);
+    // Points that are chance absorb correlation: where some is visible, its standard error is added.
+    let error = (1.0 / series.len() as f64).sqrt();
+    let visible = (found / error - 1.0).clamp(0.0, 1.0);
+    (found + visible * error).clamp(0.0, MOST_CORRELATED)
 }
 
 /// Where the levels around a point begin and end.
@@ -186,6 +277,73 @@ mod tests {
     }
 
     const USUAL: f64 = 0.03;
+
+    fn correlated(seed: u64, runs: usize, phi: f64, step: Option<(usize, f64)>) -> Vec<f64> {
+        let mut value = 0.0;
+        let values = history(seed, runs + 50, None).into_iter().map(|new| {
+            value = phi * value + (new - 100f64.ln());
+            value
+        });
+        let values = values.skip(50).enumerate();
+        let by = |run: usize| step.map_or(0.0, |(at, by)| if run >= at { by } else { 0.0 });
+        values.map(|(run, value)| value + by(run)).collect()
+    }
+
+    /// Shares of 1,000 histories with a shift, and with one at `step` ± 1.
+    fn shifted(runs: usize, phi: f64, step: Option<(usize, f64)>) -> (f64, f64) {
+        let (mut any, mut near) = (0, 0);
+        for seed in 0..1000 {
+            let points = change_points(&correlated(seed, runs, phi, step), USUAL);
+            any += usize::from(!points.is_empty());
+            let is_near = |point: &ChangePoint| step.is_some_and(|s| point.at.abs_diff(s.0) <= 1);
+            near += usize::from(points.iter().any(is_near));
+        }
+        (any as f64 / 1000.0, near as f64 / 1000.0)
+    }
+
+    #[test]
+    fn flat_histories_whose_neighbours_are_alike_have_no_points() {
+        for (phi, most) in [(0.3, 0.03), (0.6, 0.05), (0.8, 0.08)] {
+            for runs in [30, 60, 100] {
+                let (any, _) = shifted(runs, phi, None);
+                assert!(any <= most, "{any} of {runs} runs, correlation {phi}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_is_found_among_runs_that_are_alike() {
+        let (_, independent) = shifted(60, 0.0, Some((40, 0.07)));
+        let (_, alike) = shifted(60, 0.3, Some((40, 0.07)));
+        let (_, very_alike) = shifted(60, 0.6, Some((40, 0.15)));
+        assert!(independent >= 0.97, "{independent}");
+        assert!(alike >= 0.9 && very_alike >= 0.85, "{alike} {very_alike}");
+    }
+
+    #[test]
+    fn the_correlation_of_neighbours_is_that_of_the_noise_and_not_of_steps() {
+        let mean = |phi: f64, step| {
+            let found = (0..200).map(|seed| {
+                let series = correlated(seed, 100, phi, step);
+                levels(&series, USUAL).correlation
+            });
+            found.sum::<f64>() / 200.0
+        };
+        for (phi, low, high) in [(0.0, 0.0, 0.1), (0.5, 0.45, 0.65), (0.9, 0.8, 0.95)] {
+            let found = mean(phi, None);
+            assert!((low..=high).contains(&found), "{phi}: {found}");
+        }
+        let beside_a_step = mean(0.0, Some((40, 0.3)));
+        assert!(beside_a_step < 0.1, "{beside_a_step}");
+    }
+
+    #[test]
+    fn a_random_walk_has_no_levels() {
+        let walks = (0..200).map(|seed| correlated(seed, 60, 1.0, None));
+        let shifts = walks.filter(|walk| !change_points(walk, USUAL).is_empty());
+        let shifts = shifts.count();
+        assert!(shifts <= 10, "{shifts} of 200");
+    }
 
     #[test]
     fn a_step_in_a_history_is_found_where_it_is() {

@@ -23,7 +23,9 @@ mod warm_up;
 
 pub use backlog::{ENOUGH_OF_PLANNED, backlog, outpaced};
 pub use blocks::{Resampled, block_length, resample};
-pub use change_points::{ChangePoint, LEAST_LEVEL, LEAST_P, WINDOW, change_points};
+pub use change_points::{
+    ChangePoint, LEAST_LEVEL, LEAST_P, Levels, TOO_CORRELATED, WINDOW, change_points, levels,
+};
 pub use crossing::{Crossing, Look, Looks, Movement, crossing, movement};
 pub use holm::adjusted;
 pub use rank::{Tails, mann_whitney, smallest_p};

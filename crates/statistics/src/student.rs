@@ -1,26 +1,48 @@
 //! Student's test of two samples: how likely means of samples of one distribution lie as far apart as these. For series whose values
 //! vary about a level as one does, with no value to be left out.
 
-/// The two-sided p-value of the difference of two means, by their common variance; none where there is none to be had.
+/// The two-sided p-value of the difference of two means, from their common variance.
+///
+/// `correlation` is that of neighbouring values, 0 for independent ones: it makes means less certain.
+/// `None` if there are too few values for a variance.
 #[must_use]
-pub(crate) fn t_test(first: &[f64], second: &[f64]) -> Option<f64> {
-    let (n, m) = (first.len() as f64, second.len() as f64);
-    let freedom = n + m - 2.0;
-    if first.is_empty() || second.is_empty() || freedom < 1.0 {
+pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<f64> {
+    if first.is_empty() || second.is_empty() || first.len() + second.len() < 3 {
         return None;
     }
+    let (n, m) = (first.len() as f64, second.len() as f64);
+    let [vn, vm] = [first, second].map(|values| mean_inflation(values.len(), correlation));
     let (a, b) = (mean(first), mean(second));
     let spread = |values: &[f64], mean: f64| -> f64 {
         values.iter().map(|value| (value - mean).powi(2)).sum()
     };
-    let variance = (spread(first, a) + spread(second, b)) / freedom;
+    // Correlated values lie closer to their own mean than to the mean of their level.
+    let within = n + m - vn - vm;
+    if within <= 0.0 {
+        return Some(1.0);
+    }
+    let variance = (spread(first, a) + spread(second, b)) / within;
     let distance = (a - b).abs();
     if variance <= f64::MIN_POSITIVE {
         // Values that never vary: any difference is one.
         return Some(if distance > 0.0 { 0.0 } else { 1.0 });
     }
-    let t = distance / (variance * (1.0 / n + 1.0 / m)).sqrt();
-    Some(two_sided(t, freedom))
+    let t = distance / (variance * (vn / n + vm / m)).sqrt();
+    // As many independent values would have as certain a variance.
+    let squares = correlation * correlation;
+    let freedom = (n + m) * (1.0 - squares) / (1.0 + squares) - 2.0;
+    Some(two_sided(t, freedom.max(1.0)))
+}
+
+/// Variance of the mean of `n` values over that of the mean of independent values, when neighbours
+/// have this correlation and it decays geometrically (an autoregression of order one).
+fn mean_inflation(n: usize, correlation: f64) -> f64 {
+    let (n, phi) = (n as f64, correlation);
+    if phi <= 0.0 {
+        return 1.0;
+    }
+    let far = 2.0 * phi * (1.0 - phi.powf(n)) / (n * (1.0 - phi).powi(2));
+    (1.0 + phi) / (1.0 - phi) - far
 }
 
 /// The mean of values; of nothing, 0.
@@ -112,11 +134,11 @@ mod tests {
 
     #[test]
     fn samples_are_told_apart_by_their_common_variance() {
-        let p = t_test(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0]).unwrap();
+        let p = t_test(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0], 0.0).unwrap();
         // t = 5 with 8 degrees of freedom.
         assert!((p - 0.00105).abs() < 1e-5, "{p}");
-        assert_eq!(t_test(&[1.0, 1.0], &[1.0, 1.0]), Some(1.0));
-        assert_eq!(t_test(&[1.0, 1.0], &[2.0, 2.0]), Some(0.0));
-        assert_eq!(t_test(&[1.0], &[2.0]), None);
+        assert_eq!(t_test(&[1.0, 1.0], &[1.0, 1.0], 0.0), Some(1.0));
+        assert_eq!(t_test(&[1.0, 1.0], &[2.0, 2.0], 0.0), Some(0.0));
+        assert_eq!(t_test(&[1.0], &[2.0], 0.0), None);
     }
 }

@@ -153,7 +153,7 @@ pub struct Gate {
         required_unless_present = "save_baseline"
     )]
     pub baseline: Option<String>,
-    /// Keep the runs under this name where the gate passes, in the place of those that were kept so
+    /// Keep the runs under this name and replace the ones kept before; together with --baseline only if the gate passes
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
     /// So many runs are made

@@ -3,7 +3,7 @@
 
 use record::units;
 use serde::Serialize;
-use statistics::{LEAST_LEVEL, LEAST_P, WINDOW, change_points};
+use statistics::{LEAST_LEVEL, LEAST_P, TOO_CORRELATED, WINDOW, levels};
 
 use super::{Of, Past};
 use crate::compare::{Subject, Unit};
@@ -39,6 +39,8 @@ pub struct Course {
     pub values: Vec<Value>,
     /// Where the figure went to another level.
     pub shifts: Vec<Shifted>,
+    /// Correlation of neighbouring runs about their level: 0 for independent runs, at most 1.
+    pub correlation: f64,
     /// The runs that do not count, by why.
     pub apart: Vec<Apart>,
     /// All of it in a sentence.
@@ -137,13 +139,14 @@ pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
         }
     }
     let unit = asked.subject.unit();
-    let shifts = shifts(&values, unit, asked);
+    let (shifts, correlation) = shifts(&values, unit, asked);
     Ok(Course {
         schema: 1,
         subject: asked.subject.text.clone(),
         unit,
         margin: margin(unit, asked),
-        sentence: sentence(&values, &shifts, asked),
+        sentence: sentence(&values, &shifts, correlation, asked),
+        correlation,
         method: method(unit, asked),
         values,
         shifts,
@@ -209,7 +212,8 @@ fn margin(unit: Unit, asked: &Asked) -> f64 {
     }
 }
 
-fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Shifted> {
+/// The shifts, and the correlation of neighbouring runs about the levels between them.
+fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> (Vec<Shifted>, f64) {
     let is_ratio = unit != Unit::Share;
     let series = values.iter().filter_map(|value| value.value);
     let series: Vec<f64> = series
@@ -217,8 +221,8 @@ fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Shifted> {
         .collect();
     let least = margin(unit, asked);
     let least = if is_ratio { least.ln_1p() } else { least };
-    let points = change_points(&series, least);
-    let changed = points.into_iter().filter_map(|point| {
+    let levels = levels(&series, least);
+    let changed = levels.points.into_iter().filter_map(|point| {
         let distance = point.after - point.before;
         let level = |level: f64| if is_ratio { level.exp() } else { level };
         Some(Shifted {
@@ -236,20 +240,20 @@ fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> Vec<Shifted> {
             p: point.p,
         })
     });
-    changed.collect()
+    (changed.collect(), levels.correlation)
 }
 
 fn method(unit: Unit, asked: &Asked) -> String {
     format!(
         "A shift is one that runs of one level show less often than once in {} times, by E-divisive means and Student's test \
-         over windows of {WINDOW} runs; smaller ones than {} are not told. A level is {LEAST_LEVEL} runs at least, of times and rates \
+         over windows of {WINDOW} runs; smaller ones than {} are not told. The test counts with neighbouring runs that are alike. A level is {LEAST_LEVEL} runs at least, of times and rates \
          their geometric mean.",
         units::count((1.0 / LEAST_P).round() as u64),
         crate::compare::amount(unit, margin(unit, asked))
     )
 }
 
-fn sentence(values: &[Value], shifts: &[Shifted], asked: &Asked) -> String {
+fn sentence(values: &[Value], shifts: &[Shifted], correlation: f64, asked: &Asked) -> String {
     let least = 2 * LEAST_LEVEL;
     let runs = values.len();
     let count = if runs == 1 {
@@ -263,6 +267,11 @@ fn sentence(values: &[Value], shifts: &[Shifted], asked: &Asked) -> String {
     let unit = asked.subject.unit();
     let amount = |change: f64| crate::compare::amount(unit, change);
     let Some(last) = shifts.last() else {
+        if correlation > TOO_CORRELATED {
+            return format!(
+                "{count}: neighbouring runs are too alike to tell a shift from drift (correlation {correlation:.2})"
+            );
+        }
         return format!(
             "{count}, one level: no shift of {} or more is seen",
             amount(margin(unit, asked))
@@ -361,6 +370,25 @@ mod tests {
             "{}",
             course.sentence
         );
+    }
+
+    #[test]
+    fn runs_that_drift_have_no_shift_and_the_sentence_says_why() {
+        let mut random = Rng::keyed(1, Purpose::Sampling, 0, 0);
+        let mut value = 1e7;
+        let drifting = (0..60).map(|i| {
+            value *= 1.0 + 0.04 * (random.unit() - 0.3);
+            run(i, value)
+        });
+        let course = course(&drifting.collect::<Vec<_>>(), &asked("p99")).unwrap();
+        assert_eq!(course.shifts, []);
+        assert!(
+            course.correlation > TOO_CORRELATED,
+            "{}",
+            course.correlation
+        );
+        let said = "neighbouring runs are too alike to tell a shift from drift";
+        assert!(course.sentence.contains(said), "{}", course.sentence);
     }
 
     #[test]

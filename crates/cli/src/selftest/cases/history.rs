@@ -16,6 +16,13 @@ pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
         near += usize::from(points.iter().any(|point| point.at.abs_diff(40) <= 1));
     }
     let flat = (0..20u64).map(|i| history(1_000_000 + i, 100, None));
+    let of_alike = 0..200u64;
+    let alike_runs = of_alike.clone().count();
+    let alike = of_alike.filter(|seed| {
+        let series = correlated(2_000_000 + seed, 60, 0.6);
+        !change_points(&series, MARGIN.ln_1p()).is_empty()
+    });
+    let alike = alike.count();
     let points: usize = flat
         .map(|series| change_points(&series, MARGIN.ln_1p()).len())
         .sum();
@@ -32,6 +39,12 @@ pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
             measured: points.to_string(),
             holds: points <= 1,
         },
+        Assertion {
+            what: "flat histories of 60 with a point, neighbours correlated by 0.6".into(),
+            expected: "≤ 5 %".into(),
+            measured: format!("{alike} of {alike_runs}"),
+            holds: alike * 100 <= alike_runs * 5,
+        },
     ])
 }
 
@@ -44,4 +57,14 @@ fn history(seed: u64, runs: usize, step: Option<usize>) -> Vec<f64> {
         ((1.0 + by) * (1.0 + 0.02 * normal())).ln()
     });
     values.collect()
+}
+
+/// A flat history in which each run remembers a share of what the run before it was off by.
+fn correlated(seed: u64, runs: usize, memory: f64) -> Vec<f64> {
+    let mut value = 0.0;
+    let values = history(seed, runs + 50, None).into_iter().map(|new| {
+        value = memory * value + new;
+        value
+    });
+    values.skip(50).collect()
 }
