@@ -216,7 +216,7 @@ def test_a_target_where_nothing_listens_ends_a_campaign_as_it_ends_a_run(loadlin
     assert (single.returncode, several.returncode) == (3, 3), several.stdout + several.stderr
     half, whole = told(loadline)["stages"]
     assert (half["verdict"], whole["verdict"]) == ("FAIL", "NOT RUN")
-    assert half["why"] == "none of 40 requests was answered"
+    assert half["why"] == "not one of 40 requests was answered"
     for text in (single.stdout, several.stdout, (last(loadline) / half["report"]).read_text()):
         assert "The load generator, not the server" not in " ".join(text.split())
 

@@ -386,7 +386,8 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             row.criteria.clone_from(&summary.criteria);
             row.requests_per_second = Some(summary.all.per_second);
             row.requests = Some(summary.all.count);
-            row.is_unanswered = *code == 3;
+            let requests = &summary.requests;
+            row.is_unanswered = requests.issued > 0 && requests.ok + requests.failed == 0;
             row.error_share = summary.all.error_share;
             row.percentiles = percentiles(summary);
             row.elapsed_ns = Some(summary.run.elapsed_ns);
@@ -447,7 +448,7 @@ fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
         .collect();
     if code == 3 {
         return format!(
-            "none of {} requests was answered",
+            "not one of {} requests was answered",
             units::count(summary.requests.issued)
         );
     }

@@ -163,7 +163,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                     summary.criteria.len()
                 ),
             };
-            // Most requests failed: what the server could do was not measured, and its failures are not the generator's.
+            // The server failed most requests: its limit was not measured.
             let who = if error_share(summary) >= MOSTLY_FAILED {
                 "The measurement is INVALID"
             } else {

@@ -84,7 +84,7 @@ const SETTLED: u64 = 200;
 /// At least this many late samples make a measurement INVALID.
 const FEW_LATE: f64 = 3.0;
 
-/// The lateness that the verdict rests on: the 99th percentile, or the third greatest of fewer than 250 samples.
+/// The lateness that decides: the p99, or the third greatest of fewer than 250 samples.
 /// The 99th percentile of 75 samples is their maximum, so that a single late arrival would decide.
 fn decisive(times: &Histogram) -> Option<u64> {
     // Half a rank below the third greatest, so that rounding does not reach the second.
