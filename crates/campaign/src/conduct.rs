@@ -15,7 +15,7 @@ use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_p
 use crate::{
     NotBegun, Wanted,
     broker::Broker,
-    cool_down::{self, Before},
+    cool_down::{self, Before, Looked},
     ledger::{self, Head, Ledger, Line, StageHead},
     planned,
     process::{Ground, Ran},
@@ -319,13 +319,21 @@ impl Conductor<'_> {
             Work::Load(_) => self.ground.native(&stage.name, &folder, &[])?,
             Work::Command(command) => self.ground.command(command, &folder)?,
         };
+        // A stage without its mocks says nothing of the service, however its record reads.
+        let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
         let record = ran.record.as_deref().and_then(Path::file_name);
+        let record = record.filter(|_| died.is_none());
         let record = record.map(|name| format!("{folder}/{}", name.to_string_lossy()));
         let page = record
             .as_deref()
             .and_then(|record| seen::page(&self.ledger.folder, record));
-        let why = page.is_none().then(|| why_not(&ran));
-        let code = ran.signal.map_or(ran.code, exit::of_signal);
+        let is_dead = died.is_some();
+        let why = died.or_else(|| page.is_none().then(|| why_not(&ran)));
+        let code = match (ran.signal, is_dead) {
+            (Some(signal), _) => exit::of_signal(signal),
+            (None, true) => exit::COULD_NOT_RUN,
+            (None, false) => ran.code,
+        };
         self.ledger.add(Line::Ended {
             stage: number,
             code,
@@ -338,6 +346,10 @@ impl Conductor<'_> {
         }
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
+        }
+        // The mocks are not started again: no later stage could be run.
+        if is_dead {
+            return Ok(After::Enough);
         }
         let Some(page) = page else {
             return Ok(self.gate(number, false));
@@ -401,12 +413,24 @@ impl Conductor<'_> {
         let end = cool_down::load_end_wall_ns(&page.summary);
         let mocks = self.ground.mocks.as_ref();
         self.ground.targets.load(self.campaign, number, mocks)?;
-        let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end))?;
+        let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end));
+        // Looks at a service without its mocks say nothing of its recovery.
+        let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
+        let is_dead = died.is_some();
+        let looked = match died {
+            Some(died) => {
+                let mut looked = looked.unwrap_or_else(|_| Looked::nothing(asked, before));
+                looked.cool_down.recovered_ns = None;
+                looked.cool_down.unmeasured = Some(died);
+                looked
+            }
+            None => looked?,
+        };
         self.voice.say(&format_args!(
             "{label}: {}",
             cool_down::told(&looked.cool_down)
         ));
-        let is_back = !looked.cool_down.is_not_back();
+        let is_back = !is_dead && !looked.cool_down.is_not_back();
         if let Some(signal) = looked.signal {
             return Ok(After::Signal(signal));
         }
@@ -454,7 +478,8 @@ fn code(rows: &[Row]) -> u8 {
     let mut cool_downs = rows.iter().filter_map(|row| row.cool_down.as_ref());
     let not_back = cool_downs.clone().any(CoolDown::is_not_back);
     let unmeasured = cool_downs.any(|cool_down| cool_down.unmeasured.is_some());
-    if any(Verdict::CouldNotRun) || any(Verdict::Unfinished) {
+    let is_unanswered = rows.iter().any(|row| row.is_unanswered);
+    if any(Verdict::CouldNotRun) || any(Verdict::Unfinished) || is_unanswered {
         exit::COULD_NOT_RUN
     } else if any(Verdict::Invalid) {
         exit::INVALID

@@ -44,6 +44,25 @@ pub struct Looked {
     pub signal: Option<u8>,
 }
 
+impl Looked {
+    /// Before the first look.
+    pub fn nothing(asked: &campaign::CoolDown, before: Before) -> Looked {
+        Looked {
+            cool_down: CoolDown {
+                recovered_ns: None,
+                first_look_ns: 0,
+                looked_until_ns: 0,
+                bound_ns: before.bound_ns,
+                error_bound: before.error_bound,
+                settled_ns: asked.settled_ns,
+                runs: Vec::new(),
+                unmeasured: None,
+            },
+            signal: None,
+        }
+    }
+}
+
 /// Looks until the service is as before, or for as long as is allowed.
 ///
 /// # Errors
@@ -55,16 +74,7 @@ pub fn look(
     before: Before,
     (name, load_end_wall_ns): (&str, u64),
 ) -> Result<Looked, String> {
-    let mut cool_down = CoolDown {
-        recovered_ns: None,
-        first_look_ns: 0,
-        looked_until_ns: 0,
-        bound_ns: before.bound_ns,
-        error_bound: before.error_bound,
-        settled_ns: asked.settled_ns,
-        runs: Vec::new(),
-        unmeasured: None,
-    };
+    let mut cool_down = Looked::nothing(asked, before).cool_down;
     let mut is_measured = false;
     let condition = format!(
         "service p95 < {}us for {}ms",

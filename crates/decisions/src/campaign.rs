@@ -21,6 +21,8 @@ pub use projection::{Bracket, Estimate, Projection};
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
+/// How the time of a stage's start and end is written.
+const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
 /// Who is back sooner was never away.
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
@@ -218,12 +220,21 @@ pub struct Row {
     pub requests: Option<u64>,
     /// The share of them that failed or had no answer.
     pub error_share: Option<f64>,
+    /// Whether no request was answered.
+    #[serde(skip)]
+    pub is_unanswered: bool,
     /// 50th, 95th and 99th percentile of all requests' service time as they are shown.
     pub percentiles: [Option<String>; 3],
     /// From its start to the last completion or the end of the load.
     pub elapsed_ns: Option<u64>,
     /// When it started, in nanoseconds from the campaign's start.
     pub from_ns: Option<u64>,
+    /// When it started, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_utc: Option<String>,
+    /// When it ended, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_utc: Option<String>,
     /// Where its report is.
     pub report: Option<String>,
     /// What gave in first, where the server was measured.
@@ -323,6 +334,8 @@ pub fn judged(summary: &Summary, code: u8) -> Verdict {
         (1, Some(Judgement::Inconclusive)) if by_criteria => Verdict::Inconclusive,
         // A rule that has stopped it, a criterion, or what the tool whose door it was calls a failure.
         (1, _) => Verdict::Fail,
+        // No request was answered: how well that was measured changes nothing about it.
+        (3, _) => Verdict::Fail,
         _ if invalid => Verdict::Invalid,
         (5, _) => Verdict::Inconclusive,
         (0, Some(Judgement::Pass)) => Verdict::Pass,
@@ -345,9 +358,12 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         requests_per_second: None,
         requests: None,
         error_share: None,
+        is_unanswered: false,
         percentiles: [None, None, None],
         elapsed_ns: None,
         from_ns: None,
+        from_utc: None,
+        to_utc: None,
         report: None,
         saturation: None,
         mocks: Vec::new(),
@@ -370,6 +386,8 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             row.criteria.clone_from(&summary.criteria);
             row.requests_per_second = Some(summary.all.per_second);
             row.requests = Some(summary.all.count);
+            let requests = &summary.requests;
+            row.is_unanswered = requests.issued > 0 && requests.ok + requests.failed == 0;
             row.error_share = summary.all.error_share;
             row.percentiles = percentiles(summary);
             row.elapsed_ns = Some(summary.run.elapsed_ns);
@@ -377,6 +395,9 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             row.mocks.clone_from(&summary.mocks);
             let from = summary.run.started_wall_ns;
             row.from_ns = from.checked_sub(identity.started_wall_ns);
+            let to = from + summary.run.elapsed_ns;
+            row.from_utc = Some(record::utc(from, UTC));
+            row.to_utc = Some(record::utc(to, UTC));
             row.report = Some((*report).to_owned());
         }
     }
@@ -425,6 +446,12 @@ fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
             )
         })
         .collect();
+    if code == 3 {
+        return format!(
+            "not one of {} requests was answered",
+            units::count(summary.requests.issued)
+        );
+    }
     if texts.is_empty() {
         return format!("the tool that ran it exited with {code}");
     }

@@ -107,6 +107,12 @@ impl MockProcess {
         &self.addresses
     }
 
+    /// How the process ended, in words; `None` while it runs.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("the process of the plan's mocks ended: {status}"))
+    }
+
     /// What [`ENVIRONMENT`] is to be for processes that use them.
     #[must_use]
     pub fn environment(&self) -> String {

@@ -35,6 +35,8 @@ pub(super) const ALL: [Rule; 13] = [
 
 /// Errors below this share do not keep a server from being called healthy.
 const FEW_ERRORS: f64 = 0.01;
+/// From this share of failed requests on, nothing is said of who was the limit.
+const MOSTLY_FAILED: f64 = 0.5;
 /// A server whose answers lag behind what arrives by more than this does not keep up.
 const LAGS: f64 = 0.05;
 /// Fewer requests in flight than this are not a pile.
@@ -161,12 +163,16 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                     summary.criteria.len()
                 ),
             };
+            // The server failed most requests: its limit was not measured.
+            let who = if error_share(summary) >= MOSTLY_FAILED {
+                "The measurement is INVALID"
+            } else {
+                "The load generator, not the server, was the limit"
+            };
             Some(Conclusion::new(
                 "generator",
                 Tone::Bad,
-                format!(
-                    "The load generator, not the server, was the limit ({reasons}):{late} {of_server}."
-                ),
+                format!("{who} ({reasons}):{late} {of_server}."),
                 &[
                     "measurement.reasons",
                     "measurement.lateness_p99_ns",

@@ -95,3 +95,23 @@ proptest! {
         prop_assert!(!contradict(&claims), "{:?}", texts);
     }
 }
+
+#[test]
+fn the_generator_is_not_the_limit_of_a_target_that_failed_most_requests() {
+    let mut summary = summarise(&bounded_queue(60, 1_100, None, Some(2.0)));
+    let measurement = summary.measurement.as_mut().unwrap();
+    measurement.verdict = "INVALID".into();
+    measurement.reasons = vec!["12 % of the plan was never started".into()];
+    for (error_share, blames) in [(0.0, true), (0.2, true), (0.96, false), (1.0, false)] {
+        summary.all.error_share = Some(error_share);
+        let conclusions = super::of(&summary);
+        let generator = conclusions.iter().find(|one| one.kind == "generator");
+        let text = &generator.unwrap().text;
+        assert_eq!(
+            text.contains("not the server, was the limit"),
+            blames,
+            "{text}"
+        );
+        assert!(text.contains("12 % of the plan"), "{text}");
+    }
+}

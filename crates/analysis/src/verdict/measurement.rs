@@ -2,7 +2,7 @@
 //! descriptors or ports, a closed loop at a busy core. CPU, steal, throttling and stalls are the reasons that are named.
 
 use measure::{
-    Fault, Kind, label,
+    Fault, Histogram, Kind, label,
     slot::Counters,
     summary::{Quantile, Times},
 };
@@ -81,6 +81,17 @@ const SEEN: u64 = 10_000;
 const SETTLED_NS: u64 = 10_000_000_000;
 const SETTLED: u64 = 200;
 
+/// At least this many late samples make a measurement INVALID.
+const FEW_LATE: f64 = 3.0;
+
+/// The lateness that decides: the p99, or the third greatest of fewer than 250 samples.
+/// The 99th percentile of 75 samples is their maximum, so that a single late arrival would decide.
+fn decisive(times: &Histogram) -> Option<u64> {
+    // Half a rank below the third greatest, so that rounding does not reach the second.
+    let below = (FEW_LATE - 0.5) / times.count().max(1) as f64;
+    times.quantile((1.0 - below).clamp(0.0, 0.99))
+}
+
 /// Judges the measurement; none when there was nothing to measure, while a run is too young to be stamped, and of a trial that no
 /// fault of the generator kept from being one.
 #[must_use]
@@ -95,6 +106,11 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         times.and_then(|h| h.quantile(0.99))
     };
     let (lateness, stalls) = (own(Kind::Lateness), own(Kind::Stall));
+    let late = |kind| {
+        let times = all.slot.histogram(kind, measure::Outcome::Ok);
+        times.and_then(decisive)
+    };
+    let decisive = (late(Kind::Lateness), late(Kind::Stall));
     let is_closed = run.manifest.load.model == Model::Closed;
     let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
@@ -137,7 +153,7 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         run,
         &m,
         (&all.slot.counters, is_closed),
-        (bound, unsent_by_others(run, arrivals)),
+        (bound, decisive, unsent_by_others(run, arrivals)),
     );
     if is_trial && invalid.is_empty() {
         return None;
@@ -168,11 +184,12 @@ fn effects(
     run: &Run,
     m: &Measurement,
     (counters, is_closed): (&Counters, bool),
-    (bound, unsent): (u64, f64),
+    (bound, (lateness, stall), unsent): (u64, (Option<u64>, Option<u64>), f64),
 ) -> Vec<String> {
     let mut invalid = Vec::new();
-    let late = m.lateness_p99_ns.filter(|p99| *p99 > bound);
-    let stall = m.stall_p99_ns.filter(|p99| is_closed && *p99 > bound);
+    let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > bound);
+    let late = m.lateness_p99_ns.filter(|_| exceeds(lateness));
+    let stall = m.stall_p99_ns.filter(|_| is_closed && exceeds(stall));
     // What both have in common, their cause and when, is said once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
@@ -396,4 +413,35 @@ fn littles_law(run: &Run) -> Option<f64> {
     };
     let expected = (total(Kind::Wait) + total(Kind::Service)) as f64 / elapsed.max(1) as f64;
     Some((sampled - expected).abs() / sampled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the verdict rests on where `late` of `count` samples were 50 ms late.
+    fn decisive_ms(count: u64, late: u64) -> u64 {
+        let mut times = Histogram::default();
+        times.record_n(10_000, count - late);
+        times.record_n(50_000_000, late);
+        decisive(&times).unwrap() / 1_000_000
+    }
+
+    #[test]
+    fn one_late_arrival_of_a_short_stage_decides_nothing() {
+        assert_eq!(decisive_ms(75, 1), 0);
+        assert_eq!(decisive_ms(75, 2), 0);
+        assert!(decisive_ms(75, 3) >= 49);
+        assert_eq!(decisive_ms(3, 1), 0);
+        assert!(decisive_ms(3, 3) >= 49);
+        assert!(decisive_ms(1, 1) >= 49);
+    }
+
+    #[test]
+    fn a_long_stage_is_judged_by_its_99th_percentile() {
+        for count in [250, 1_000, 100_000] {
+            assert_eq!(decisive_ms(count, count / 100), 0, "{count}");
+            assert!(decisive_ms(count, count / 100 + 1) >= 49, "{count}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Opt
     bounds.into_iter().find_map(|(series, bound)| {
         let text = one(rule, series, bound, (from_ns, now_ns))?;
         let instance = series.of.instance.as_deref().filter(|_| !is_one);
-        Some(instance.map_or_else(|| text.clone(), |of| format!("\"{of}\": {text}")))
+        Some(instance.map_or_else(|| text.clone(), |of| format!("instance `{of}`: {text}")))
     })
 }
 
@@ -55,5 +55,25 @@ fn one(
     }
     let unit = series.unit();
     let shown = |value| units::figure(value, &unit);
-    Some(format!("it was {} to {}", shown(least), shown(most)))
+    Some(range(&shown(least), &shown(most)))
+}
+
+/// The measured range in words: one value if both ends print the same.
+fn range(least: &str, most: &str) -> String {
+    if least == most {
+        format!("it was {most}")
+    } else {
+        format!("it was {least} to {most}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+
+    #[test]
+    fn a_constant_value_is_no_range() {
+        assert_eq!(range("0", "0"), "it was 0");
+        assert_eq!(range("0", "3"), "it was 0 to 3");
+    }
 }

@@ -226,6 +226,8 @@ fn stages(rows: &[Row]) -> Table {
         "p95",
         "p99",
         "Lasted",
+        "From (UTC)",
+        "To (UTC)",
     ];
     let mut table = Table::new(&heads);
     for row in rows {
@@ -240,10 +242,17 @@ fn stages(rows: &[Row]) -> Table {
             or_dash(p95),
             or_dash(p99),
             or_dash(row.elapsed_ns.map(units::time)),
+            or_dash(row.from_utc.as_deref().map(clock)),
+            or_dash(row.to_utc.as_deref().map(clock)),
         ];
         table.row(cells, row.report.clone());
     }
     table
+}
+
+/// `2026-01-31 12:00:00` of a time in RFC 3339.
+fn clock(utc: &str) -> String {
+    utc.replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
 fn recovery(rows: &[Row]) -> Table {

@@ -117,12 +117,32 @@ impl Axis {
     fn text(&self, value: f64) -> String {
         match self.unit {
             Unit::Time => units::duration(value.round() as u64),
+            // A longer label would be cut off at the left edge of the chart.
+            Unit::Number if value >= 1e6 => large(value),
             Unit::Number if value >= 1000.0 => units::count(value.round() as u64),
             Unit::Number => units::decimal(value),
             Unit::Nines if value <= 1.0 => "0 %".into(),
             Unit::Nines => format!("{} %", units::decimal(100.0 * (1.0 - 1.0 / value))),
         }
     }
+}
+
+/// A number of a million or more, in at most nine characters: `200 M`, `1.5 G`.
+fn large(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 5] = [
+        (1e18, "E"),
+        (1e15, "P"),
+        (1e12, "T"),
+        (1e9, "G"),
+        (1e6, "M"),
+    ];
+    let prefix = PREFIXES.iter().find(|(unit, _)| value >= *unit);
+    let (unit, letter) = prefix.copied().unwrap_or((1e6, "M"));
+    let scaled = value / unit;
+    if scaled >= 1e6 {
+        return format!("{value:.0e}");
+    }
+    format!("{} {letter}", units::decimal(scaled))
 }
 
 /// A round step that makes four to eight ticks: 1, 2 or 5 of a power of ten; of times, what people count seconds and minutes in.
@@ -178,6 +198,21 @@ mod tests {
         assert_eq!(texts(&short), ["0 s", "500 ms", "1 s", "1.5 s", "2 s"]);
         let nines = Axis::over([1.0, 1_000.0].into_iter(), Scale::Log, Unit::Nines, 100.0);
         assert_eq!(texts(&nines), ["0 %", "90 %", "99 %", "99.9 %"]);
+    }
+
+    #[test]
+    fn a_label_fits_the_margin() {
+        let bytes = Axis::over([2e8].into_iter(), Scale::Linear, Unit::Number, 100.0);
+        assert_eq!(texts(&bytes), ["0", "50 M", "100 M", "150 M", "200 M"]);
+        for power in 0..30 {
+            for scale in [Scale::Linear, Scale::Log] {
+                let most = 10f64.powi(power) * 1.7;
+                let axis = Axis::over([1.0, most].into_iter(), scale, Unit::Number, 100.0);
+                for text in texts(&axis) {
+                    assert!(text.chars().count() <= 9, "{text}");
+                }
+            }
+        }
     }
 
     #[test]
