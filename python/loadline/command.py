@@ -19,7 +19,7 @@ from loadline.runs import Run, folder_of_runs, open
 
 #: Exit codes behind which something was measured: criteria held or failed, the measurement is invalid, they could not be decided, or
 #: it was stopped.
-_MEASURED = (0, 1, 4, 5, 130, 143)
+_MEASURED = (0, 1, 4, 5, 129, 130, 143)
 
 
 class Refused(Exception):
@@ -41,7 +41,9 @@ def run(
 ) -> Run:
     """Runs a test and reads what it measured. ``what`` is a URL, the path of a plan or of a test file that ``loadline run`` takes,
     ``lab:NAME``, or a plan as a dictionary (paths in it are best absolute); ``check`` are criteria; ``arguments`` are further ones of
-    the command line. With ``echo`` the command's own output is shown. Criteria that fail are no exception: look at ``verdict``."""
+    the command line, an item for each. With ``echo`` the command's own output is shown. Criteria that fail are no exception: look at ``verdict``."""
+    if isinstance(arguments, (str, bytes)):
+        raise TypeError(f"arguments={arguments!r} is a text: give a list with an item for each argument, as in ['--seed', '1']")
     with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
         told = Path(folder) / "summary.json"
         options: dict[str, Any] = {
@@ -60,11 +62,25 @@ def run(
             command += ["--check", criterion]
         code, said = _carried_out([*command, *arguments], echo)
         if code not in _MEASURED or not told.is_file():
-            raise Refused(said.strip() or f"the command ended with {code}: see what it said")
+            raise Refused(_reason(code, said, told))
         record = json.loads(told.read_bytes())["record"]
     if record is None:
         raise Refused(f"the record could not be written: {said.strip()}")
     return open(Path(record).absolute())
+
+
+def _reason(code: int, said: str, summary: Path) -> str:
+    """Why nothing was measured: of a run without answers what happened to its requests, otherwise what the command wrote."""
+    if summary.is_file():
+        found = json.loads(summary.read_bytes())
+        most = max(found["errors"], key=lambda error: error["count"], default=None)
+        requests = found["requests"]
+        if requests["ok"] + requests["failed"] == 0:
+            often = "" if most is None else f", most often because of: {most['reason']}"
+            return f"none of {requests['issued']} requests was answered{often} (record: {found['record']})"
+    if code < 0:
+        return f"the command was ended by {signal.Signals(-code).name}. {said}".strip()
+    return said.strip() or f"the command ended with exit code {code}"
 
 
 def _named(what: str | os.PathLike[str] | Mapping[str, Any], folder: Path) -> str:

@@ -57,12 +57,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Requests:
-    """issued = ok + failed + unanswered."""
+    """issued = ok + failed + unanswered + in_flight."""
 
     issued: int
     ok: int
     failed: int
     unanswered: int
+    #: Still unfinished where the record of a run that was killed ends; otherwise 0.
+    in_flight: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ class Run:
     def requests(self) -> Requests:
         """The ledger of requests."""
         told = self.summary["requests"]
-        return Requests(told["issued"], told["ok"], told["failed"], told["none"])
+        return Requests(told["issued"], told["ok"], told["failed"], told["none"], told["under_way"])
 
     @property
     def arrivals(self) -> Arrivals | None:

@@ -22,8 +22,9 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
         Quantile::Ns(ns) => time(ns),
         Quantile::NoAnswer(_) => "no answer".to_owned(),
     };
-    let whole = |ns: u64| duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
-    if load_end_ns > 0 && interval.span.0 >= load_end_ns {
+    let seconds = |ns: u64| (ns + 500_000_000) / 1_000_000_000;
+    let whole = |ns: u64| duration(seconds(ns) * 1_000_000_000);
+    if load_end_ns > 0 && seconds(to) > seconds(load_end_ns) {
         return format!(
             "{}, after the load of {}: waiting for {} in flight, {} errors",
             whole(to),
