@@ -622,13 +622,21 @@ fn requests_of_a_journey_that_come_several_times_or_seldom_and_users_that_leave(
 }
 
 #[test]
+fn a_key_at_the_indent_of_its_step_is_told_to_be_indented() {
+    let text = "- get:\n  url: /";
+    let found = refused(&steps(text));
+    assert_eq!(
+        found,
+        [
+            "plan.yml:7:5: `url` stands beside `get`, which is empty: indent it, so that it is a part of `get`"
+        ]
+    );
+}
+
+#[test]
 fn steps_that_are_wrong() {
     for (text, expected) in [
         ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
-        (
-            "- get:\n  url: /",
-            "7:5: `url` stands beside `get`, which is empty: indent it, so that it is a part of `get`",
-        ),
         (
             "- { get: /, post: / }",
             "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
