@@ -181,6 +181,19 @@ impl Run {
         lost.unknown(&self.processes)
     }
 
+    /// Arrivals that lost processes had as due behind the last interval that was received of them,
+    /// where their own records have settled since what became of those. At most these were left
+    /// unsent because of the loss.
+    #[must_use]
+    pub fn left_by_lost(&self) -> u64 {
+        let lost = self.nodes_lost().into_iter();
+        lost.map(|lost| {
+            let behind = lost.due.saturating_sub(lost.recorded);
+            behind.saturating_sub(self.unknown_of(lost))
+        })
+        .sum()
+    }
+
     /// Arrivals that a lost process's record has as due beyond the end of its lease, where it went on counting: others may have taken
     /// them over.
     #[must_use]

@@ -287,7 +287,8 @@ fn sent(arrivals: &Arrivals) -> Option<f64> {
 /// others.
 fn unsent_by_others(run: &Run, arrivals: &Arrivals) -> f64 {
     let unsent = arrivals.unsent.unwrap_or(0);
-    let of_others = unsent.saturating_sub(figures::unsent_with_nodes(run));
+    let of_nodes = figures::unsent_with_nodes(run) + run.left_by_lost();
+    let of_others = unsent.saturating_sub(of_nodes);
     of_others as f64 / arrivals.planned.unwrap_or(0).max(1) as f64
 }
 
