@@ -41,7 +41,8 @@ def run(
 ) -> Run:
     """Runs a test and reads what it measured. ``what`` is a URL, the path of a plan or of a test file that ``loadline run`` takes,
     ``lab:NAME``, or a plan as a dictionary (paths in it are best absolute); ``check`` are criteria; ``arguments`` are further ones of
-    the command line, an item for each. With ``echo`` the command's own output is shown. Criteria that fail are no exception: look at ``verdict``."""
+    the command line, an item for each. With ``echo`` the command's own output is shown. Criteria that fail are no exception: look at
+    ``verdict``."""
     if isinstance(arguments, (str, bytes)):
         raise TypeError(f"arguments={arguments!r} is a text: give a list with an item for each argument, as in ['--seed', '1']")
     with tempfile.TemporaryDirectory(prefix="loadline-") as folder:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import loadline as api
 import pytest
+from conftest import until
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +104,51 @@ def test_nothing_that_could_be_measured_is_an_exception(tmp_path, monkeypatch):
 
 def test_without_answers_percentiles_are_infinite(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(api.Refused):
+    with pytest.raises(api.Refused, match="none of 20 requests was answered, most often because of: connection refused"):
         api.run("http://127.0.0.1:9/", rate="20/s", duration="1s")
     # The record is there all the same.
     run = api.open("last")
     assert run.requests.unanswered == 20
     assert run.all.response.p50_ms == math.inf
+
+
+def test_arguments_as_one_text_are_refused():
+    with pytest.raises(TypeError, match="give a list"):
+        api.run("lab:truth", arguments="--seed 1")
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+def test_a_signal_to_the_command_leaves_a_full_record(tmp_path, name):
+    runs = tmp_path / "runs"
+
+    def end() -> None:
+        until(lambda: list(runs.glob("*/counters.jsonl")), "the load")
+        children = Path(f"/proc/self/task/{threading.main_thread().native_id}/children").read_text().split()
+        for child in children:
+            if "lab:truth" in Path(f"/proc/{child}/cmdline").read_text():
+                os.kill(int(child), getattr(signal, name))
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    run = api.run("lab:truth", rate="20/s", duration="10m", runs=runs)
+    ending.join()
+    assert run.summary["run"]["state"] == "interrupted"
+    requests = run.requests
+    assert requests.issued == requests.ok + requests.failed + requests.unanswered + requests.in_flight
+
+
+def test_requests_of_a_killed_run_include_those_in_flight(a_run, tmp_path):
+    copy = tmp_path / "killed"
+    shutil.copytree(a_run.folder, copy)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["state"] = "running"
+    del manifest["end"]
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    counters = (copy / "counters.jsonl").read_text()
+    (copy / "counters.jsonl").write_text(counters.replace('"issued":', '"issued":1', 1))
+    requests = api.open(copy).requests
+    assert requests.in_flight > 0
+    assert requests.issued == requests.ok + requests.failed + requests.unanswered + requests.in_flight
 
 
 INTERRUPTED = """
