@@ -55,13 +55,14 @@ fn before(wanted: &Wanted, start_at: &str) -> String {
 # THE LOAD BEGINS AT {start_at}: apply it in time. A pod that is ready later sends nothing and ends with 3; render it again
 # then. The hosts' clocks have to be kept (chrony, systemd-timesyncd).
 #
-#   kubectl apply -f FILE
+#   {apply} -f FILE
 #   kubectl wait --for=condition=complete job/{name} --timeout={deadline}s
 #
 # Then, where the volume {name}-records is mounted, which says what is missing and judges the criteria:
 #
 #   loadline merge {parts}
 ",
+        apply = parts::apply_command(wanted),
         nodes = wanted.nodes,
         deadline = wanted.deadline_s,
         parts = parts.join(" "),

@@ -178,3 +178,17 @@ pub fn pod_metadata(wanted: &Wanted, role: &str) -> String {
 pub fn below(by: usize, pieces: &[String]) -> String {
     indented(&pieces.concat(), by)
 }
+
+/// Kubernetes keeps what `kubectl apply` was given in an annotation, which holds 262,144 bytes. Escapes
+/// may double a text, so half of it is the most that is certain to fit.
+const MOST_APPLIED: usize = 128 << 10;
+
+/// The command that sends the manifests to a cluster.
+pub fn apply_command(wanted: &Wanted) -> &'static str {
+    let bytes: usize = wanted.files.iter().map(|(_, content)| content.len()).sum();
+    if bytes > MOST_APPLIED {
+        "kubectl apply --server-side"
+    } else {
+        "kubectl apply"
+    }
+}

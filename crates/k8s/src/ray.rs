@@ -62,7 +62,7 @@ fn before(wanted: &Wanted) -> String {
         "\
 # Made by `loadline k8s render`: {nodes} nodes of a Ray cluster carry out one run. KubeRay from 1.5.1 has to be installed, which knows tokens.
 #
-#   kubectl apply -f FILE                              begins
+#   {begins:<50} begins
 #   kubectl get rayjob {name}
 #   kubectl logs -f -c ray-job-submitter -l app.kubernetes.io/instance={name},app.kubernetes.io/component=head
 #   kubectl delete -f FILE                             ends it; what keeps the record goes with it
@@ -71,6 +71,7 @@ fn before(wanted: &Wanted) -> String {
 # {name}-records.
 ",
         nodes = wanted.nodes,
+        begins = format!("{} -f FILE", parts::apply_command(wanted)),
     )
 }
 
