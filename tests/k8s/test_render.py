@@ -302,3 +302,40 @@ def test_what_looks_at_the_whole_run_needs_a_conductor(render, loadline, more, f
     assert done.stderr == (
         f"loadline: {what} of a test that is carried out in parts need somebody who sees the whole run: --job ray, or leave them out\n"
     )
+
+
+ARTILLERY = """
+config:
+  target: http://127.0.0.1:9
+  payload: { path: people.csv, fields: [name] }
+  phases: [{ duration: 1, arrivalRate: 5 }]
+scenarios:
+  - flow: [{ get: { url: "/{{ name }}" } }]
+"""
+
+
+@pytest.mark.parametrize("folder", ["tests", "../elsewhere"])
+def test_what_another_reader_resolves_is_sent_along_by_its_relative_name(render, loadline, folder):
+    place = loadline.folder / folder
+    place.mkdir(exist_ok=True)
+    (place / "shop.yml").write_text(ARTILLERY)
+    (place / "people.csv").write_text("anna\n")
+    found, _ = render(what=f"{folder}/shop.yml")
+    held = {**found["ConfigMap"].get("data", {}), **found["ConfigMap"].get("binaryData", {})}
+    assert len(held) == 2
+    # Word by word from the root it is no file of other machines.
+    (place / "shop.yml").write_text(ARTILLERY.replace("people.csv", str(place.resolve() / "people.csv")))
+    refused = render.call(what=f"{folder}/shop.yml")
+    assert refused.returncode == 2
+    assert "is named by a path from the root" in refused.stderr
+
+
+def test_a_manifest_that_an_annotation_cannot_hold_is_applied_by_the_server(render, loadline):
+    assert "kubectl apply -f FILE" in render()[1]
+    (loadline.folder / "data/users.csv").write_bytes(USERS + b"someone\n" * 40_000)
+    for job in ("ray", "indexed"):
+        start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        more = () if job == "ray" else ("--start-at", start)
+        _, text = render("--job", job, *more)
+        assert "kubectl apply --server-side -f FILE" in text
+        assert "kubectl apply -f" not in text

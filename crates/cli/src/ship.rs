@@ -47,12 +47,22 @@ pub fn of(args: &args::Run, plan: &Plan) -> Result<Shipped, String> {
     let mut files: Vec<PathBuf> = named.chain(flags).chain(bodies).collect();
     files.sort();
     files.dedup();
-    if let Some(path) = files.iter().find(|path| path.is_absolute()) {
-        return Err(format!(
-            "{} is named by a path from the root, which other machines have not: name it from here, as ./data/users.csv",
-            path.display()
-        ));
+    // Readers resolve names from the folder of the test; nodes resolve them again, in their own folder.
+    let spelled = spelled_out(args, &files);
+    for path in &mut files {
+        if !path.is_absolute() {
+            continue;
+        }
+        if spelled.contains(path) {
+            return Err(format!(
+                "{} is named by a path from the root, which other machines have not: name it from here, as ./data/users.csv",
+                path.display()
+            ));
+        }
+        *path = relative(path, &here);
     }
+    files.sort();
+    files.dedup();
     // As many folders up as any of them leads.
     let up = files.iter().map(|path| ups(path)).max().unwrap_or(0);
     let mut base = here.as_path();
@@ -82,6 +92,34 @@ pub fn of(args: &args::Run, plan: &Plan) -> Result<Shipped, String> {
             folder
         },
     })
+}
+
+/// Those of the absolute paths that the command line or a file of the test contains word by word.
+fn spelled_out(args: &args::Run, files: &[PathBuf]) -> Vec<PathBuf> {
+    let mut texts: Vec<String> = vec![serde_json::to_string(args).unwrap_or_default()];
+    let contents = files
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok());
+    texts.extend(contents);
+    let absolute = files.iter().filter(|path| path.is_absolute());
+    let is_in = |path: &&PathBuf| {
+        let path = path.to_string_lossy();
+        texts.iter().any(|text| text.contains(path.as_ref()))
+    };
+    absolute.filter(is_in).cloned().collect()
+}
+
+/// An absolute path as it is named from a folder.
+fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let common = folder.ancestors().find(|above| path.starts_with(above));
+    let common = common.unwrap_or(Path::new("/"));
+    let ups = folder
+        .strip_prefix(common)
+        .map_or(0, |below| below.components().count());
+    let below = path.strip_prefix(common).unwrap_or(path);
+    std::iter::repeat_n(Path::new(".."), ups)
+        .chain([below])
+        .collect()
 }
 
 /// How many folders above its own a path leads.
