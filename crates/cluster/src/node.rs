@@ -15,10 +15,10 @@ use std::{
 
 use engine::{Adoptions, Cause, Lease, Line, StopHandle, Urgency, clock};
 use measure::Interval;
-use plan::Share;
+use plan::{Problem, Share};
 use record::{Copier, Piece, Run};
 use serde_json::Value;
-use session::{Job, Observer, Ready, Refused, SharedVoice, Voice, prepare};
+use session::{Job, Observer, Ready, Refused, SharedVoice, Voice, prepare, signals};
 
 use crate::{
     bench,
@@ -48,6 +48,7 @@ pub fn serve(
         voice: Arc::new(Relayed(out.clone())),
         out,
         armed: None,
+        signals: None,
         kept: None,
     };
     while let Ok(heard) = ears.heard.recv() {
@@ -73,6 +74,8 @@ struct Node {
     out: Outbox,
     voice: SharedVoice,
     armed: Option<(Ready, Lease)>,
+    /// While it lives, SIGTERM and SIGINT drain the part, as Ctrl-C drains a run.
+    signals: Option<signals::Heard>,
     /// Where it keeps its own record.
     kept: Option<PathBuf>,
 }
@@ -113,6 +116,12 @@ impl Node {
             adoptions: job.options.adoptions.clone(),
             ..Stopping::default()
         });
+        let kept = format!("what was measured is in {}", keep.display());
+        let heard = signals::hear(&job.options.stop, kept, &self.voice);
+        self.signals = Some(heard.map_err(|error| {
+            let line = format!("signals cannot be caught: {error}");
+            Refused::from(vec![Problem::anywhere(line)])
+        })?);
         let samplers = arming.looks.then(session::sampling::usual);
         let mut job = job.part(part);
         job.samplers = samplers.unwrap_or_default();
@@ -149,6 +158,7 @@ impl Node {
         let watch = watch(lease, ears.stop.clone(), over);
         let ran = ready.run(&mut Relay(self.out.clone()));
         drop(under_way);
+        self.signals = None;
         if let Ok(watch) = watch {
             let _ = watch.join();
         }
@@ -160,6 +170,9 @@ impl Node {
             }
             Err(session::NotRun::Before { why, .. }) => Some(why),
         };
+        let signal = ears.stop.own_signal();
+        let error = error
+            .or_else(|| signal.map(|number| format!("it was ended by {}", Cause::Signal(number))));
         if ears.stop.is_cancelled() {
             self.forget();
         }
@@ -214,6 +227,8 @@ struct Stopping {
     /// The zero of all times, by CLOCK_MONOTONIC, once it is known.
     zero_ns: Option<u64>,
     cancelled: bool,
+    /// Whether the conductor has ended the part.
+    stopped: bool,
 }
 
 impl SharedStop {
@@ -245,6 +260,13 @@ impl SharedStop {
         }
     }
 
+    /// The signal that ended the part of this process alone, if one did.
+    fn own_signal(&self) -> Option<u8> {
+        let stopping = self.lock();
+        let (stop, _) = stopping.part.as_ref()?;
+        stop.signal().filter(|_| !stopping.stopped)
+    }
+
     fn is_cancelled(&self) -> bool {
         self.lock().cancelled
     }
@@ -252,6 +274,7 @@ impl SharedStop {
     fn hear(&self, said: &Down) {
         let mut stopping = self.lock();
         stopping.cancelled |= matches!(said, Down::Cancel);
+        stopping.stopped |= matches!(said, Down::Stop { .. });
         let Some((stop, lease)) = &stopping.part else {
             return;
         };
