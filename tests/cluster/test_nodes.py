@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import threading
@@ -109,6 +110,24 @@ def test_ctrl_c_ends_all_nodes_and_there_is_a_report(loadline):
     assert arrivals["adds_up"], arrivals
 
 
+def test_sigterm_to_a_node_drains_its_part(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "{ rate: 90/s, duration: 5s }")
+        process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3)
+        nodes = nodes_of(process)
+        until(lambda: len(peer.requests) > 90, "the load")
+        os.kill(int(nodes[0]), signal.SIGTERM)
+        # Its part is whole, and its end is one that is known: nothing about it is lost or unknown.
+        out, err = process.communicate(timeout=60)
+        seen = sent(peer)
+    summary = loadline.summary()
+    assert summary.get("lost", []) == [], err
+    assert summary["requests"]["issued"] == sum(seen.values())
+    assert summary["arrivals"].get("unknown", 0) == 0
+    assert process.returncode == 3, out + err
+    assert "SIGTERM" in err
+
+
 def test_without_its_conductor_nobody_sends_and_what_was_measured_can_be_merged(loadline):
     with Recorder() as peer:
         plan(loadline, peer.url, "{ rate: 90/s, duration: 60s }")
@@ -208,23 +227,39 @@ def test_parts_that_nobody_conducts_are_merged_into_what_one_would_have_sent(loa
 
 def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
     with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 60/s, duration: 1s }")
+        plan(loadline, peer.url, "{ rate: 80/s, duration: 2s }")
         threads = []
         found: dict[int, list[Path]] = {}
-        for seed, which in ((5, [0, 2]), (6, [1])):
+        for seed, which in ((5, [0, 1, 2]), (6, [1])):
             thread = threading.Thread(target=lambda s=seed, w=which: found.update({s: shards(loadline, peer.url, w, 3, s)}))
             thread.start()
             threads.append(thread)
         for thread in threads:
             thread.join()
-    missing = loadline("merge", *found[5])
+    first, second, third = found[5]
+    missing = loadline("merge", first, third, "--json", "missing.json")
     assert missing.returncode == 3
+    # What the missing part sent is unknown, and not unsent.
+    arrivals = json.loads((loadline.folder / "missing.json").read_text())["arrivals"]
+    assert [arrivals[key] for key in ("planned", "started", "unsent", "unknown")] == [160, 107, 0, 53]
+    alone = loadline("merge", first, "--json", "alone.json")
+    assert alone.returncode == 3
+    arrivals = json.loads((loadline.folder / "alone.json").read_text())["arrivals"]
+    assert [arrivals[key] for key in ("planned", "started", "unsent", "unknown")] == [160, 54, 0, 106]
     assert "INCOMPLETE: of 3 parts one is missing: 1" in missing.stderr
     assert "process 1 of 3 left no record" in missing.stdout
-    foreign = loadline("merge", *found[5], *found[6])
-    assert foreign.returncode == 3
-    assert "INCOMPATIBLE: " in foreign.stderr
-    assert "it is of another run" in foreign.stderr
+    # Also where all parts are there already, and in any order.
+    for brought in ([first, third, *found[6]], [*found[5], *found[6]], [*found[6], *found[5]]):
+        foreign = loadline("merge", *brought)
+        assert foreign.returncode == 3, foreign.stdout
+        assert "INCOMPATIBLE: " in foreign.stderr
+        assert "it is of another run" in foreign.stderr
+    counters = Path(second) / "counters.jsonl"
+    lines = counters.read_text().splitlines(keepends=True)
+    counters.write_text("".join(lines[: len(lines) // 2]))
+    torn = loadline("merge", *found[5])
+    assert torn.returncode == 3, torn.stdout
+    assert "INCOMPLETE: the record of part 1 ends at" in torn.stderr
     whole = loadline("run", "plan.yml", "--target", "http://127.0.0.1:9", "--rate", "5/s", "--duration", "1s")
     assert whole.returncode
     none = loadline("merge", last(loadline))

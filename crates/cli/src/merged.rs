@@ -1,7 +1,7 @@
 //! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
 //! together is `record`'s to say.
 
-use record::{Gathered, Place, Run, gather};
+use record::{Cut, Gathered, Place, Run, gather, units};
 use report::console;
 use session::{exit, exports::Exports, keep};
 
@@ -67,6 +67,15 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
         ));
         return Ok(exit::COULD_NOT_RUN);
     }
+    if let Some((number, cut)) = short_part(&run) {
+        let of = cut.of_ns.map(units::moment);
+        let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+        log::error(format_args!(
+            "INCOMPLETE: the record of part {number} ends at {}{of}: copy it again from where it was written",
+            units::moment(cut.at_ns)
+        ));
+        return Ok(exit::COULD_NOT_RUN);
+    }
     let ended = run.manifest.end.as_ref();
     if let Some(why) = ended
         .and_then(|end| end.reason.as_ref())
@@ -79,6 +88,17 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
         exit::of_record(page.summary.exit_code, &run)
     } else {
         exit::COULD_NOT_RUN
+    })
+}
+
+/// The first part whose record does not hold all of it.
+fn short_part(run: &Run) -> Option<(u64, Cut)> {
+    run.cut?;
+    let parts = run.dir.as_ref()?.join("parts");
+    run.processes.iter().find_map(|process| {
+        let number = process.share.index;
+        let part = Run::open(&parts.join(number.to_string())).ok()?;
+        Some((number, part.cut?))
     })
 }
 

@@ -30,6 +30,8 @@ struct All {
     /// The folder of whoever divided the run, if it is there.
     whole: Option<Brought>,
     parts: BTreeMap<u64, Brought>,
+    /// Other copies of parts, each with its number: not used, but they must belong to the run too.
+    copies: Vec<(u64, Brought)>,
 }
 
 /// Copies parts into a new run's folder. They may be runs of one part each, a run whose conductor is gone, folders in which nodes have kept their
@@ -85,9 +87,17 @@ impl All {
         });
         match brought {
             Some(part) if part.manifest.share.is_some() => self.part(part),
-            Some(whole) if whole.manifest.processes.is_some() => {
-                self.whole.get_or_insert(whole);
-            }
+            Some(whole) if whole.manifest.processes.is_some() => match &self.whole {
+                Some(known) if known.manifest.run_id != whole.manifest.run_id => {
+                    return Err(format!(
+                        "INCOMPATIBLE: {} is another run than {}",
+                        whole.path.display(),
+                        known.path.display()
+                    ));
+                }
+                Some(_) => {}
+                None => self.whole = Some(whole),
+            },
             Some(other) => {
                 return Err(format!(
                     "{} is a whole run, and no part of one",
@@ -105,12 +115,14 @@ impl All {
 
     fn part(&mut self, part: Brought) {
         let number = part.manifest.share.unwrap_or_default().index;
-        let tells_more = match self.parts.get(&number) {
-            Some(known) => extent(&part) > extent(known),
-            None => true,
+        let is_shorter = match self.parts.get(&number) {
+            Some(known) => extent(&part) <= extent(known),
+            None => false,
         };
-        if tells_more {
-            self.parts.insert(number, part);
+        if is_shorter {
+            self.copies.push((number, part));
+        } else if let Some(known) = self.parts.insert(number, part) {
+            self.copies.push((number, known));
         }
     }
 
@@ -119,7 +131,8 @@ impl All {
         let Some(whole) = self.manifest() else {
             return Vec::new();
         };
-        let parts = self.parts.iter();
+        let copies = self.copies.iter().map(|(number, part)| (number, part));
+        let parts = self.parts.iter().chain(copies);
         let wrong = parts.filter_map(|(number, part)| {
             let mut why = belongs(&whole, &part.manifest, *number).err();
             if part.manifest.histograms != whole.histograms {

@@ -84,7 +84,7 @@ pub struct ProcessFacts {
 impl ProcessFacts {
     fn lost_text(&self) -> String {
         format!(
-            "process {} of {} did not come to its end: its record goes to {}, and what it was to send behind that was not sent",
+            "process {} of {} did not come to its end: its record goes to {}, and whether it sent what was due after that is unknown",
             self.share.index,
             self.share.of,
             crate::units::moment(self.recorded_to_ns)
@@ -159,7 +159,7 @@ impl Run {
             .collect();
         let expected = manifest.processes.unwrap_or(0);
         run.damage.extend(run.missing.iter().map(|number| {
-            format!("process {number} of {expected} left no record: its arrivals count as unsent")
+            format!("process {number} of {expected} left no record: whether it sent its arrivals is unknown")
         }));
         for (part, own) in &parts.found {
             let known = run.cut;

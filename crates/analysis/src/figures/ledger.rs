@@ -99,7 +99,7 @@ pub fn arrivals(run: &Run) -> Arrivals {
             started + skipped + missing.saturating_sub(open) + lost + unknown
         } else if until_stop || run.manifest.load.by.is_some() {
             // Who ends the load from outside has planned what was due until then.
-            with_missing(run, loss::due(run)) + lost + unknown
+            loss::due(run) + unrecorded(run) + lost + unknown
         } else {
             planned
         }
@@ -108,6 +108,11 @@ pub fn arrivals(run: &Run) -> Arrivals {
     let failed = counted.errors() - abandoned;
     let ended = counted.ok + failed + abandoned;
     let under_way = under_way(run, started, ended);
+    let unknown = unknown
+        + match run.manifest.load.planned {
+            Some(_) if !loss::is_open(run) => unrecorded(run),
+            _ => 0,
+        };
     let ends_add_up = started == ended + under_way;
     // More started than planned leaves nothing unsent, and a ledger that does not add up.
     let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
@@ -132,14 +137,32 @@ pub fn arrivals(run: &Run) -> Arrivals {
     }
 }
 
-/// What was due of all processes: those that left no record, or were killed, had as much to do as each of the others, give or take one
-/// arrival.
-fn with_missing(run: &Run, due: u64) -> u64 {
+/// Arrivals of processes that left no record, or were killed without a notice of it, after the end of
+/// their records: whether they were sent is unknown.
+///
+/// In a run that reached its end they are what no other process had as due. Otherwise each such process
+/// had as much to do as each of the others, give or take one arrival.
+#[must_use]
+pub fn unrecorded(run: &Run) -> u64 {
+    let silent = run.missing.len() + run.lost().count();
+    let Some(planned) = run.manifest.load.planned.filter(|_| silent > 0) else {
+        return 0;
+    };
+    let due = loss::due(run);
+    let (unsent, unknown) = loss::so_far(run);
+    let left = planned.saturating_sub(due + unsent + unknown);
+    if run.is_whole() && run.manifest.load.by.is_none() {
+        return left;
+    }
     let of_lost: u64 = run.lost().map(|process| process.due).sum();
-    let (missing, of_others) = (run.missing.len() + run.lost().count(), due - of_lost);
-    let others = (run.manifest.processes.unwrap_or(0)).saturating_sub(missing as u64);
-    let of_each = of_others as f64 / others.max(1) as f64;
-    (of_others + (of_each * missing as f64) as u64).max(due)
+    let others = (run.manifest.processes.unwrap_or(0)).saturating_sub(silent as u64);
+    let of_each = due.saturating_sub(of_lost) as f64 / others.max(1) as f64;
+    let all = (of_each * silent as f64) as u64;
+    // A run without a plan of its own length has no bound.
+    match run.manifest.load.by {
+        Some(_) => all.saturating_sub(of_lost),
+        None => all.saturating_sub(of_lost).min(left),
+    }
 }
 
 /// The ledger of requests.

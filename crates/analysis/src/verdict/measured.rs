@@ -214,7 +214,27 @@ impl<'a> Scope<'a> {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
         };
-        share_or_number(unsent, planned, criterion).ok_or_else(|| "no arrivals were planned".into())
+        let measured = |unsent| {
+            let measured = share_or_number(unsent, planned, criterion);
+            measured.ok_or_else(|| "no arrivals were planned".to_owned())
+        };
+        let least = measured(unsent)?;
+        if arrivals.unknown == 0 {
+            return Ok(least);
+        }
+        // Those that are unknown may all have been sent, or none of them.
+        let most = measured(unsent + arrivals.unknown)?;
+        let holds = |one: &Measured| {
+            one.value
+                .is_some_and(|value| criterion.op.holds(value, one.bound))
+        };
+        if holds(&least) == holds(&most) {
+            return Ok(least);
+        }
+        Err(format!(
+            "whether {} more arrivals were sent is unknown",
+            units::count(arrivals.unknown)
+        ))
     }
 
     fn messages(&self, fate: MessageFate, criterion: &Criterion) -> Result<Measured, String> {

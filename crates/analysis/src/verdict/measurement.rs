@@ -153,7 +153,8 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         run,
         &m,
         (&all.slot.counters, is_closed),
-        (bound, decisive, unsent_by_others(run, arrivals)),
+        (bound, unsent_by_others(run, arrivals)),
+        unrecorded_share(run, arrivals),
     );
     if is_trial && invalid.is_empty() {
         return None;
@@ -184,7 +185,8 @@ fn effects(
     run: &Run,
     m: &Measurement,
     (counters, is_closed): (&Counters, bool),
-    (bound, (lateness, stall), unsent): (u64, (Option<u64>, Option<u64>), f64),
+    (bound, unsent): (u64, f64),
+    unrecorded: f64,
 ) -> Vec<String> {
     let mut invalid = Vec::new();
     let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > bound);
@@ -205,6 +207,12 @@ fn effects(
         invalid.push(format!(
             "{} of the plan was never started",
             units::share(unsent)
+        ));
+    }
+    if unrecorded > UNSENT_SHARE {
+        invalid.push(format!(
+            "whether {} of the plan was started is unknown",
+            units::share(unrecorded)
         ));
     }
     if !invalid.is_empty() {
@@ -290,6 +298,12 @@ fn unsent_by_others(run: &Run, arrivals: &Arrivals) -> f64 {
     let of_nodes = figures::unsent_with_nodes(run) + run.left_by_lost();
     let of_others = unsent.saturating_sub(of_nodes);
     of_others as f64 / arrivals.planned.unwrap_or(0).max(1) as f64
+}
+
+/// The share of the plan that belonged to processes without a record, or with one that ends early.
+fn unrecorded_share(run: &Run, arrivals: &Arrivals) -> f64 {
+    let planned = arrivals.planned.unwrap_or(0).max(1);
+    figures::unrecorded(run) as f64 / planned as f64
 }
 
 /// The intervals that are marked, neighbours joined.

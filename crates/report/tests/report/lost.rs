@@ -202,14 +202,15 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
             .text
             .contains("2 unknown")
     );
-    // Whoever was killed, and nobody told of it, is what it was: unsent, and more than may be.
+    // A process that was killed without a notice: what it sent after its record ends is unknown, and more
+    // than may be.
     let silent = How {
         told: false,
         taken_over_from_ns: None,
         ..HOW
     };
     let (run, silent) = summary(silent, &[]);
-    assert_eq!((run.lost().count(), ledger(&silent)), (1, (40, 29, 11, 0)));
+    assert_eq!((run.lost().count(), ledger(&silent)), (1, (40, 29, 0, 11)));
     assert_eq!(silent.measurement.unwrap().verdict, "INVALID");
 }
 

@@ -77,7 +77,7 @@ fn what_is_of_another_run_is_refused() {
 }
 
 #[test]
-fn a_process_without_a_record_is_said_and_its_arrivals_are_unsent() {
+fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
     for (ends, planned) in [(State::Complete, 40), (State::Interrupted, 40)] {
         let folder = Folder::new();
         let dir = run(&folder.0, ends);
@@ -91,12 +91,14 @@ fn a_process_without_a_record_is_said_and_its_arrivals_are_unsent() {
         let summary = analysis::summarise(&run);
         let arrivals = summary.arrivals.clone().unwrap();
         assert_eq!(
-            (arrivals.planned, arrivals.unsent),
-            (Some(planned), Some(20)),
+            (arrivals.planned, arrivals.unsent, arrivals.unknown),
+            (Some(planned), Some(0), 20),
             "{ends:?}"
         );
         assert!(arrivals.adds_up);
-        let said = "process 1 of 2 left no record: its arrivals count as unsent";
+        let said = "process 1 of 2 left no record: whether it sent its arrivals is unknown";
+        let measurement = summary.measurement.clone().unwrap();
+        assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
         assert!(summary.notes.iter().any(|note| note == said));
         assert!(console::summary_text(&summary).contains("left no record"));
         let page = analysis::page::of(&run);
