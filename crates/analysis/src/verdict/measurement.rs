@@ -153,8 +153,11 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
         run,
         &m,
         (&all.slot.counters, is_closed),
-        (bound, unsent_by_others(run, arrivals)),
-        unrecorded_share(run, arrivals),
+        (bound, decisive),
+        (
+            unsent_by_others(run, arrivals),
+            unrecorded_share(run, arrivals),
+        ),
     );
     if is_trial && invalid.is_empty() {
         return None;
@@ -185,8 +188,8 @@ fn effects(
     run: &Run,
     m: &Measurement,
     (counters, is_closed): (&Counters, bool),
-    (bound, unsent): (u64, f64),
-    unrecorded: f64,
+    (bound, (lateness, stall)): (u64, (Option<u64>, Option<u64>)),
+    (unsent, unrecorded): (f64, f64),
 ) -> Vec<String> {
     let mut invalid = Vec::new();
     let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > bound);
