@@ -354,7 +354,7 @@ mod tests {
             })
             .collect();
         let found = movement(&falls, 0.5, 118f64.ln()).unwrap();
-        assert!(found.by < -0.1 && found.evidence > 5.0, "{found:?}");
+        assert!(found.by < -0.1 && found.evidence > 4.0, "{found:?}");
         let stays: Vec<(f64, Look)> = (0..10)
             .map(|i| {
                 one(

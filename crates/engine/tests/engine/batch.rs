@@ -209,22 +209,22 @@ fn a_pace_is_kept_and_what_is_due_is_counted_whatever_the_server_does() {
         connections: 4,
         until_ns: SECOND,
         times: 10_000,
-        rate: Some(1000),
+        rate: Some(200),
     };
     let url = format!("http://{}", lab.address());
     let (kept, _) = drive(&url, &batch(GET, 1), &given);
     let counters = kept.total(label::ALL).counters;
-    assert_eq!(kept.arrivals(), (1000, 1000, 0));
-    assert_eq!((counters.issued, counters.ok), (1000, 1000));
+    assert_eq!(kept.arrivals(), (200, 200, 0));
+    assert_eq!((counters.issued, counters.ok), (200, 200));
     // Everyone who was due in the stall has waited for its end, from the moment at which it was due.
     let response = kept.total(2);
     let response = response
         .histogram(measure::Kind::Response, measure::Outcome::Ok)
         .expect("answers");
     let slow = response.above(30 * MILLISECOND);
-    // 300 ms of a thousand a second, and whatever else stood still for a while.
-    assert!((200..=700).contains(&slow), "{slow} waited");
-    assert_eq!(kept.total(3).counters.ok, 1000, "each an iteration");
+    // 300 ms of 200 a second, and whatever else stood still for a while.
+    assert!((40..=140).contains(&slow), "{slow} waited");
+    assert_eq!(kept.total(3).counters.ok, 200, "each an iteration");
 }
 
 #[test]
