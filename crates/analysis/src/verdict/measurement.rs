@@ -101,16 +101,9 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
     if requests.issued == 0 || run.live && too_young {
         return None;
     }
-    let own = |kind| {
-        let times = all.slot.histogram(kind, measure::Outcome::Ok);
-        times.and_then(|h| h.quantile(0.99))
-    };
-    let (lateness, stalls) = (own(Kind::Lateness), own(Kind::Stall));
-    let late = |kind| {
-        let times = all.slot.histogram(kind, measure::Outcome::Ok);
-        times.and_then(decisive)
-    };
-    let decisive = (late(Kind::Lateness), late(Kind::Stall));
+    let own = |kind| all.slot.histogram(kind, measure::Outcome::Ok);
+    let (late, held_up) = (own(Kind::Lateness), own(Kind::Stall));
+    let decisive = (late.and_then(decisive), held_up.and_then(decisive));
     let is_closed = run.manifest.load.model == Model::Closed;
     let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
@@ -129,8 +122,8 @@ pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measure
             effect.is_some_and(|p99| p99 > bound)
         }),
         first_bad_ns: None,
-        lateness_p99_ns: lateness,
-        stall_p99_ns: stalls,
+        lateness_p99_ns: late.and_then(|times| times.quantile(0.99)),
+        stall_p99_ns: held_up.and_then(|times| times.quantile(0.99)),
         sent: sent(arrivals),
         cpu: busiest(run.totals.rows.values()),
         waiting: most_waiting(run.totals.rows.values()),
