@@ -122,7 +122,8 @@ def test_a_signal_to_the_command_leaves_a_full_record(tmp_path, name):
     runs = tmp_path / "runs"
 
     def end() -> None:
-        until(lambda: list(runs.glob("*/counters.jsonl")), "the load")
+        # The record is opened before the load begins and signals are heard.
+        until(lambda: any(path.stat().st_size for path in runs.glob("*/counters.jsonl")), "an interval")
         children = Path(f"/proc/self/task/{threading.main_thread().native_id}/children").read_text().split()
         for child in children:
             if "lab:truth" in Path(f"/proc/{child}/cmdline").read_text():
