@@ -57,7 +57,11 @@ DECISIONS = {
         "one run paused for 30 s: regressions",
         "one run paused for 30 s: named",
     ],
-    "T13": ["+7 % at run 40 of 60, found at 40 ± 1", "points in 20 flat histories of 100"],
+    "T13": [
+        "+7 % at run 40 of 60, found at 40 ± 1",
+        "points in 20 flat histories of 100",
+        "flat histories of 60 with a point, neighbours correlated by 0.6",
+    ],
     "T14": [
         *(
             f"{service}{what}"
