@@ -177,6 +177,39 @@ def test_a_source_that_is_down_is_a_gap_and_no_failure(loadline, start_lab):
     assert "nothing could be measured of app from" in notes
 
 
+def test_whatever_is_never_measured_is_told_before_the_run_and_after_it(loadline, start_lab):
+    lab = start_lab("sum")
+    plan = loadline.write(
+        "plan.yml",
+        f"""loadline: 1
+target: {lab.url}
+load: {{ rate: 10/s, duration: 2s }}
+server:
+  cache: {{ from: "command:echo hits 42", only: [hits, misses] }}
+  closed: port:1
+  nobody: process:there-is-no-such-process
+  stores: {{ from: "command:echo hits 42", only: [misses] }}
+stop: ["server.cache.misses > 1 for 1s: stop fail"]
+steps:
+  - get: /api/sum
+""",
+    )
+    run = loadline("run", plan)
+    assert run.returncode == 0, run.stdout + run.stderr
+    before = (
+        "cache: no metric matches `misses` yet: check the name",
+        "nothing can be measured of closed yet: nobody listens on port 1",
+        "nothing can be measured of nobody yet: there is no process there-is-no-such-process",
+        "stores: no metric matches `misses` yet: check the name",
+    )
+    for line in before:
+        assert line in run.stderr
+    notes = loadline.summary()["notes"]
+    assert "stores: no value was reported during the run" in notes
+    rule = "server.cache.misses > 1"
+    assert f"the stop rule `{rule}` was never checked: no source reported server.cache.misses" in notes
+
+
 def test_plans_and_other_doors_name_sources_too(loadline, start_lab):
     lab = start_lab("sum")
     with Metrics() as metrics:

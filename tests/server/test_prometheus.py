@@ -79,7 +79,10 @@ def test_one_that_is_down_is_a_gap_and_one_without_data_is_no_error(loadline, se
     assert run.returncode == 0, run.stdout + run.stderr
     assert "p: nothing can be measured of it yet, and it is asked in steps of 15 s: " in run.stderr
     assert "GET 127.0.0.1:1/api/v1/query: connection refused" in run.stderr
+    assert "q: no series matches the query now: check its metric name and labels" in run.stderr
     assert values(loadline, "q") == {}
+    notes = loadline.summary()["notes"]
+    assert "q: no value was reported during the run" in notes
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,8 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
         ("--json", args.json.is_some()),
         ("--export", !args.export.is_empty()),
         ("--out", args.out.is_some()),
+        ("--server", !args.server.is_empty()),
+        ("--clock-offset", args.clock_offset.is_some()),
     ];
     if let Some((flag, _)) = of_runs.into_iter().find(|(_, is_given)| *is_given) {
         log::error(format!(

@@ -194,6 +194,20 @@ impl Source {
         fits_any(&self.counters, metric)
     }
 
+    /// The patterns of `only` and `counters` that match none of these metrics.
+    #[must_use]
+    pub fn unmatched(&self, metrics: &[&str]) -> Vec<&str> {
+        let patterns = self.only.iter().chain(&self.counters);
+        let matches = |pattern: &String| {
+            let pattern = std::slice::from_ref(pattern);
+            metrics.iter().any(|metric| fits_any(pattern, metric))
+        };
+        patterns
+            .filter(|pattern| !matches(pattern))
+            .map(String::as_str)
+            .collect()
+    }
+
     /// What of it must never be shown: a password in its URL, as it stands there and as it is meant.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {

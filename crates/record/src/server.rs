@@ -217,6 +217,16 @@ impl Server {
         true
     }
 
+    /// The sources that were asked and never reported a value, by name.
+    pub fn silent_sources(&self) -> impl Iterator<Item = &str> {
+        let has_samples = |source: &str| {
+            let mut series = self.series.iter().filter(|series| series.source == source);
+            series.any(|series| !series.samples.is_empty())
+        };
+        let sources = self.looked.keys().map(String::as_str);
+        sources.filter(move |source| !has_samples(source))
+    }
+
     /// The same with only what touches a stretch of time.
     #[must_use]
     pub fn within(&self, (from, to): (u64, u64)) -> Server {

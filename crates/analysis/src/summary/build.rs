@@ -351,6 +351,19 @@ fn unwatched(run: &Run) -> Vec<String> {
     run.manifest.stop.iter().filter_map(note).collect()
 }
 
+/// Sources that never reported a value, except those of which a note says already why.
+fn silent_sources(run: &Run, notes: &[String]) -> Vec<String> {
+    let is_known = |source: &str| {
+        let begin = format!("nothing could be measured of {source} from ");
+        notes.iter().any(|note| note.starts_with(&begin))
+    };
+    let silent = run.server.silent_sources();
+    silent
+        .filter(|source| !is_known(source))
+        .map(|source| format!("{source}: no value was reported during the run"))
+        .collect()
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -373,6 +386,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     );
     if run.manifest.state != State::Running {
         notes.extend(unwatched(run));
+        notes.extend(silent_sources(run, &notes));
     }
     let end = run.totals.last_end_ns();
     match run.manifest.state {

@@ -40,6 +40,7 @@ pub(super) struct Endpoint {
     names: Names,
     /// What it said when it was asked first.
     known: Vec<Descriptor>,
+    has_answered: bool,
 }
 
 impl Endpoint {
@@ -78,12 +79,14 @@ impl Endpoint {
             asked,
             names: Names::default(),
             known: Vec::new(),
+            has_answered: false,
         }
     }
 
     /// Asks for the first time; how many metrics there are beyond those that are kept, or why there are none.
     pub fn probe(&mut self) -> Result<usize, String> {
         let all = self.ask()?;
+        self.has_answered = true;
         let too_many = all.len().saturating_sub(MOST);
         self.known = all
             .into_iter()
@@ -91,6 +94,20 @@ impl Endpoint {
             .map(|reading| reading.of)
             .collect();
         Ok(too_many)
+    }
+
+    /// The patterns of `only` and `counters` that no metric of the first answer matches. Empty while
+    /// nothing has been answered.
+    pub fn unmatched(&self) -> Vec<&str> {
+        if !self.has_answered {
+            return Vec::new();
+        }
+        let metrics: Vec<&str> = self
+            .known
+            .iter()
+            .map(|known| known.metric.as_str())
+            .collect();
+        self.source.unmatched(&metrics)
     }
 
     fn ask(&mut self) -> Result<Vec<Reading>, String> {

@@ -170,6 +170,11 @@ fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, Stri
             "nothing can be measured of {name} yet: {why}"
         )),
     }
+    for pattern in endpoint.unmatched() {
+        voice.warning(&format_args!(
+            "{name}: no metric matches `{pattern}` yet: check the name"
+        ));
+    }
     Ok(Box::new(endpoint))
 }
 

@@ -84,6 +84,11 @@ impl Promql {
         };
         let series = answers::series(&data)?;
         let mut remarks = Vec::new();
+        if series.is_empty() {
+            remarks.push(
+                "no series matches the query now: check its metric name and labels".to_owned(),
+            );
+        }
         if series.len() > MOST {
             remarks.push(format!(
                 "the answer has {} series more than are kept: ask for fewer",
