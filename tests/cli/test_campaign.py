@@ -196,7 +196,7 @@ def test_kill_9_loses_nothing_that_was_finished_and_leaves_no_process(loadline, 
     for name in ("report.html", "report.md"):
         assert "half" in (last(loadline) / name).read_text()
     assert "more was not run." in " ".join(shown.stdout.split())
-    for flags in (("--json", "x.json"), ("--table", "rps"), ("--export", "csv=x"), ("--out", "x")):
+    for flags in (("--json", "x.json"), ("--table", "rps"), ("--export", "csv=x"), ("--out", "x"), ("--server", "x=missing.csv")):
         refused = loadline("report", ".loadline/campaigns/last", *flags)
         assert refused.returncode == 2
         assert f"{flags[0]} is for runs, and .loadline/campaigns/last is a campaign" in refused.stderr
@@ -259,6 +259,24 @@ def test_a_mock_that_dies_is_named_and_the_service_is_not_blamed(loadline, start
     assert "the process of the plan's mocks ended: signal: 9" in whole["why"]
     assert more["verdict"] == "NOT RUN"
     assert "does not come back" not in out
+
+
+def test_a_mock_that_dies_during_a_cool_down_leaves_the_recovery_unknown(loadline, start_lab):
+    lab = start_lab("truth")
+    plan = campaign(loadline, lab, stage("half"), stage("whole"), stage("more"), cool_down="{ at-most: 7s, rate: 10/s, for: 6s }")
+    plan.write_text(plan.read_text() + MOCKED)
+    process = loadline.start("campaign", "shop.yml")
+    until(lambda: any(last(loadline).glob("2-whole-looks-1/last/server.jsonl")), "the first look")
+    (mock,) = [pid for pid in children(process.pid) if b"\0mock\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(mock, signal.SIGKILL)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 3, out + errors
+    whole, more = told(loadline)["stages"][1:]
+    assert whole["verdict"] == "RAN"
+    assert whole["cool_down"]["recovered_ns"] is None
+    assert "the process of the plan's mocks ended: signal: 9" in whole["cool_down"]["unmeasured"]
+    assert more["verdict"] == "NOT RUN"
+    assert "not known: the process of the plan's mocks ended" in (last(loadline) / "report.md").read_text()
 
 
 def received(lab, least: int) -> None:

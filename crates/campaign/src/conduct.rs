@@ -61,6 +61,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
         ledger,
         voice,
         before: Vec::new(),
+        mocks_died: false,
     };
     Ok(conductor.run())
 }
@@ -181,6 +182,8 @@ struct Conductor<'a> {
     voice: &'a SharedVoice,
     /// How each service was before the load, as soon as that is known: by what it is called in the plan.
     before: Vec<(String, Before)>,
+    /// The process of the plan's mocks ended: no further stage can be run.
+    mocks_died: bool,
 }
 
 /// What a stage leaves for those behind it.
@@ -349,6 +352,7 @@ impl Conductor<'_> {
         }
         // The mocks are not started again: no later stage could be run.
         if is_dead {
+            self.mocks_died = true;
             return Ok(After::Enough);
         }
         let Some(page) = page else {
@@ -416,7 +420,7 @@ impl Conductor<'_> {
         let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end));
         // Looks at a service without its mocks say nothing of its recovery.
         let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
-        let is_dead = died.is_some();
+        self.mocks_died |= died.is_some();
         let looked = match died {
             Some(died) => {
                 let mut looked = looked.unwrap_or_else(|_| Looked::nothing(asked, before));
@@ -430,7 +434,7 @@ impl Conductor<'_> {
             "{label}: {}",
             cool_down::told(&looked.cool_down)
         ));
-        let is_back = !is_dead && !looked.cool_down.is_not_back();
+        let is_back = !self.mocks_died && !looked.cool_down.is_not_back();
         if let Some(signal) = looked.signal {
             return Ok(After::Signal(signal));
         }
@@ -465,7 +469,11 @@ impl Conductor<'_> {
             ));
             return exit::of_signal(signal);
         }
-        code(&seen.campaign.stages)
+        if self.mocks_died {
+            exit::COULD_NOT_RUN
+        } else {
+            code(&seen.campaign.stages)
+        }
     }
 }
 

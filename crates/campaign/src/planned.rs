@@ -6,9 +6,11 @@ use plan::profile::Assumed;
 /// What a stage's plan sends at its highest rate; none of a closed loop.
 pub fn of(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::of(plan, 0, Assumed::default()).ok()?;
-    let rates = profile.phases.iter();
-    let rates = rates.flat_map(|phase| [phase.from_per_second, phase.to_per_second]);
-    let most = rates.max_by(f64::total_cmp)?;
+    let rates = || {
+        let phases = profile.phases.iter();
+        phases.flat_map(|phase| [phase.from_per_second, phase.to_per_second])
+    };
+    let most = rates().max_by(f64::total_cmp)?;
     // Everything grows with the rate: any column will do.
     let times = most / profile.columns.first()?.per_second;
     let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
@@ -22,7 +24,9 @@ pub fn of(plan: &plan::Plan) -> Option<Planned> {
     let scenarios = scenarios.map(|row| rate(&row.name, row.volume.as_ref(), &row.per_second));
     let endpoints = profile.endpoints.iter();
     let endpoints = endpoints.map(|row| rate(&row.name, None, &row.per_second));
+    let least = rates().min_by(f64::total_cmp)?;
     Some(Planned {
+        varies: least < most,
         arrivals_per_second: most,
         requests_per_second: profile.requests_per_second.first()? * times,
         scenarios: scenarios.collect::<Option<_>>()?,

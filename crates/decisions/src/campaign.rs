@@ -74,6 +74,9 @@ pub struct Stage<'a> {
 /// What a stage is to send at its highest rate, on average.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct Planned {
+    /// Whether the plan also has lower rates, so that the mean of the stage is below this one.
+    #[serde(default)]
+    pub varies: bool,
     /// All scenarios together.
     pub arrivals_per_second: f64,
     /// All endpoints together.
@@ -214,8 +217,10 @@ pub struct Row {
     pub criteria: Vec<Judged>,
     /// What it was to send at its highest rate.
     pub planned: Option<Planned>,
-    /// Requests that ended, per second.
+    /// Requests that ended, per second: the mean of the whole stage.
     pub requests_per_second: Option<f64>,
+    /// The same of the phase with the most requests per second, where the stage has several phases.
+    pub busiest_phase_per_second: Option<f64>,
     /// Requests that ended.
     pub requests: Option<u64>,
     /// The share of them that failed or had no answer.
@@ -356,6 +361,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         criteria: Vec::new(),
         planned: stage.planned.cloned(),
         requests_per_second: None,
+        busiest_phase_per_second: None,
         requests: None,
         error_share: None,
         is_unanswered: false,
@@ -385,6 +391,7 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
             row.why = why(summary, row.verdict, *code);
             row.criteria.clone_from(&summary.criteria);
             row.requests_per_second = Some(summary.all.per_second);
+            row.busiest_phase_per_second = busiest_phase(summary);
             row.requests = Some(summary.all.count);
             let requests = &summary.requests;
             row.is_unanswered = requests.issued > 0 && requests.ok + requests.failed == 0;
@@ -402,6 +409,12 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         }
     }
     row
+}
+
+fn busiest_phase(summary: &Summary) -> Option<f64> {
+    let rates = summary.phases.iter().map(|phase| phase.per_second);
+    let has_several = summary.phases.len() > 1;
+    rates.max_by(f64::total_cmp).filter(|_| has_several)
 }
 
 fn percentiles(summary: &Summary) -> [Option<String>; 3] {

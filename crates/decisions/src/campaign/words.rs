@@ -16,14 +16,15 @@ fn load_of(row: &Row) -> String {
     let rates = match (&row.planned, row.requests_per_second) {
         (Some(planned), _) => {
             let (arrivals, requests) = (planned.arrivals_per_second, planned.requests_per_second);
+            let peak = if planned.varies { " at its peak" } else { "" };
             if (arrivals - requests).abs() > 0.02 * arrivals {
                 format!(
-                    "{} arrivals and {} requests per second",
+                    "{} arrivals and {} requests per second{peak}",
                     units::rate(arrivals),
                     units::rate(requests)
                 )
             } else {
-                format!("{} requests per second", units::rate(requests))
+                format!("{} requests per second{peak}", units::rate(requests))
             }
         }
         (None, Some(requests)) => format!("{} requests per second", units::rate(requests)),

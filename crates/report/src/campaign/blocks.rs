@@ -40,13 +40,14 @@ pub(super) fn of<'a>(
     if !planned.is_empty() {
         blocks.extend(planned.into_iter().map(Block::Table));
         blocks.push(Block::Text(
-            "Planned, at the highest rate of each stage, where no request fails; each figure is rounded for itself.".into(),
+            "Planned, at the peak of each stage, where no request fails; each figure is rounded for itself.".into(),
         ));
     }
     blocks.push(Block::Heading("Stages"));
     blocks.push(Block::Table(stages(&campaign.stages)));
     blocks.push(Block::Text(
-        "p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, or too few \
+        "Requests/s: the mean of the whole stage. Busiest phase: the mean of its phase with the most requests per second, where it has \
+         several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, or too few \
          requests to tell."
             .into(),
     ));
@@ -59,7 +60,7 @@ pub(super) fn of<'a>(
     }
     if !campaign.endpoints.is_empty() {
         blocks.push(Block::Text(
-            "Requests per second that came of it, from the start to the last completion:".into(),
+            "Measured requests per second, the mean from the start of the stage to its last completion:".into(),
         ));
         blocks.push(Block::Table(endpoints(campaign)));
     }
@@ -221,6 +222,7 @@ fn stages(rows: &[Row]) -> Table {
         "<Verdict",
         "Requests",
         "Requests/s",
+        "Busiest phase",
         "Errors",
         "p50",
         "p95",
@@ -237,6 +239,7 @@ fn stages(rows: &[Row]) -> Table {
             row.verdict.word().to_owned(),
             or_dash(row.requests.map(units::count)),
             or_dash(row.requests_per_second.map(units::rate)),
+            or_dash(row.busiest_phase_per_second.map(units::rate)),
             or_dash(row.error_share.map(units::share)),
             or_dash(p50),
             or_dash(p95),
@@ -269,7 +272,7 @@ fn recovery(rows: &[Row]) -> Table {
             continue;
         };
         let back = recovered(cool_down).unwrap_or_else(|| match &cool_down.unmeasured {
-            Some(_) => "not known: every look was INVALID".to_owned(),
+            Some(why) => format!("not known: {why}"),
             None => format!("not within {}", units::time(cool_down.looked_until_ns)),
         });
         let cells = [

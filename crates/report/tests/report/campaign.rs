@@ -53,6 +53,7 @@ fn planned(times: f64) -> Planned {
         per_second: per_second * times,
     };
     Planned {
+        varies: times > 1.0,
         arrivals_per_second: 50.07 * times,
         requests_per_second: 209.8 * times,
         scenarios: vec![

@@ -47,11 +47,13 @@ fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
         criteria: Vec::new(),
         planned: Some(Planned {
             arrivals_per_second: per_second,
+            varies: false,
             requests_per_second: per_second * 4.0,
             scenarios: vec![rate("Check-in", 0.2), rate("Pre check-in", 0.8)],
             endpoints: Vec::new(),
         }),
         requests_per_second: None,
+        busiest_phase_per_second: None,
         requests: None,
         error_share: None,
         is_unanswered: false,
