@@ -364,6 +364,13 @@ fn silent_sources(run: &Run, notes: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// What was asked for and never reported.
+fn never_reported(run: &Run, notes: &[String]) -> Vec<String> {
+    let mut texts = unwatched(run);
+    texts.extend(silent_sources(run, notes));
+    texts
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -385,8 +392,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
             .filter(|text| !run.manifest.notes.contains(text)),
     );
     if run.manifest.state != State::Running {
-        notes.extend(unwatched(run));
-        notes.extend(silent_sources(run, &notes));
+        notes.extend(never_reported(run, &notes));
     }
     let end = run.totals.last_end_ns();
     match run.manifest.state {

@@ -43,14 +43,7 @@ pub(super) fn of<'a>(
             "Planned, at the peak of each stage, where no request fails; each figure is rounded for itself.".into(),
         ));
     }
-    blocks.push(Block::Heading("Stages"));
-    blocks.push(Block::Table(stages(&campaign.stages)));
-    blocks.push(Block::Text(
-        "Requests/s: the mean of the whole stage. Busiest phase: the mean of its phase with the most requests per second, where it has \
-         several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, or too few \
-         requests to tell."
-            .into(),
-    ));
+    blocks.extend(stages(&campaign.stages));
     let whys = campaign.stages.iter().filter(|row| !row.why.is_empty());
     let whys: Vec<String> = whys
         .map(|row| format!("{}: {}", row.name, row.why))
@@ -216,7 +209,18 @@ fn rates(
     table
 }
 
-fn stages(rows: &[Row]) -> Table {
+fn stages<'a>(rows: &[Row]) -> [Block<'a>; 3] {
+    let figures = "Requests/s: the mean of the whole stage. Busiest phase: the mean of its phase with the most requests per second, where it has \
+                   several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, \
+                   or too few requests to tell.";
+    [
+        Block::Heading("Stages"),
+        Block::Table(stage_table(rows)),
+        Block::Text(figures.into()),
+    ]
+}
+
+fn stage_table(rows: &[Row]) -> Table {
     let heads = [
         "Stage",
         "<Verdict",
