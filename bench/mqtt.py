@@ -91,12 +91,17 @@ def beside_paho(loadline: str, python: str, folder: str, seconds: int = 10) -> N
 
     Waiting awake for the next message is told apart: a quarter of the time is allowed for it, however many messages there are.
     """
-    ours, at_work, theirs = [], [], []
+    ours, at_work, theirs, without_slack, late = [], [], [], [], []
     for _ in range(PAIRS):
         with mosquitto(folder) as port:
             cpu, out = publish(loadline, port, folder, "-c", 100, "-R", 1000, "-I", 5, "--duration", f"{seconds}s")
             ours.append(cpu / out["mqtt"]["confirmed"] * 1e6)
             at_work.append((cpu - spun(folder)) / out["mqtt"]["confirmed"] * 1e6)
+            late.append(out["lateness"]["p50"]["ns"] / 1e3)
+        with mosquitto(folder) as port:
+            flags = ["-c", 100, "-R", 1000, "-I", 5, "--duration", f"{seconds}s", "--pacing-slack", "0"]
+            cpu, out = publish(loadline, port, folder, *flags)
+            without_slack.append(cpu / out["mqtt"]["confirmed"] * 1e6)
         with mosquitto(folder) as port:
             command = [python, str(ROOT / "bench/mqtt_paho.py"), str(port), "100", "200", "2", str(seconds)]
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -105,6 +110,9 @@ def beside_paho(loadline: str, python: str, folder: str, seconds: int = 10) -> N
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             theirs.append(cpu / int(ran.stdout) * 1e6)
     told("20,000/s over 100 connections, ours", ours, "us of CPU per message")
+    told("lateness p50", late, "us")
+    told("the same without pacing slack", without_slack, "us of CPU per message")
+    told("ratio of CPU with slack to without", [a / b for a, b in zip(ours, without_slack, strict=True)], "times")
     told("of which at work", at_work, "us of CPU per message")
     told("the same, paho as Pepeunit uses it", theirs, "us of CPU per message")
     told("ratio of the pairs", [b / a for a, b in zip(ours, theirs, strict=True)], "times")

@@ -269,3 +269,26 @@ def test_a_demo_that_is_stopped_stops_its_test_and_leaves_nothing(loadline, numb
     manifest = json.loads((counters.parent / "manifest.json").read_text())
     assert manifest["state"] == "interrupted"
     assert not Path(f"/proc/{manifest['pid']}").exists()
+
+
+def test_a_pacing_slack_leaves_nothing_to_spin_for(loadline, start_lab):
+    lab = start_lab("sum")
+
+    def spun_ns(*flags) -> int:
+        run = loadline("run", f"{lab.url}/api/sum", "--rate", "2000/s", "--duration", "2s", *flags)
+        assert run.returncode == 0, run.stdout + run.stderr
+        intervals = (loadline.folder / ".loadline/runs/last/counters.jsonl").read_text().splitlines()
+        workers = [worker for line in intervals for worker in json.loads(line).get("run", {}).get("workers", [])]
+        return sum(worker.get("spin_ns", 0) for worker in workers)
+
+    assert spun_ns() == 0
+    assert spun_ns("--pacing-slack", "0") > 0
+
+
+def test_a_pacing_slack_that_cannot_be_is_refused(loadline, start_lab):
+    refused = loadline("run", "http://127.0.0.1:1", "--pacing-slack", "5ms")
+    assert refused.returncode == 2
+    assert "--pacing-slack '5ms': at most 1ms" in refused.stderr
+    refused = loadline("wrk", "-t1", "-c1", "-d1s", start_lab("sum").url, env={"LOADLINE_PACING_SLACK": "5"})
+    assert refused.returncode != 0
+    assert "LOADLINE_PACING_SLACK '5': `5` has no unit" in refused.stderr

@@ -220,6 +220,9 @@ pub struct Run {
     /// How long what is under way may go on after the last arrival
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,
+    /// How late a start may be so that several share one wake-up; 0 is none [default: 100us]
+    #[arg(long, value_name = "TIME")]
+    pub pacing_slack: Option<String>,
     /// Send one iteration and end
     #[arg(long)]
     pub once: bool,

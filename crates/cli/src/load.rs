@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use formats::{Inputs, UrlOptions};
 use plan::{Arrivals, FirstArrival, Load, Phase, Plan, Pool, Shape, units};
-use session::{inputs, memory};
+use session::{inputs, memory, pacing};
 
 use crate::{
     args, doors, headers, messages,
@@ -19,6 +19,7 @@ pub struct Flags {
     pub duration_ns: Option<u64>,
     pub arrivals: Option<Arrivals>,
     pub drain_ns: u64,
+    pub pacing_slack_ns: Option<u64>,
     pub memory: u64,
 }
 
@@ -61,6 +62,8 @@ impl Flags {
             duration_ns: duration.transpose()?,
             arrivals,
             drain_ns,
+            pacing_slack_ns: pacing::of_flag(args.pacing_slack.as_deref())
+                .map_err(Stop::bad_input)?,
             memory: memory::budget(args.memory.as_deref()).map_err(Stop::bad_input)?,
         })
     }

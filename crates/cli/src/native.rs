@@ -71,6 +71,7 @@ struct Wanted {
     mocks: Option<Mocked>,
     seed: u64,
     drain_ns: u64,
+    pacing_slack_ns: Option<u64>,
     /// What may be spent on what others decide the size of, in bytes.
     memory: u64,
     /// A script, which makes its requests itself.
@@ -158,6 +159,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
         mocks,
         seed,
         drain_ns: flags.drain_ns,
+        pacing_slack_ns: flags.pacing_slack_ns,
         memory: flags.memory,
         script,
         exports,
@@ -311,6 +313,7 @@ fn job(
         trace: args.trace,
         walks: args.once,
         drain_ns: Some(wanted.drain_ns),
+        pacing_slack_ns: wanted.pacing_slack_ns,
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
         beside: door_mqtt::beside::driven(&wanted.plan, wanted.seed, args.stamp),

@@ -1,5 +1,7 @@
-//! The worker's main future: it waits for the next deadline - asleep on one timerfd, then awake and polling for the last
-//! few microseconds - and turns the worker when it has come.
+//! The worker's main future: it sleeps on one timerfd until the next deadline and turns the worker when it has come.
+//!
+//! Deadlines that follow each other closely are handled in one wake-up, at most the pacing slack after the first of them
+//! ([`WakeupLatency::wake_at`]). Without slack the worker wakes early and polls for the last few microseconds instead.
 //!
 //! tokio's own timer is not used: it counts in milliseconds. Time spent spinning is accounted apart, because it is not
 //! work.
@@ -15,19 +17,21 @@ use crate::{wakeup::WakeupLatency, worker::Worker};
 pub struct Pacer {
     timer: AsyncFd<OwnedFd>,
     wakeup: Cell<WakeupLatency>,
+    slack_ns: u64,
 }
 
 impl Pacer {
-    /// A pacer; must be made inside the worker's runtime.
+    /// A pacer that may be late by `slack_ns`; must be made inside the worker's runtime.
     ///
     /// # Errors
     /// When the kernel has no descriptor for its timer.
-    pub fn new() -> io::Result<Pacer> {
+    pub fn new(slack_ns: u64) -> io::Result<Pacer> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Pacer {
             timer: crate::sys::watch(timer)?,
             wakeup: Cell::default(),
+            slack_ns,
         })
     }
 
@@ -44,20 +48,19 @@ impl Pacer {
                 return Ok(());
             }
             let (deadline, exact) = worker.next_deadline();
-            let gap = deadline.saturating_sub(now);
-            let early = if exact {
-                self.wakeup.get().early_ns(now)
+            let wake_at = if exact {
+                self.wakeup.get().wake_at(deadline, now, self.slack_ns)
             } else {
-                0
+                deadline
             };
-            if gap == 0 {
+            if deadline <= now {
                 tokio::task::yield_now().await;
-            } else if gap <= early {
+            } else if wake_at <= now {
                 // Runs what is ready and asks the kernel once, without waiting.
                 tokio::task::yield_now().await;
                 self.spun(worker, now);
             } else {
-                self.sleep(worker, deadline - early).await?;
+                self.sleep(worker, wake_at, deadline).await?;
             }
         }
     }
@@ -67,7 +70,7 @@ impl Pacer {
     /// # Errors
     /// When the kernel's timer fails.
     pub async fn start(&self, worker: &Worker) -> io::Result<()> {
-        self.sleep(worker, 0).await
+        self.sleep(worker, 0, 0).await
     }
 
     fn spun(&self, worker: &Worker, since_ns: u64) {
@@ -82,8 +85,9 @@ impl Pacer {
         }
     }
 
-    /// Sleeps until a moment of the test, or until somebody needs an earlier one.
-    async fn sleep(&self, worker: &Worker, at_ns: u64) -> io::Result<()> {
+    /// Sleeps until `at_ns`, in nanoseconds of the test, or until a task registers a deadline before both that moment
+    /// and `deadline_ns`.
+    async fn sleep(&self, worker: &Worker, at_ns: u64, deadline_ns: u64) -> io::Result<()> {
         let absolute_ns = worker.clock.absolute(at_ns);
         let at = Timespec {
             tv_sec: (absolute_ns / 1_000_000_000) as i64,
@@ -98,9 +102,10 @@ impl Pacer {
             it_value: at,
         };
         rustix::time::timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &spec)?;
-        worker.alarm.set(at_ns);
+        let alarm_ns = at_ns.min(deadline_ns);
+        worker.alarm.set(alarm_ns);
         std::future::poll_fn(|cx| {
-            if worker.alarm.is_before(at_ns) {
+            if worker.alarm.is_before(alarm_ns) {
                 return Poll::Ready(Ok(()));
             }
             worker.alarm.watch(cx);

@@ -72,6 +72,9 @@ pub struct Given {
     pub arrives: bool,
 }
 
+/// The pacing slack of runs that set none: short beside what a network adds, long beside what a wake-up costs.
+pub const PACING_SLACK_NS: u64 = 100_000;
+
 /// How to run, beside what the plan says.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -87,6 +90,8 @@ pub struct Options {
     pub walks: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
     pub drain_ns: Option<u64>,
+    /// How late a worker may be to handle several deadlines in one wake-up, in nanoseconds. `None`: [`PACING_SLACK_NS`].
+    pub pacing_slack_ns: Option<u64>,
     /// Local addresses to connect from, in turn.
     pub sources: Vec<IpAddr>,
     /// Tells the run to end.
@@ -377,6 +382,7 @@ impl Prepared {
             trace: self.options.trace,
             walks: self.options.walks,
             drain_ns: self.options.drain_ns,
+            pacing_slack_ns: self.options.pacing_slack_ns.unwrap_or(PACING_SLACK_NS),
             labels,
             pulse: Arc::default(),
         }
@@ -499,7 +505,7 @@ impl WorkerSeed {
         ));
         let driver = (self.driver)(self.given);
         let result = runtime.block_on(async {
-            let pacer = Pacer::new()?;
+            let pacer = Pacer::new(worker.common.pacing_slack_ns)?;
             pacer.start(&worker).await?;
             let work = tokio::task::spawn_local(driver.run(Rc::clone(&worker)));
             pacer.run(&worker, || work.is_finished()).await?;

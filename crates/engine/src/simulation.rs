@@ -237,6 +237,7 @@ impl Around {
             trace: false,
             walks: false,
             drain_ns: Some(30 * SECOND),
+            pacing_slack_ns: 0,
             labels,
         }
     }

@@ -1,6 +1,8 @@
 //! How long before a deadline to be awake, and how much of the time may be spent awake. Arithmetic only: [`crate::pacer`] sleeps
 //! and spins by it, and so does the bare loop that it is measured against.
 //!
+//! With a pacing slack there is usually nothing to spin for: a waking takes less than the slack.
+//!
 //! Waking takes a while, and not always the same while, so a sleeper asks to be woken early by what nine wakings of ten
 //! have lately taken. The rest of the wait is spent awake; on a machine that wakes quickly that is a few microseconds.
 
@@ -43,6 +45,23 @@ impl WakeupLatency {
         } else {
             0
         }
+    }
+
+    /// When to ask to be woken for a deadline, at a time `now_ns` before it. Both are nanoseconds since the start.
+    ///
+    /// A deadline further away than the slack is met by itself: the worker wakes early by what a waking takes beyond the
+    /// slack. One that is nearer belongs to a dense sequence, in which a wake-up for each deadline costs more than the work:
+    /// the worker wakes a slack later and handles all that came due by then.
+    #[must_use]
+    pub fn wake_at(&self, deadline_ns: u64, now_ns: u64, slack_ns: u64) -> u64 {
+        let early_ns = self.early_ns(now_ns);
+        let is_dense = deadline_ns.saturating_sub(now_ns) < slack_ns;
+        let late_ns = if is_dense {
+            slack_ns
+        } else {
+            slack_ns.min(early_ns)
+        };
+        (deadline_ns + late_ns).saturating_sub(early_ns)
     }
 
     /// A waking came so long after it was asked for.
@@ -88,6 +107,28 @@ mod tests {
     fn a_machine_that_wakes_late_or_at_once_stays_within_the_limits() {
         assert_eq!(after(&[5_000_000]), LONGEST_NS);
         assert_eq!(after(&[0]), SHORTEST_NS);
+    }
+
+    #[test]
+    fn a_single_deadline_is_met_and_close_ones_share_a_wake_up() {
+        let mut wakeup = WakeupLatency::default();
+        for _ in 0..5_000 {
+            wakeup.woke(20_000);
+        }
+        let early = wakeup.early_ns(0);
+        let at = 1_000_000_000;
+        // Without slack: awake before the deadline, however near it is.
+        assert_eq!(wakeup.wake_at(at, at - 1_000_000, 0), at - early);
+        assert_eq!(wakeup.wake_at(at, at - 1_000, 0), at - early);
+        // A slack that a waking fits into: nothing to be early for.
+        assert_eq!(wakeup.wake_at(at, at - 100_000, 100_000), at);
+        assert_eq!(
+            wakeup.wake_at(at, at - 99_999, 100_000),
+            at + 100_000 - early
+        );
+        // One that it does not fit into: early by the rest.
+        assert_eq!(wakeup.wake_at(at, at - 100_000, 5_000), at + 5_000 - early);
+        assert_eq!(wakeup.wake_at(at, at - 4_999, 5_000), at + 5_000 - early);
     }
 
     #[test]

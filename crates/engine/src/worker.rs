@@ -103,6 +103,8 @@ pub struct Common {
     pub walks: bool,
     /// How long what is under way may go on after the last arrival; none: for ever.
     pub drain_ns: Option<u64>,
+    /// How late a worker may be to handle several deadlines in one wake-up, in nanoseconds.
+    pub pacing_slack_ns: u64,
     /// The labels of the run.
     pub labels: Registry,
     /// This worker's sign of life.

@@ -26,6 +26,7 @@ pub mod memory;
 pub mod mock_plan;
 pub mod mock_process;
 pub mod named;
+pub mod pacing;
 mod part;
 mod prepare;
 pub mod profile;

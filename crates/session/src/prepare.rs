@@ -12,7 +12,7 @@ use crate::{
     exports::Exports,
     hosts::Hosts,
     live::{self, Bound},
-    memory, named,
+    memory, named, pacing,
     part::Part,
     rules,
     sampling::{self, Sampler},
@@ -157,6 +157,11 @@ pub(crate) fn prepare_as(
         (None, None) => (Share::WHOLE, Share::WHOLE),
     };
     job.options.share = smallest;
+    if job.options.pacing_slack_ns.is_none() {
+        let slack_ns = pacing::of_environment();
+        job.options.pacing_slack_ns =
+            slack_ns.map_err(|line| Refused::bad_input(vec![Problem::anywhere(line)]))?;
+    }
     if let Some(part) = &job.part {
         job.options.seed = part.seed;
         job.options.is_late = part.late;

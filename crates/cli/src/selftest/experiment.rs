@@ -39,6 +39,8 @@ pub struct Experiment {
     pub drain: &'static str,
     /// Whether a witness watches how late the machine itself is. Not where microseconds are asserted: it would be felt.
     pub witness: bool,
+    /// The value of `--pacing-slack`.
+    pub pacing_slack: &'static str,
 }
 
 impl Default for Experiment {
@@ -53,6 +55,7 @@ impl Default for Experiment {
             timeout: "60s",
             drain: "60s",
             witness: true,
+            pacing_slack: "100us",
         }
     }
 }
@@ -134,7 +137,7 @@ impl Experiment {
         fs::write(folder.at("plan.yml"), self.plan(lab.url())).map_err(|e| e.to_string())?;
         let generator = {
             let _core = OnCore::number(1);
-            generator(&folder.0, self.drain)?
+            generator(&folder.0, self)?
         };
         Ok(Running {
             folder,
@@ -190,7 +193,7 @@ impl Experiment {
     }
 }
 
-fn generator(folder: &Path, drain: &str) -> Result<Child, String> {
+fn generator(folder: &Path, experiment: &Experiment) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(program);
     command
@@ -202,7 +205,9 @@ fn generator(folder: &Path, drain: &str) -> Result<Child, String> {
             "--seed",
             &SEED.to_string(),
             "--drain",
-            drain,
+            experiment.drain,
+            "--pacing-slack",
+            experiment.pacing_slack,
         ])
         .current_dir(folder);
     command

@@ -125,6 +125,9 @@ pub struct Common {
     /// How long answers and deliveries may take behind the load
     #[arg(long, default_value = "10s")]
     drain: String,
+    /// How late a message may be so that several share one wake-up; 0 is none [default: 100us]
+    #[arg(long)]
+    pub pacing_slack: Option<String>,
     /// Threads
     #[arg(long)]
     pub workers: Option<usize>,

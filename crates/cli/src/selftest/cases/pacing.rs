@@ -10,7 +10,8 @@ use super::super::{
 pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     let mut findings = Vec::new();
     for rate in [1_000, 10_000] {
-        let pairs = Pairs::measure(rate, depth)?;
+        // The bare loop waits awake for each deadline, and so does a worker without slack.
+        let pairs = Pairs::measure(rate, "0", depth)?;
         let seconds = pairs.seconds * pairs.runs.len() as u64;
         let count = pairs.runs.iter().map(|run| run.count).sum::<u64>();
         findings.push(Assertion::same(
@@ -54,7 +55,20 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
             ));
         }
     }
+    if depth.microseconds {
+        findings.push(with_slack(depth)?);
+    }
     Ok(findings)
+}
+
+/// The default slack adds itself to the lateness and nothing else.
+fn with_slack(depth: Depth) -> Result<Assertion, String> {
+    let pairs = Pairs::measure(10_000, "100us", depth)?;
+    Ok(Assertion::at_most(
+        "10000/s with a slack of 100 us: lateness p99",
+        2.0 * pairs.median_bare(0.99) + 0.050 + 0.100,
+        pairs.median(|run| run.p99_ms),
+    ))
 }
 
 /// Runs and bare loops in turns: what disturbs the machine for a moment disturbs one of them, and the medians are of the others.
@@ -76,7 +90,7 @@ struct Paced {
 }
 
 impl Pairs {
-    fn measure(rate: u64, depth: Depth) -> Result<Pairs, String> {
+    fn measure(rate: u64, pacing_slack: &'static str, depth: Depth) -> Result<Pairs, String> {
         // At the lower rate a hundredth of a run is soon a handful of requests, and the run's own beginning most of them.
         let (number, seconds) = match (depth.microseconds, rate) {
             (false, _) => (1, 2),
@@ -92,6 +106,7 @@ impl Pairs {
                 // As many as a URL gets. A connection of its own for each arrival would measure what connecting costs.
                 connections: Some(100),
                 witness: false,
+                pacing_slack,
                 ..Experiment::default()
             }
             .run()?;

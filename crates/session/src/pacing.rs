@@ -1,0 +1,57 @@
+//! `--pacing-slack`, and its environment variable for front ends that have only the original tool's flags.
+
+use plan::units::{self, MILLISECOND};
+
+/// The environment variable, for every front end.
+const ENVIRONMENT: &str = "LOADLINE_PACING_SLACK";
+/// Lateness from a millisecond on makes a measurement INVALID.
+const MOST_NS: u64 = MILLISECOND;
+
+/// Reads the value of `--pacing-slack`, in nanoseconds.
+///
+/// # Errors
+/// One line that names the flag.
+pub fn of_flag(text: Option<&str>) -> Result<Option<u64>, String> {
+    text.map(|text| parse(text).map_err(|why| format!("--pacing-slack '{text}': {why}")))
+        .transpose()
+}
+
+/// Reads the environment variable, in nanoseconds. `None` where it is not set.
+pub(crate) fn of_environment() -> Result<Option<u64>, String> {
+    let text = std::env::var(ENVIRONMENT).ok();
+    let text = text.filter(|text| !text.is_empty());
+    text.map(|text| parse(&text).map_err(|why| format!("{ENVIRONMENT} '{text}': {why}")))
+        .transpose()
+}
+
+fn parse(text: &str) -> Result<u64, String> {
+    // No slack at all is a wish that can be met; `parse_duration` refuses zero.
+    if matches!(text, "0" | "0s" | "0ms" | "0us") {
+        return Ok(0);
+    }
+    let ns = units::parse_duration(text).map_err(|error| error.to_string())?;
+    if ns > MOST_NS {
+        return Err("at most 1ms, or the lateness would make the measurement INVALID".to_owned());
+    }
+    Ok(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slack_is_a_short_time_or_none() {
+        assert_eq!(of_flag(None), Ok(None));
+        assert_eq!(of_flag(Some("0")), Ok(Some(0)));
+        assert_eq!(of_flag(Some("50us")), Ok(Some(50_000)));
+        assert_eq!(of_flag(Some("1ms")), Ok(Some(MOST_NS)));
+        let refused = of_flag(Some("2ms")).unwrap_err();
+        assert!(
+            refused.starts_with("--pacing-slack '2ms': at most 1ms"),
+            "{refused}"
+        );
+        let refused = of_flag(Some("5")).unwrap_err();
+        assert!(refused.starts_with("--pacing-slack '5': "), "{refused}");
+    }
+}
