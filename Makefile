@@ -115,6 +115,7 @@ test-long: test-cases build
 	cargo test $(CI_BUILD) --all-targets
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	./fuzz/run 120
+	cargo test $(CI_BUILD) -p report --test report -- --ignored
 	PRODUCT=$(VENV)/bin/loadline $(TESTS_PY) -m pytest tests/honesty -q -m 'long and alone'
 
 # From an edit to its result: the crates that changed, and the tests that T names. `make dev T=tests/artillery`

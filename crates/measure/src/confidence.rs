@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Histogram,
+    Histogram, Packed,
     histogram::rank_of,
     summary::{Quantile, Times},
 };
 
 /// More windows than this are joined in pairs.
-const MOST_WINDOWS: usize = 720;
+const MOST_WINDOWS: usize = 300;
 /// A window is never joined from more than two to the power of so many seconds.
 const WIDEST: u32 = 32;
+/// Cells of joined windows are halved in number at most so often: twice as many values then take no more memory.
+const HALVINGS: u32 = 2;
 /// Windows over which exceedances are taken to hang together.
 const LAGS: usize = 2;
 /// With fewer windows the inflation itself is a rough guess.
@@ -30,10 +32,24 @@ pub struct Windows {
     doubled: u32,
 }
 
+/// Packed, because a run of a thousand names has as many of them for each name.
 #[derive(Debug, Clone, Default)]
 struct Window {
-    answered: Histogram<u32>,
+    answered: Packed,
     unanswered: u64,
+}
+
+impl Window {
+    fn add(&mut self, answered: &Histogram, unanswered: u64, halvings: u32) {
+        self.answered = if self.answered.count() == 0 {
+            Packed::coarse(answered, halvings)
+        } else {
+            let mut both = answered.clone();
+            self.answered.add_to(&mut both);
+            Packed::coarse(&both, halvings)
+        };
+        self.unanswered += unanswered;
+    }
 }
 
 impl Windows {
@@ -41,8 +57,7 @@ impl Windows {
     pub fn push(&mut self, second: u64, phase: u32, answered: &Histogram, unanswered: u64) {
         let number = second >> self.doubled;
         let window = self.list.entry((number, phase)).or_default();
-        window.answered.add(answered);
-        window.unanswered += unanswered;
+        window.add(answered, unanswered, self.doubled.min(HALVINGS));
         while self.list.len() > MOST_WINDOWS && self.doubled < WIDEST {
             self.join();
         }
@@ -51,9 +66,10 @@ impl Windows {
     fn join(&mut self) {
         self.doubled += 1;
         for ((number, phase), window) in std::mem::take(&mut self.list) {
+            let mut answered = Histogram::default();
+            window.answered.add_to(&mut answered);
             let joined = self.list.entry((number / 2, phase)).or_default();
-            joined.answered.add(&window.answered);
-            joined.unanswered += window.unanswered;
+            joined.add(&answered, window.unanswered, self.doubled.min(HALVINGS));
         }
     }
 

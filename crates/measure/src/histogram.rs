@@ -55,6 +55,11 @@ impl<C: Cell> Default for Histogram<C> {
     }
 }
 
+/// The number of the cell in which a value counts.
+pub(crate) fn cell_of(value: u64) -> usize {
+    index_of(value.min(MAX_VALUE))
+}
+
 impl<C: Cell> Histogram<C> {
     /// Counts a value.
     #[inline]
@@ -173,7 +178,7 @@ impl<C: Cell> Histogram<C> {
     /// How many values are above a bound, to the layout's precision: a cell counts when all of it lies above.
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
-        let last = index_of(bound.min(MAX_VALUE));
+        let last = cell_of(bound);
         self.indexed()
             .filter(|(index, _)| *index > last)
             .map(|(_, n)| n)

@@ -1,5 +1,6 @@
 //! A line of points over time that never has more than so many: when there would be one too many, points become twice as wide.
-//! A point that is finished is packed; only the one that is being added to is kept open.
+//! A point that is finished is packed; only the one that is being added to is kept open. Points wider than a second are packed
+//! at a lower resolution: they hold more values, and would take more memory the longer the run.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,8 @@ use crate::Part;
 #[derive(Debug, Clone)]
 pub struct Curve {
     most: usize,
+    /// How often the cells of points wider than a second are halved in number.
+    halvings: u32,
     /// The width of a point, in whole seconds of the wall clock.
     width_s: u64,
     /// By the number of the point: its first second divided by the width.
@@ -36,11 +39,13 @@ struct PackedPoint {
 }
 
 impl Curve {
-    /// A line of at most so many points.
+    /// A line of at most `most` points. Those wider than a second have their cells halved `halvings` times, which moves a
+    /// percentile by 0.2 % at most for 2, and by 0.8 % for 4.
     #[must_use]
-    pub fn new(most: usize) -> Curve {
+    pub fn new(most: usize, halvings: u32) -> Curve {
         Curve {
             most,
+            halvings,
             width_s: 1,
             finished: BTreeMap::new(),
             open: None,
@@ -105,9 +110,15 @@ impl Curve {
         first.chain(open).chain(last)
     }
 
+    /// How often the cells of a point of the present width are halved.
+    fn resolution(&self) -> u32 {
+        if self.width_s == 1 { 0 } else { self.halvings }
+    }
+
     fn pack(&mut self) {
         if let Some((number, point)) = self.open.take() {
-            self.finished.insert(number, PackedPoint::of(&point));
+            let packed = PackedPoint::of(&point, self.resolution());
+            self.finished.insert(number, packed);
         }
     }
 
@@ -121,11 +132,12 @@ impl Curve {
             point.cover(narrow.span);
             point.part.slot.add(&narrow.part.slot);
         }
+        let halvings = self.resolution();
         // The last one goes on to be added to.
         self.open = wider.pop_last();
         let packed = wider
             .iter()
-            .map(|(number, point)| (*number, PackedPoint::of(point)));
+            .map(|(number, point)| (*number, PackedPoint::of(point, halvings)));
         self.finished = packed.collect();
     }
 }
@@ -141,9 +153,10 @@ impl Point {
 }
 
 impl PackedPoint {
-    fn of(point: &Point) -> PackedPoint {
+    fn of(point: &Point, halvings: u32) -> PackedPoint {
         let slot = &point.part.slot;
-        let packed = |(kind, outcome, histogram)| (kind, outcome, Packed::of(histogram));
+        let packed =
+            |(kind, outcome, histogram)| (kind, outcome, Packed::coarse(histogram, halvings));
         PackedPoint {
             span: point.span,
             counters: slot.counters.clone(),
@@ -187,7 +200,7 @@ mod tests {
 
     #[test]
     fn intervals_of_one_second_are_one_point() {
-        let mut line = Curve::new(10);
+        let mut line = Curve::new(10, 0);
         // A phase ends in the middle of the second 7 of the wall clock.
         add(&mut line, 7, (S / 2, S), &part(&[5]));
         add(&mut line, 7, (S, 3 * S / 2), &part(&[7]));
@@ -201,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_second_process_begins_again_at_the_first_point() {
-        let mut line = Curve::new(10);
+        let mut line = Curve::new(10, 0);
         for _ in 0..2 {
             for second in 0..3 {
                 add(
@@ -228,7 +241,7 @@ mod tests {
             start in 0..100_000u64,
             seconds in prop::collection::vec(prop::collection::vec(1..10_000_000u64, 0..5), 1..300),
         ) {
-            let mut line = Curve::new(16);
+            let mut line = Curve::new(16, 0);
             for (i, values) in seconds.iter().enumerate() {
                 let i = i as u64;
                 add(&mut line, start + i, (i * S, (i + 1) * S), &part(values));

@@ -16,6 +16,11 @@ pub const POINTS: usize = 720;
 /// Points of a sparkline.
 pub const SPARK_POINTS: usize = 60;
 
+/// Resolution of points that are wider than a second, of all requests and of a label ([`Curve::new`]). A label's are drawn as
+/// sparklines, and a run may have a thousand labels.
+const HALVINGS_OF_ALL: u32 = 2;
+const HALVINGS_OF_LABEL: u32 = 4;
+
 /// What a chart of all requests is drawn from.
 const OF_ALL: [Kind; 6] = [
     Kind::Lateness,
@@ -53,8 +58,8 @@ impl History {
     pub fn new(zero_wall_ns: u64) -> History {
         History {
             zero_wall_ns,
-            all: Curve::new(POINTS),
-            iterations: Curve::new(POINTS),
+            all: Curve::new(POINTS, HALVINGS_OF_ALL),
+            iterations: Curve::new(POINTS, HALVINGS_OF_ALL),
             labels: BTreeMap::new(),
         }
     }
@@ -81,7 +86,7 @@ impl History {
                 add(self.iterations.reach(second, frame.span), part, &OF_LABEL);
             }
             let line = self.labels.entry(*id);
-            let line = line.or_insert_with(|| Curve::new(SPARK_POINTS));
+            let line = line.or_insert_with(|| Curve::new(SPARK_POINTS, HALVINGS_OF_LABEL));
             add(line.reach(second, frame.span), part, &OF_LABEL);
         }
     }

@@ -15,6 +15,7 @@ mod screen;
 mod secrets;
 mod series;
 mod server;
+mod soak;
 mod story;
 mod support;
 mod tell;

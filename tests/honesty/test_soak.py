@@ -1,0 +1,35 @@
+"""What a run that goes on for long holds in memory."""
+
+from pathlib import Path
+
+import pytest
+from conftest import until
+
+MINUTE = 60
+MB = 1_000_000
+
+
+def anonymous(pid: int) -> int:
+    """Anonymous memory of a process, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+@pytest.mark.long
+@pytest.mark.alone
+@pytest.mark.parametrize("minutes", [20])
+def test_a_run_of_twenty_minutes_holds_little_more_than_one_of_five(loadline, start_lab, minutes):
+    lab = start_lab("sum")
+    process = loadline.start("run", f"{lab.url}/api/sum", "--rate", "2000/s", "--duration", f"{minutes}m")
+
+    def held_at(minute: int) -> int:
+        sent = minute * MINUTE * 2000
+        until(lambda: lab.stats()["received"]["total"] >= sent, f"minute {minute}", (minute + 1) * MINUTE)
+        return anonymous(process.pid)
+
+    held = [held_at(minute) for minute in (5, minutes - 1)]
+    out, errors = process.communicate(timeout=5 * MINUTE)
+    print(f"after 5 and {minutes - 1} minutes: {[size / MB for size in held]} MB")
+    assert process.returncode == 0, out + errors
+    # It was 0.13 MB a second once: 110 MB more.
+    assert held[1] <= held[0] + 10 * MB
