@@ -33,6 +33,22 @@ struct Sheet {
     file: Option<File>,
 }
 
+/// A file of zeros that keeps room on the disk for the end of a record.
+const RESERVE: &str = ".reserve";
+/// More than a manifest and a few events take.
+const RESERVE_BYTES: usize = 64 << 10;
+
+/// Takes room on the disk, so that a record that fills it can still say how it ended.
+pub(super) fn reserve(dir: &Path) -> io::Result<()> {
+    fs::write(dir.join(RESERVE), vec![0; RESERVE_BYTES])
+}
+
+/// Gives that room back.
+pub(super) fn release(dir: &Path) {
+    // A file that cannot be removed takes 64 KiB and is in nobody's way.
+    let _ = fs::remove_file(dir.join(RESERVE));
+}
+
 /// Appends events to a record that is closed already.
 pub(super) fn append_events(dir: &Path, events: &[Event]) -> io::Result<()> {
     Sheet::new(dir, "events.jsonl")?.append(&json_lines(events))
@@ -120,6 +136,10 @@ pub(super) fn replace<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
     text.push('\n');
     let new = path.with_extension("json.new");
-    fs::write(&new, text)?;
-    fs::rename(&new, path)
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        // What is there of it is of no use.
+        let _ = fs::remove_file(&new);
+    }
+    written
 }

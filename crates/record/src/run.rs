@@ -113,6 +113,18 @@ impl Run {
         }
     }
 
+    /// Why the record could not be written, where that ended the run.
+    #[must_use]
+    pub fn unrecorded(&self) -> Option<String> {
+        let end = self.manifest.end.as_ref()?;
+        let is_fault = end.cause.as_deref() == Some("fault");
+        (is_fault && end.record_ends_ns.is_some()).then(|| {
+            end.reason
+                .clone()
+                .unwrap_or_else(|| "a full disk".to_owned())
+        })
+    }
+
     /// Whether the run came to its planned end and the record holds all of it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
