@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Event, hlog,
+    Event, Lines, hlog,
     leaf::{Leaf, json_lines},
 };
 
@@ -31,6 +31,8 @@ struct Sheet {
     path: PathBuf,
     /// None only of what may never be written at all, and has not been yet.
     file: Option<File>,
+    /// Whole lines written so far.
+    lines: u64,
 }
 
 /// A file of zeros that keeps room on the disk for the end of a record.
@@ -59,6 +61,7 @@ impl Sheet {
         Sheet {
             path: dir.join(name),
             file: None,
+            lines: 0,
         }
     }
 
@@ -81,7 +84,9 @@ impl Sheet {
         if text.is_empty() {
             return Ok(());
         }
-        self.open()?.write_all(text.as_bytes())
+        self.open()?.write_all(text.as_bytes())?;
+        self.lines += text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        Ok(())
     }
 }
 
@@ -109,6 +114,15 @@ impl Files {
         };
         files.intervals.append(&hlog::header(wall_start_ns))?;
         Ok(files)
+    }
+
+    /// How many lines were written of what no counter holds.
+    pub(super) fn lines(&self) -> Lines {
+        Lines {
+            events: self.events.lines,
+            door: self.door.lines,
+            server: self.server.lines,
+        }
     }
 
     /// Appends events that belong to no interval.

@@ -50,8 +50,8 @@ pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use load_text::of as load_text;
 pub use manifest::{
-    End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, ScenarioFacts,
-    Start, State, Tool, Whole, read as read_manifest,
+    End, FileFacts, Layout, Lines, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts,
+    ScenarioFacts, Start, State, Tool, Whole, read as read_manifest,
 };
 pub use node::{NodeLost, called, clock};
 pub use nodes::{NodeRow, NodeState, NodeSum};

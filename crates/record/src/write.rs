@@ -289,6 +289,7 @@ impl Writer {
         let end = End {
             record_ends_ns: self.lost_from_ns,
             recorded_to_ns: Some(own_end_ns),
+            lines: self.files.as_ref().map(Files::lines),
             reason: end.reason.map(|reason| self.redactor.text(&reason)),
             ..end
         };

@@ -362,6 +362,7 @@ impl Parent {
                 .or_else(|| of_part.and_then(|end| end.cause.clone())),
             record_ends_ns: None,
             recorded_to_ns: None,
+            lines: None,
         };
         let state = if cause.is_some() || early.is_some() {
             State::Interrupted

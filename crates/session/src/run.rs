@@ -237,6 +237,7 @@ fn close(
         cause: kind.or_else(|| error.as_ref().map(|_| "fault".to_owned())),
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     };
     let is_copied = writer.is_copied();
     let (run, failed) = writer.finish(state, end);
