@@ -1,6 +1,6 @@
 //! The stages one after the other: which is run, what it means for those behind it, and the exit code of all together.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use analysis::{page::Page, summary::Summary};
 use decisions::campaign::{CoolDown, Row, Verdict, judged, mended};
@@ -29,7 +29,7 @@ use crate::{
 /// Why not even the first stage was begun.
 pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let campaign = read(wanted)?;
-    let bytes = fs::read(&wanted.file)
+    let bytes = formats::files::read(&wanted.file)
         .map_err(|error| NotBegun::bad(format!("{}: {error}", wanted.file.display())))?;
     let sha256 = record::sha256(&bytes);
     let begun = match &wanted.resume {
