@@ -1,11 +1,10 @@
 """Memory is bounded whatever servers send, users wait for and tables hold; a drain ends when it should."""
 
-import subprocess
 import time
 
 import peers
 import pytest
-from conftest import LOADLINE
+from peak import peak_mb
 
 pytestmark = pytest.mark.alone
 
@@ -15,20 +14,6 @@ target: {}
 load: {{rate: 20000/s, duration: 2s}}
 steps: [{{get: /}}]
 """
-
-
-def peak_mb(loadline, *args: object) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Runs the command as the only child of a small process that then tells how large it became."""
-    code = (
-        "import resource, subprocess, sys;"
-        "ended = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL);"
-        "print('PEAK', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, flush=True);"
-        "sys.exit(ended.returncode)"
-    )
-    ended = subprocess.run(
-        ["python3", "-c", code, LOADLINE, *map(str, args)], cwd=loadline.folder, capture_output=True, text=True, timeout=60
-    )
-    return ended, int(ended.stdout.rsplit("PEAK", 1)[1]) / 1024
 
 
 def test_users_that_wait_are_bounded_and_a_drain_ends(loadline) -> None:

@@ -1,15 +1,15 @@
 //! The stages one after the other: which is run, what it means for those behind it, and the exit code of all together.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use analysis::page::Page;
+use analysis::{page::Page, summary::Summary};
 use decisions::campaign::{CoolDown, Row, Verdict, judged, mended};
 use formats::{
     Inputs,
     native::campaign::{self, Campaign, OnFail, Work},
 };
 use plan::Load;
-use record::units;
+use record::{Run, State, units};
 use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_plan};
 
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
 /// Why not even the first stage was begun.
 pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let campaign = read(wanted)?;
-    let bytes = fs::read(&wanted.file)
+    let bytes = formats::files::read(&wanted.file)
         .map_err(|error| NotBegun::bad(format!("{}: {error}", wanted.file.display())))?;
     let sha256 = record::sha256(&bytes);
     let begun = match &wanted.resume {
@@ -212,6 +212,7 @@ impl Conductor<'_> {
                     Ok(after) => after,
                     Err(line) => {
                         self.voice.error(&line);
+                        self.ledger.failed(number, line);
                         After::Enough
                     }
                 },
@@ -325,7 +326,7 @@ impl Conductor<'_> {
         // A stage without its mocks says nothing of the service, however its record reads.
         let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
         let record = ran.record.as_deref().and_then(Path::file_name);
-        let record = record.filter(|_| died.is_none());
+        let record = record.filter(|_| died.is_none() && !has_failed(&ran));
         let record = record.map(|name| format!("{folder}/{}", name.to_string_lossy()));
         let page = record
             .as_deref()
@@ -498,6 +499,19 @@ fn code(rows: &[Row]) -> u8 {
     } else {
         exit::PASS
     }
+}
+
+/// Whether something of Loadline's own failed in a run, such as writing its record: then no figure of it counts. A run
+/// exits with the same code when no request was answered, but that is the service's doing.
+fn has_failed(ran: &Ran) -> bool {
+    let run = || ran.record.as_deref().and_then(|dir| Run::open(dir).ok());
+    ran.code == exit::COULD_NOT_RUN
+        && run().is_some_and(|run| {
+            let Summary { run, requests, .. } = audit::page(&run).summary;
+            // A full disk may have kept it from writing down how it ended.
+            let is_torn = run.state == State::Running;
+            run.unrecorded.is_some() || is_torn || requests.ok + requests.failed > 0
+        })
 }
 
 /// Why a run has left no record, in its own last words.

@@ -171,14 +171,26 @@ impl Ledger {
         })
     }
 
-    /// Writes a line, and keeps it.
+    /// Writes a line, and keeps it also where it cannot be written.
     ///
     /// # Errors
     /// One line, when it cannot be written.
     pub fn add(&mut self, line: Line) -> Result<(), String> {
-        self.append(&line)?;
+        let written = self.append(&line);
         self.lines.push(line);
-        Ok(())
+        written
+    }
+
+    /// Keeps in memory that a stage could not be run or what came of it not be kept. A stage that has ended stays so.
+    pub fn failed(&mut self, stage: usize, why: String) {
+        if self.ended(stage).is_none() {
+            self.lines.push(Line::Ended {
+                stage,
+                code: session::exit::COULD_NOT_RUN,
+                record: None,
+                why: Some(why),
+            });
+        }
     }
 
     fn append(&self, line: &impl Serialize) -> Result<(), String> {
@@ -186,13 +198,17 @@ impl Ledger {
         let cannot =
             |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", path.display());
         let text = serde_json::to_string(line).map_err(|error| cannot(&error))? + "\n";
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(&path);
-        let written = file.as_mut().map(|file| file.write_all(text.as_bytes()));
-        match written {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(cannot(&error)),
-            Err(error) => Err(cannot(error)),
-        }
+        let mut file = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|error| cannot(&error))?;
+        let before = file.metadata().map_err(|error| cannot(&error))?.len();
+        file.write_all(text.as_bytes()).map_err(|error| {
+            // Lines after a torn one would be lost to whoever goes on with the campaign.
+            let _ = file.set_len(before);
+            format!("{}: free some space", cannot(&error))
+        })
     }
 
     fn point_last(&self, campaigns: &Path) {

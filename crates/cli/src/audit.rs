@@ -77,7 +77,7 @@ fn of(path: &Path) -> Result<Audit, Failed> {
             code: exit::BAD_INPUT,
         });
     } else {
-        let bytes = std::fs::read(path).map_err(|error| Failed {
+        let bytes = formats::files::read(path).map_err(|error| Failed {
             why: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;

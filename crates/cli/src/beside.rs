@@ -1,8 +1,6 @@
 //! `loadline report RUN --server NAME=FILE.csv`: what others measured while a run went on, beside what it recorded. Reading and placing it
 //! is `audit::beside`'s; the record stays as it is.
 
-use std::fs;
-
 use audit::beside::{self, Offset};
 use record::Run;
 
@@ -30,7 +28,7 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
                 "--server: `{name}` is measured already: use another name"
             ));
         }
-        let held = fs::read(file).map_err(|why| format!("--server: {file}: {why}"))?;
+        let held = formats::files::read(file).map_err(|why| format!("--server: {file}: {why}"))?;
         let held = String::from_utf8(held).map_err(|_| format!("--server: {file} is no text"))?;
         notes.push(
             beside::add(run, name, (file, &held), offset)

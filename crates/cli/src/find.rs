@@ -14,7 +14,7 @@ use report::derived;
 use session::{LabProcess, inputs, lab_process, mock_process};
 
 use crate::{
-    args, doors, list, load, log,
+    args, doors, list, load, log, making,
     mocked::Mocked,
     native, shell, shown,
     stop::{Stop, flag_error},
@@ -92,6 +92,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         folder: args.out.clone(),
         notes,
     };
+    making::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let found = find::conduct(&wanted, log::columns(), &log::voice());
     let (found, folder, code) = found.map_err(|(line, code)| Stop {

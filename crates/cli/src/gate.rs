@@ -37,6 +37,8 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
     [&args.json, &args.markdown]
         .into_iter()
         .for_each(|path| log::makes_way(path.as_deref()));
+    let outputs = [&args.json, &args.markdown, &args.junit];
+    making::can_be_written(outputs.into_iter().flatten())?;
     let runs = rerender::runs(args.runs.as_deref());
     // All that can be known to be wrong is told before anything is sent.
     let baseline = match &args.baseline {
@@ -144,6 +146,7 @@ fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Resu
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
+        making::is_recorded(&ran, &entrant.summary)?;
         let made = gate::made(&entrant);
         log::say(format_args!("run {number} of {all}  {}", told::made(&made)));
         records.extend(ran.record);
@@ -154,6 +157,10 @@ fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Resu
         let is_hindered = |baseline| !compare::hindrances(baseline, &this).is_empty();
         if !args.judged.anyway && baseline.is_some_and(is_hindered) {
             // No more runs could change what comes of it.
+            break;
+        }
+        if ran.code == exit::COULD_NOT_RUN {
+            // Nothing answers, or Loadline itself failed: further runs would only take their time.
             break;
         }
     }

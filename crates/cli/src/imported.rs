@@ -132,7 +132,7 @@ fn own_folder(path: &Path) -> Result<PathBuf, Failed> {
             dir.push(format!("-{number}"));
         }
         let dir = PathBuf::from(dir);
-        match fs::read(dir.join(OF)) {
+        match formats::files::read(dir.join(OF)) {
             Ok(known) if known == whole => return Ok(dir),
             Ok(_) => {}
             // What a user keeps there is no report: only a page would be lost.
@@ -148,7 +148,7 @@ fn own_folder(path: &Path) -> Result<PathBuf, Failed> {
 }
 
 fn read(path: &Path) -> Result<Import, Failed> {
-    let bytes = std::fs::read(path).map_err(|error| Failed {
+    let bytes = formats::files::read(path).map_err(|error| Failed {
         line: format!("{}: {error}", path.display()),
         code: exit::COULD_NOT_RUN,
     })?;

@@ -67,7 +67,7 @@ fn draft(args: &args::Init) -> Result<Draft, Stop> {
     if source.contains("://") {
         return Ok(init::from_url(&source)?);
     }
-    let bytes = std::fs::read(&source).map_err(|why| match why.kind() {
+    let bytes = formats::files::read(&source).map_err(|why| match why.kind() {
         ErrorKind::NotFound => Stop::bad_input(format!(
             "{source}: there is no such file; of a URL, write https:// before it"
         )),

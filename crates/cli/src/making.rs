@@ -7,9 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use session::{child, exit, inputs};
+use analysis::summary::Summary;
+use session::{child, exit, exports, inputs};
 
-use crate::stop::Stop;
+use crate::{log, stop::Stop};
 
 /// The tags of runs, for whoever runs under a door.
 const TAGS: &str = "LOADLINE_TAGS";
@@ -103,6 +104,26 @@ impl Ground<'_> {
         };
         let all = record::all(self.runs);
         all.into_iter().filter(is_ours).collect()
+    }
+}
+
+/// Refuses output files that could not be written at the end, before anything is sent.
+pub fn can_be_written<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Stop> {
+    let files = paths.into_iter().filter(|path| !log::is_stdout(path));
+    for path in files {
+        exports::can_be_written(path).map_err(Stop::could_not_run)?;
+    }
+    Ok(())
+}
+
+/// Refuses figures of a run whose record could not be written.
+pub fn is_recorded(ran: &Ran, summary: &Summary) -> Result<(), Stop> {
+    match &summary.run.unrecorded {
+        None => Ok(()),
+        Some(why) if ran.said.is_empty() => {
+            Err(Stop::could_not_run(format!("a run was ended by {why}")))
+        }
+        Some(_) => Err(without_record(ran)),
     }
 }
 

@@ -28,6 +28,11 @@ const KEPT: &str = ".nodes";
 /// What is said of a script in a part that nobody conducts.
 pub const NO_DONE: &str = "a done() of the script's is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
 
+/// Each node of this machine is a process.
+const MOST_NODES_HERE: u64 = 256;
+/// No run has been divided between more.
+const MOST_NODES: u64 = 4096;
+
 /// Runs `loadline node`.
 pub fn node() -> u8 {
     // What lives as long as the test.
@@ -42,7 +47,7 @@ pub fn node() -> u8 {
             return exit::COULD_NOT_RUN;
         }
     };
-    cluster::node::serve(io::stdin(), output, &mut |test, seed, voice| {
+    let served = cluster::node::serve(io::stdin(), output, &mut |test, seed, voice| {
         let mut args: args::Run = serde_json::from_value(test.clone()).map_err(|error| {
             let line = format!("the conductor is of another version of Loadline: {error}");
             Refused::bad_input(vec![Problem::anywhere(line)])
@@ -52,7 +57,15 @@ pub fn node() -> u8 {
         kept.push(more);
         Ok(job)
     });
-    exit::PASS
+    match served {
+        Ok(()) => exit::PASS,
+        Err(why) => {
+            log::error(format_args!(
+                "standard input is not what a conductor of this version sends ({why}): `loadline run … --on` starts nodes itself"
+            ));
+            exit::COULD_NOT_RUN
+        }
+    }
 }
 
 fn refused(Stop { lines, code }: Stop) -> Refused {
@@ -81,6 +94,17 @@ pub fn asked(args: &args::Run) -> Result<bool, Stop> {
         return Err(Stop::bad_input("--nodes 0: at least 1 is needed"));
     }
     let on_ray = many.on.as_deref() == Some("ray");
+    let most = if on_ray { MOST_NODES } else { MOST_NODES_HERE };
+    if let Some(nodes) = many.nodes.filter(|nodes| *nodes > most) {
+        let place = if on_ray {
+            "of a Ray cluster"
+        } else {
+            "on this machine"
+        };
+        return Err(Stop::bad_input(format!(
+            "--nodes {nodes}: at most {most} nodes {place} can share a run"
+        )));
+    }
     if !on_ray && (many.address.is_some() || many.insecure_cluster || many.wait.is_some()) {
         return Err(Stop::bad_input(
             "--address, --wait and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",

@@ -41,8 +41,8 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
         log::out(&door.printed(&run));
     }
     log::summary(&console::summary_in(&page.summary, log::columns()));
-    let report = keep::derive(&run, &page, &voice);
-    rerender::report_is_in(report.as_deref());
+    let derived = keep::derive(&run, &page, &voice);
+    rerender::report_is_in(derived.report.as_deref());
     keep::index(&run, &page, &voice);
     let shown = keep::write_json(&page, args.json.as_deref(), &voice);
     let exported = exports.write(&run, &page.summary, &voice);

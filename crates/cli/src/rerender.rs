@@ -69,16 +69,16 @@ pub fn command(args: &args::Report) -> u8 {
         log::out(&door.printed(&run));
     }
     log::summary(&console::summary_in(&page.summary, log::columns()));
-    let kept = keep::derive(&run, &page, &voice);
-    report_is_in(kept.as_deref());
-    if let Some(report) = kept.as_deref().filter(|_| args.open) {
+    let derived = keep::derive(&run, &page, &voice);
+    report_is_in(derived.report.as_deref());
+    if let Some(report) = derived.report.as_deref().filter(|_| args.open) {
         shell::open(report);
     }
     let shown = keep::write_json(&page, args.json.as_deref(), &voice);
     if let Some(door) = door {
         log::out(&door.remarks());
     }
-    if shown && exported {
+    if derived.is_written && shown && exported {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN

@@ -2,7 +2,7 @@
 //! names. Nothing else of this machine comes to them.
 
 use std::{
-    env, fs,
+    env,
     path::{Component, Path, PathBuf},
 };
 
@@ -73,7 +73,8 @@ pub fn of(args: &args::Run, plan: &Plan) -> Result<Shipped, String> {
     let mut shipped = Vec::new();
     let mut bytes = 0;
     for path in &files {
-        let content = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let content =
+            formats::files::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
         bytes += content.len() as u64;
         if bytes > MOST {
             return Err(format!(
@@ -99,7 +100,7 @@ fn spelled_out(args: &args::Run, files: &[PathBuf]) -> Vec<PathBuf> {
     let mut texts: Vec<String> = vec![serde_json::to_string(args).unwrap_or_default()];
     let contents = files
         .iter()
-        .filter_map(|path| fs::read_to_string(path).ok());
+        .filter_map(|path| formats::files::read_to_string(path).ok());
     texts.extend(contents);
     let absolute = files.iter().filter(|path| path.is_absolute());
     let is_in = |path: &&PathBuf| {

@@ -112,7 +112,7 @@ fn is_socket(path: &Path) -> Result<(), String> {
 
 fn pem(flag: &str, path: &Path) -> Result<String, String> {
     let told = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
-    let bytes = std::fs::read(path).map_err(|error| told(&error))?;
+    let bytes = formats::files::read(path).map_err(|error| told(&error))?;
     let text = String::from_utf8(bytes).ok();
     text.filter(|text| text.contains("-----BEGIN"))
         .ok_or_else(|| told(&"there is no PEM text in it"))

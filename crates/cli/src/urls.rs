@@ -87,9 +87,8 @@ pub fn add(options: &mut UrlOptions, args: &args::Run) -> Result<(), String> {
     }
     if let Some(data) = &args.data {
         let text = match data.strip_prefix('@') {
-            Some(file) => {
-                std::fs::read_to_string(file).map_err(|error| format!("--data {data}: {error}"))?
-            }
+            Some(file) => formats::files::read_to_string(file)
+                .map_err(|error| format!("--data {data}: {error}"))?,
             None => data.clone(),
         };
         let is_said = |header: &String| {

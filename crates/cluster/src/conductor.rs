@@ -30,6 +30,8 @@ const TICK_NS: u64 = SECOND;
 const LOOK_NS: u64 = 50 * MILLISECOND;
 /// Who has said nothing for so long is told nothing more.
 const SILENT_NS: u64 = 3 * SECOND;
+/// How long nodes have to end after a second signal. Their leases end by themselves.
+const ABORT_NS: u64 = 2 * SECOND;
 /// How often clocks are asked anew.
 const CLOCKS_NS: u64 = 10 * SECOND;
 /// Arrivals are evenly spaced over nodes where clocks are known to this share of the time between two of them.
@@ -94,6 +96,7 @@ pub fn conduct(
             told: Urgency::None,
             trouble: None,
             ticked_ns: 0,
+            aborted_ns: None,
             clocks_ns: clock::monotonic_ns(),
             conducting,
         };
@@ -130,6 +133,8 @@ struct UnderWay<'a, 'b> {
     /// Why not all of the run is here.
     trouble: Option<String>,
     ticked_ns: u64,
+    /// When nodes were told to end at once.
+    aborted_ns: Option<u64>,
     clocks_ns: u64,
 }
 
@@ -411,9 +416,12 @@ impl UnderWay<'_, '_> {
             let urgent = self.told == Urgency::Abort;
             self.nodes.say(&Down::Stop { text, urgent });
         }
+        let is_given_up = self.is_given_up(now);
         for number in 0..self.nodes.all.len() {
             let node = &mut self.nodes.all[number];
-            if node.is_up() {
+            if is_given_up && !matches!(node.state, NodeState::Over | NodeState::Lost) {
+                self.lost(number as u64);
+            } else if node.is_up() {
                 if now > node.heard_ns.max(self.zero.monotonic_ns) + SILENT_NS {
                     self.fell_silent(number as u64);
                     continue;
@@ -435,6 +443,11 @@ impl UnderWay<'_, '_> {
             self.clocks_ns = now;
         }
         self.conducting.look();
+    }
+
+    /// Whether nodes that have not ended are waited for no longer: they were told to end at once, long enough ago.
+    fn is_given_up(&mut self, now_ns: u64) -> bool {
+        self.told == Urgency::Abort && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
     }
 
     /// A node says nothing any more: it is told nothing either, and its lease ends.

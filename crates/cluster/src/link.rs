@@ -99,19 +99,18 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        for child in &mut self.children {
-            // Its streams are closed by now, which ends it; one that is frozen is not waited for.
-            let is_over = (0..100).any(|_| {
-                let over = !matches!(child.try_wait(), Ok(None));
-                if !over {
-                    std::thread::park_timeout(std::time::Duration::from_millis(50));
-                }
-                over
-            });
-            if !is_over {
-                let _ = child.kill();
-                let _ = child.wait();
+        // Their streams are closed by now, which ends them; a frozen one is not waited for. All share one limit.
+        for _ in 0..60 {
+            let is_up = |child: &mut Child| matches!(child.try_wait(), Ok(None));
+            self.children.retain_mut(is_up);
+            if self.children.is_empty() {
+                return;
             }
+            std::thread::park_timeout(std::time::Duration::from_millis(50));
+        }
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }

@@ -36,11 +36,14 @@ const GONE: &str = "its conductor is gone";
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, Refused>;
 
 /// Carries out what comes on one stream, and answers on the other, until the conductor is gone or wants no more.
+///
+/// # Errors
+/// One line, if the input is not what a conductor sends.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     make: Maker<'_>,
-) {
+) -> Result<(), String> {
     let (out, writer) = Outbox::to(output);
     out.say(Up::Hello(Box::new(facts::own())));
     let ears = Ears::listen(input, &out);
@@ -51,6 +54,7 @@ pub fn serve(
         signals: None,
         kept: None,
     };
+    let mut trouble = Ok(());
     while let Ok(heard) = ears.heard.recv() {
         match heard {
             Heard::Said(Down::Arm { test, part }) => node.arm(&test, *part, &ears.stop, make),
@@ -62,12 +66,16 @@ pub fn serve(
             }
             // The others are heard where they are read.
             Heard::Said(_) => {}
-            Heard::Gone => break,
+            Heard::Gone(why) => {
+                trouble = why.map_or(Ok(()), Err);
+                break;
+            }
         }
     }
     // What was said last is on its way: nothing is said behind that.
     let _ = node.out.0.send(None);
     let _ = writer.join();
+    trouble
 }
 
 struct Node {
@@ -296,7 +304,8 @@ impl SharedStop {
 /// What is heard.
 enum Heard {
     Said(Down),
-    Gone,
+    /// The stream has ended; with the reason where it broke off or held something else.
+    Gone(Option<String>),
 }
 
 struct Ears {
@@ -331,9 +340,10 @@ impl Ears {
                             return;
                         }
                     }
-                    Ok(None) | Err(_) => {
+                    ended @ (Ok(None) | Err(_)) => {
                         own.fail(GONE);
-                        let _ = sender.send(Heard::Gone);
+                        let why = ended.err().map(|error| error.to_string());
+                        let _ = sender.send(Heard::Gone(why));
                         return;
                     }
                 }

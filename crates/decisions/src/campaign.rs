@@ -334,6 +334,7 @@ pub fn judged(summary: &Summary, code: u8) -> Verdict {
     // Another tool's door knows one code for criteria that do not hold, whatever the reason; a rule that has stopped it is reason enough.
     let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
+        _ if summary.run.unrecorded.is_some() => Verdict::CouldNotRun,
         (129..=255, _) => Verdict::Unfinished,
         (1, _) if by_criteria && invalid => Verdict::Invalid,
         (1, Some(Judgement::Inconclusive)) if by_criteria => Verdict::Inconclusive,
@@ -429,6 +430,9 @@ fn percentiles(summary: &Summary) -> [Option<String>; 3] {
 
 /// Why a stage came out so: the rule that has stopped it, the criteria that do not hold, the generator.
 fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
+    if let Some(why) = &summary.run.unrecorded {
+        return format!("it was ended by {why}");
+    }
     if let Some(stopped) = &summary.run.stopped {
         return format!(
             "stopped after {}: {}",

@@ -144,6 +144,8 @@ pub enum RunError {
     Worker(String),
     /// A worker did not come back from what it was carrying out, and still runs: it ends with the process.
     Stuck(Stuck),
+    /// The caller could not write the run's record. The load was sent as planned until then.
+    Unrecorded(String),
 }
 
 impl std::fmt::Display for RunError {
@@ -152,6 +154,7 @@ impl std::fmt::Display for RunError {
             RunError::Setup(what) => f.write_str(what),
             RunError::Worker(what) => write!(f, "a worker died: {what}"),
             RunError::Stuck(stuck) => stuck.fmt(f),
+            RunError::Unrecorded(why) => f.write_str(why),
         }
     }
 }
@@ -166,6 +169,7 @@ impl RunError {
             RunError::Setup(what) => format!("a set-up that failed ({what})"),
             RunError::Worker(what) => format!("a worker that died ({what})"),
             RunError::Stuck(stuck) => stuck.by_whom(),
+            RunError::Unrecorded(why) => format!("a record that could not be written ({why})"),
         }
     }
 }

@@ -49,7 +49,7 @@ pub enum Cause {
     /// The button of the page.
     Page,
     /// Something of ours has failed.
-    Fault(&'static str),
+    Fault(String),
 }
 
 impl Cause {
@@ -122,8 +122,8 @@ impl StopHandle {
     }
 
     /// Ends the run at once, because something has failed.
-    pub fn fail(&self, reason: &'static str) {
-        let _ = self.0.cause.set(Cause::Fault(reason));
+    pub fn fail(&self, reason: &str) {
+        let _ = self.0.cause.set(Cause::Fault(reason.to_owned()));
         self.0
             .urgency
             .store(Urgency::Abort as u8, Ordering::Relaxed);

@@ -86,6 +86,9 @@ impl<'a> Ground<'a> {
         let run = run.ok_or_else(|| without_record(ended.code, &said))?;
         let page = audit::page(&run);
         let summary = &page.summary;
+        if summary.run.unrecorded.is_some() {
+            return Err(without_record(ended.code, &said));
+        }
         let tallies = tallies(&run, summary, &self.asked);
         self.are_measured(probe, &tallies, summary)?;
         let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();

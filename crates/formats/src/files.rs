@@ -3,6 +3,9 @@
 use std::{
     cell::RefCell,
     collections::BTreeSet,
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 
@@ -16,7 +19,46 @@ pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 /// # Errors
 /// Why it cannot be read.
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| error.to_string())
+    read(path).map_err(|error| error.to_string())
+}
+
+/// No file of a test, a recording or a result is larger, in bytes.
+const LARGEST: u64 = 1 << 30;
+/// What is read of a device, such as `/dev/null` or a terminal: `/dev/zero` never ends.
+const LARGEST_OF_DEVICE: u64 = 1 << 20;
+
+/// A file that the user names, as bytes. It may be a pipe; what does not end is refused.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    let largest = if kind.is_char_device() || kind.is_block_device() {
+        LARGEST_OF_DEVICE
+    } else {
+        LARGEST
+    };
+    read_at_most(file, largest)
+}
+
+/// As [`read`], as text.
+///
+/// # Errors
+/// Why it cannot be read, or that it is not UTF-8.
+pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+fn read_at_most(file: impl Read, largest: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(largest + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > largest {
+        let why = format!("it is larger than {} MB, or does not end", largest >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
 }
 
 /// Reads from the disk, and notes what.

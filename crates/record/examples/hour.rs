@@ -73,6 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     };
     writer.finish(State::Complete, end);
     Ok(())

@@ -223,13 +223,18 @@ impl FileFacts {
     /// The facts of a file that may be read.
     #[must_use]
     pub fn of(path: &str) -> FileFacts {
-        match std::fs::read(path) {
-            Ok(content) => FileFacts {
+        // A pipe can be read once only, and a device may not end.
+        let read = std::path::Path::new(path)
+            .is_file()
+            .then(|| std::fs::read(path).ok())
+            .flatten();
+        match read {
+            Some(content) => FileFacts {
                 path: path.to_owned(),
                 sha256: Some(sha256(&content)),
                 bytes: content.len() as u64,
             },
-            Err(_) => FileFacts {
+            None => FileFacts {
                 path: path.to_owned(),
                 sha256: None,
                 bytes: 0,

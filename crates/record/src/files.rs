@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Event, hlog,
+    Event, Lines, hlog,
     leaf::{Leaf, json_lines},
 };
 
@@ -31,6 +31,24 @@ struct Sheet {
     path: PathBuf,
     /// None only of what may never be written at all, and has not been yet.
     file: Option<File>,
+    /// Whole lines written so far.
+    lines: u64,
+}
+
+/// A file of zeros that keeps room on the disk for the end of a record.
+const RESERVE: &str = ".reserve";
+/// More than a manifest and a few events take.
+const RESERVE_BYTES: usize = 64 << 10;
+
+/// Takes room on the disk, so that a record that fills it can still say how it ended.
+pub(super) fn reserve(dir: &Path) -> io::Result<()> {
+    fs::write(dir.join(RESERVE), vec![0; RESERVE_BYTES])
+}
+
+/// Gives that room back.
+pub(super) fn release(dir: &Path) {
+    // A file that cannot be removed takes 64 KiB and is in nobody's way.
+    let _ = fs::remove_file(dir.join(RESERVE));
 }
 
 /// Appends events to a record that is closed already.
@@ -43,6 +61,7 @@ impl Sheet {
         Sheet {
             path: dir.join(name),
             file: None,
+            lines: 0,
         }
     }
 
@@ -65,7 +84,9 @@ impl Sheet {
         if text.is_empty() {
             return Ok(());
         }
-        self.open()?.write_all(text.as_bytes())
+        self.open()?.write_all(text.as_bytes())?;
+        self.lines += text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        Ok(())
     }
 }
 
@@ -95,6 +116,15 @@ impl Files {
         Ok(files)
     }
 
+    /// How many lines were written of what no counter holds.
+    pub(super) fn lines(&self) -> Lines {
+        Lines {
+            events: self.events.lines,
+            door: self.door.lines,
+            server: self.server.lines,
+        }
+    }
+
     /// Appends events that belong to no interval.
     pub(super) fn events(&mut self, lines: &str) -> io::Result<()> {
         self.events.append(lines)
@@ -120,6 +150,10 @@ pub(super) fn replace<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
     text.push('\n');
     let new = path.with_extension("json.new");
-    fs::write(&new, text)?;
-    fs::rename(&new, path)
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        // What is there of it is of no use.
+        let _ = fs::remove_file(&new);
+    }
+    written
 }

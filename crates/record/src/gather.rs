@@ -197,6 +197,7 @@ impl All {
             record_ends_ns: None,
             // Its intervals are in the parts.
             recorded_to_ns: Some(0),
+            lines: None,
         });
     }
 

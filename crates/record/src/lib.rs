@@ -50,8 +50,8 @@ pub use host::Host;
 pub use leaf::{Leaf, Unfolded};
 pub use load_text::of as load_text;
 pub use manifest::{
-    End, FileFacts, Layout, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, ScenarioFacts,
-    Start, State, Tool, Whole, read as read_manifest,
+    End, FileFacts, Layout, Lines, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts,
+    ScenarioFacts, Start, State, Tool, Whole, read as read_manifest,
 };
 pub use node::{NodeLost, called, clock};
 pub use nodes::{NodeRow, NodeState, NodeSum};
@@ -59,7 +59,7 @@ pub use place::{Place, all, find, is_under_way};
 pub use read::Reader;
 pub use run::{ProcessFacts, Run};
 pub use totals::Totals;
-pub use write::Writer;
+pub use write::{Writer, unwritten_because};
 
 /// The version of the record's format that this build writes. Readers refuse newer ones.
 pub const SCHEMA: u32 = 1;
@@ -74,7 +74,14 @@ pub enum RecordError {
         /// What the system says.
         source: io::Error,
     },
-    /// Writing failed while the run was under way.
+    /// The folder was made, or would have been, but its disk takes no more.
+    NotBegun {
+        /// The record's folder, or the runs folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Writing failed during the run.
     Stopped {
         /// The record's folder.
         path: PathBuf,
@@ -130,13 +137,18 @@ impl std::fmt::Display for RecordError {
                     path.display()
                 )
             }
+            RecordError::NotBegun { path, source } => write!(
+                f,
+                "cannot write the record in {}: {source}; free some space, or name another folder with --runs or LOADLINE_RUNS",
+                path.display()
+            ),
             RecordError::Stopped {
                 path,
                 source,
                 at_ns,
             } => write!(
                 f,
-                "the record in {} ends at {}: {source}; the run goes on and its summary will be whole, free some space for the next",
+                "cannot write the record in {}: {source}; it ends at {}: free some space, or name another folder with --runs or LOADLINE_RUNS",
                 path.display(),
                 crate::units::duration(*at_ns)
             ),
@@ -174,9 +186,9 @@ impl std::fmt::Display for RecordError {
 impl std::error::Error for RecordError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            RecordError::NotWritable { source, .. } | RecordError::Stopped { source, .. } => {
-                Some(source)
-            }
+            RecordError::NotWritable { source, .. }
+            | RecordError::NotBegun { source, .. }
+            | RecordError::Stopped { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -225,6 +225,21 @@ pub struct End {
     /// The end of the run's last interval: a record whose own ends earlier lacks something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_to_ns: Option<u64>,
+    /// How many lines the record's files had by then, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Lines>,
+}
+
+/// Numbers of lines, for files whose content no counter repeats.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lines {
+    /// Of `events.jsonl`.
+    pub events: u64,
+    /// Of `door.jsonl`.
+    pub door: u64,
+    /// Of `server.jsonl`.
+    pub server: u64,
 }
 
 /// A file that the run was read from.

@@ -36,7 +36,13 @@ impl Place {
     pub(super) fn make(&self, wall_ns: u64) -> Result<PathBuf, RecordError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| RecordError::NotWritable { path, source }
+            move |source: io::Error| match source.kind() {
+                // A run without a record is what nobody wants who named a folder on a full disk.
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    RecordError::NotBegun { path, source }
+                }
+                _ => RecordError::NotWritable { path, source },
+            }
         };
         let is_new = !self.runs.exists();
         fs::create_dir_all(&self.runs).map_err(failed(&self.runs))?;

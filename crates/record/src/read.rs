@@ -169,9 +169,14 @@ pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
     (found, unreadable)
 }
 
-/// How many whole lines of a file hold no such thing; nothing is kept of them.
-pub(super) fn unreadable_things<T: DeserializeOwned>(path: &Path) -> usize {
-    Lines::open(path).rest(|line| serde_json::from_slice::<T>(line).is_err())
+/// How many whole lines a file has, and how many of them hold no such thing; nothing is kept of them.
+pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
+    let (mut all, mut lines) = (0, Lines::open(path));
+    let unreadable = lines.rest(|line| {
+        all += 1;
+        serde_json::from_slice::<T>(line).is_err()
+    });
+    (all, unreadable)
 }
 
 /// Whole lines of a file; a torn last one is none.
@@ -204,7 +209,7 @@ impl Lines {
     }
 
     /// Reads to the end and counts the whole lines that are wanted.
-    fn rest(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
+    fn rest(&mut self, mut is_wanted: impl FnMut(&[u8]) -> bool) -> usize {
         let mut wanted = 0;
         while let Some(line) = self.next_bytes() {
             wanted += usize::from(is_wanted(line));

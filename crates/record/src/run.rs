@@ -22,7 +22,7 @@ use super::{
     files, manifest, node,
     parts::{self, Parts},
     place,
-    read::{things, unreadable_things},
+    read::{count_things, things},
     server::{Server, ServerLine},
 };
 
@@ -111,6 +111,18 @@ impl Run {
             found: None,
             live: false,
         }
+    }
+
+    /// Why the record could not be written, where that ended the run.
+    #[must_use]
+    pub fn unrecorded(&self) -> Option<String> {
+        let end = self.manifest.end.as_ref()?;
+        let is_fault = end.cause.as_deref() == Some("fault");
+        (is_fault && end.record_ends_ns.is_some()).then(|| {
+            end.reason
+                .clone()
+                .unwrap_or_else(|| "a full disk".to_owned())
+        })
     }
 
     /// Whether the run came to its planned end and the record holds all of it.
@@ -316,9 +328,19 @@ impl Run {
         self.tell_damage("labels.jsonl", "names", unreadable.max(ids.len() - known));
         let (events, unreadable) = things::<Event>(&dir.join("events.jsonl"));
         self.tell_damage("events.jsonl", "lines", unreadable);
-        let unreadable = unreadable_things::<DoorLine>(&dir.join("door.jsonl"));
+        let wanted = manifest.end.as_ref().and_then(|end| end.lines);
+        let wanted = wanted.unwrap_or_default();
+        self.tell_missing(
+            dir,
+            "events.jsonl",
+            events.len() + unreadable,
+            wanted.events,
+        );
+        let (lines, unreadable) = count_things::<DoorLine>(&dir.join("door.jsonl"));
         self.tell_damage("door.jsonl", "lines", unreadable);
-        self.take_server(dir, until_ns);
+        self.tell_missing(dir, "door.jsonl", lines, wanted.door);
+        let lines = self.take_server(dir, until_ns);
+        self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
             if let Some(error) = &mut event.error {
                 error.label = ids.get(&error.label).copied().unwrap_or(error.label);
@@ -330,8 +352,10 @@ impl Run {
         (last_ns, due)
     }
 
-    fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) {
+    /// Answers how many whole lines there are.
+    fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) -> usize {
         let (lines, unreadable) = things::<ServerLine>(&dir.join("server.jsonl"));
+        let all = lines.len() + unreadable;
         // Each process has a machine of its own, and all call it `host`.
         let part = dir
             .file_name()
@@ -346,6 +370,27 @@ impl Run {
             }
         }
         self.tell_damage("server.jsonl", "lines", unreadable);
+        all
+    }
+
+    /// Reports a file that has fewer lines than were written. Of a run without an end nobody counted them: then only a
+    /// file that is not there, although intervals are, is damage.
+    fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
+        let path = dir.join(file);
+        let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();
+        let why = match fs::symlink_metadata(&path) {
+            Ok(_) if path.is_file() => {
+                let missing = wanted.saturating_sub(lines as u64);
+                if missing == 0 {
+                    return;
+                }
+                format!("{missing} of {wanted} lines of {file} are missing")
+            }
+            Ok(_) => format!("{file} is not a file"),
+            Err(_) if wanted > 0 || is_usual => format!("{file} is missing"),
+            Err(_) => return,
+        };
+        self.damage.push(format!("the record is damaged: {why}"));
     }
 
     fn tell_damage(&mut self, file: &str, what: &str, lost: usize) {

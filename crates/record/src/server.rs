@@ -184,6 +184,10 @@ impl Server {
                     let of = reading.of.redacted(redactor);
                     let key = of.key();
                     if self.place(&source, &key).is_none() {
+                        // Nothing is kept of it, so nothing is written: new names may come every second.
+                        if self.series.len() + line.define.len() >= MOST_SERIES {
+                            continue;
+                        }
                         line.define.insert(key.clone(), of);
                     }
                     // What is not known yet has a name all the same.

@@ -1,5 +1,5 @@
-//! The writer: one write per file and interval, histograms first, the counters with their end line last, nothing synced. A
-//! run is never ended by its record: when writing fails, the caller is told once and the totals go on in memory.
+//! The writer: one write per file and interval, histograms first, the counters with their end line last, nothing synced.
+//! When writing fails, the caller is told once and the totals go on in memory; whether the run ends is the caller's choice.
 
 use std::{collections::BTreeSet, io, path::Path};
 
@@ -11,13 +11,19 @@ use super::{
     RecordError, Run, State, Unfolded, begin,
     copy::{self, Copier, Extra, Piece},
     door::DoorLine,
-    files::{Files, replace},
+    files::{self, Files, replace},
     hlog,
     leaf::json_lines,
     server::{Look, Server},
     totals::Totals,
 };
 use crate::redact::Redactor;
+
+/// Why a run ended whose record could not be written, after "ended early by".
+#[must_use]
+pub fn unwritten_because(source: &io::Error) -> String {
+    format!("a record that could not be written ({source})")
+}
 
 /// Writes the record of one run, and keeps its totals.
 pub struct Writer {
@@ -29,6 +35,8 @@ pub struct Writer {
     files: Option<Files>,
     /// The end of the last interval that was written, once writing has failed.
     lost_from_ns: Option<u64>,
+    /// Why writing has failed.
+    failure: Option<String>,
     /// Errors whose first sample has been kept.
     seen: BTreeSet<(LabelId, String)>,
     /// Who keeps a copy of the record elsewhere.
@@ -86,12 +94,14 @@ impl Writer {
     ) -> Result<Writer, RecordError> {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
         writer.copier = copier;
-        writer
-            .begin(dir, plan)
-            .map_err(|source| RecordError::NotWritable {
+        if let Err(source) = writer.begin(dir, plan) {
+            // Nothing in it can be read as a run.
+            let _ = std::fs::remove_dir_all(dir);
+            return Err(RecordError::NotBegun {
                 path: dir.to_owned(),
                 source,
-            })?;
+            });
+        }
         writer.run.dir = Some(dir.to_owned());
         Ok(writer)
     }
@@ -126,6 +136,7 @@ impl Writer {
             run,
             files: None,
             lost_from_ns: None,
+            failure: None,
             seen: BTreeSet::new(),
             copier: None,
             encoder: None,
@@ -139,6 +150,18 @@ impl Writer {
     #[must_use]
     pub fn dir(&self) -> Option<&Path> {
         self.run.dir.as_deref()
+    }
+
+    /// Whether a copy of the record is kept elsewhere.
+    #[must_use]
+    pub fn is_copied(&self) -> bool {
+        self.copier.is_some()
+    }
+
+    /// Why the record could not be written, once that has failed. `None` where a copy of it is kept elsewhere, which goes on.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref().filter(|_| self.copier.is_none())
     }
 
     /// What the record holds so far, for what is shown while the run goes on.
@@ -255,7 +278,7 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Ends the record and gives it back as it would be read.
+    /// Ends the record and gives it back as it would be read. The error is of this last step alone.
     pub fn finish(mut self, state: State, end: End) -> (Run, Option<RecordError>) {
         // Of a run whose intervals are in the records of others nothing is missing here.
         let own_end_ns = if self.of_parts {
@@ -266,6 +289,7 @@ impl Writer {
         let end = End {
             record_ends_ns: self.lost_from_ns,
             recorded_to_ns: Some(own_end_ns),
+            lines: self.files.as_ref().map(Files::lines),
             reason: end.reason.map(|reason| self.redactor.text(&reason)),
             ..end
         };
@@ -277,7 +301,10 @@ impl Writer {
         self.run.manifest.end = Some(end);
         self.run.events.sort_by_key(|event| event.at_ns);
         let written = match &self.run.dir {
-            Some(dir) => replace(&dir.join("manifest.json"), &self.run.manifest),
+            Some(dir) => {
+                files::release(dir);
+                replace(&dir.join("manifest.json"), &self.run.manifest)
+            }
             None => Ok(()),
         };
         let lost_before = self.lost_from_ns.is_some();
@@ -286,9 +313,27 @@ impl Writer {
             .err()
             .map(|source| self.failed(source, at))
             .filter(|_| !lost_before);
-        let manifest = self.run.manifest.clone();
+        let mut manifest = self.run.manifest.clone();
+        if let Some(end) = &mut manifest.end {
+            // The copy lacks nothing.
+            end.record_ends_ns = None;
+        }
+        self.ended_unwritten(warning.as_ref());
         self.copy(|| Piece::Ended(Box::new(manifest)));
         (self.run, warning)
+    }
+
+    /// Says of a run whose record could not be ended why.
+    fn ended_unwritten(&mut self, failed: Option<&RecordError>) {
+        let is_copied = self.is_copied();
+        let Some(end) = &mut self.run.manifest.end else {
+            return;
+        };
+        end.record_ends_ns = self.lost_from_ns;
+        if let Some(RecordError::Stopped { source, .. }) = failed.filter(|_| !is_copied) {
+            end.cause = Some("fault".to_owned());
+            end.reason = Some(unwritten_because(source));
+        }
     }
 
     fn begin(&mut self, dir: &Path, plan: &Plan) -> io::Result<()> {
@@ -297,6 +342,7 @@ impl Writer {
         self.run.manifest.plan_sha256 = begin::plan_sha256(&plan);
         replace(&dir.join("manifest.json"), &self.run.manifest)?;
         replace(&dir.join("plan.json"), &plan)?;
+        files::reserve(dir)?;
         let manifest = &self.run.manifest;
         let encoder = hlog::Encoder::new()
             .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
@@ -375,10 +421,12 @@ impl Writer {
             .map(|files| files.dir)
             .or_else(|| self.run.dir.clone())
             .unwrap_or_default();
-        RecordError::Stopped {
+        let error = RecordError::Stopped {
             path,
             source,
             at_ns,
-        }
+        };
+        self.failure.get_or_insert_with(|| error.to_string());
+        error
     }
 }

@@ -3,7 +3,6 @@
 
 use std::{
     io::{Read, Write},
-    net::{TcpStream, ToSocketAddrs},
     sync::Arc,
     time::Duration,
 };
@@ -11,9 +10,11 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 
-/// Nothing takes longer, where nobody says otherwise.
+use crate::bounded::{self, Deadline, said};
+
+/// No exchange takes longer, from looking up the name to the last byte, unless the caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The largest answer that is taken.
+/// The largest answer that is taken, unless the caller says otherwise.
 const MOST: usize = 256 << 20;
 
 /// A server.
@@ -21,6 +22,7 @@ const MOST: usize = 256 << 20;
 pub struct Base {
     tls: Option<Arc<ClientConfig>>,
     patience: Duration,
+    most: usize,
     /// As it stands in a URL.
     pub authority: String,
     host: String,
@@ -73,6 +75,7 @@ impl Base {
         Ok(Base {
             tls: tls.transpose()?,
             patience: PATIENCE,
+            most: MOST,
             authority: authority.to_owned(),
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
@@ -106,10 +109,16 @@ impl Base {
         Ok((base, path.to_owned()))
     }
 
-    /// The same with another bound on how long connecting, and each wait for bytes, may take.
+    /// The same with another limit for a whole exchange, from looking up the name to the last byte.
     #[must_use]
     pub fn patient_for(self, patience: Duration) -> Base {
         Base { patience, ..self }
+    }
+
+    /// The same with another limit for the size of an answer, in bytes.
+    #[must_use]
+    pub fn at_most(self, most: usize) -> Base {
+        Base { most, ..self }
     }
 
     /// Asks, and waits for the whole answer.
@@ -125,9 +134,11 @@ impl Base {
     }
 
     fn carry(&self, request: &Request<'_>) -> Result<Answer, String> {
-        let stream = self.connect()?;
+        let deadline = Deadline::default();
+        deadline.set(self.patience);
+        let stream = bounded::connect(&self.host, self.port, &deadline)?;
         let Some(config) = &self.tls else {
-            return exchange(stream, &self.head(request), request);
+            return exchange(stream, &self.head(request), request, self.most);
         };
         let name = ServerName::try_from(self.host.clone()).map_err(|e| e.to_string())?;
         let connection = ClientConnection::new(Arc::clone(config), name);
@@ -136,26 +147,8 @@ impl Base {
             StreamOwned::new(connection, stream),
             &self.head(request),
             request,
+            self.most,
         )
-    }
-
-    fn connect(&self) -> Result<TcpStream, String> {
-        let addresses = (self.host.as_str(), self.port).to_socket_addrs();
-        let addresses = addresses.map_err(|_| "the name is not known".to_owned())?;
-        let mut why = "the name has no address".to_owned();
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, self.patience) {
-                Ok(stream) => {
-                    let set = stream.set_read_timeout(Some(self.patience));
-                    set.and_then(|()| stream.set_write_timeout(Some(self.patience)))
-                        .and_then(|()| stream.set_nodelay(true))
-                        .map_err(|e| said(&e))?;
-                    return Ok(stream);
-                }
-                Err(error) => why = said(&error),
-            }
-        }
-        Err(why)
     }
 
     fn head(&self, request: &Request<'_>) -> String {
@@ -180,20 +173,11 @@ impl Base {
     }
 }
 
-/// What went wrong, without the system's number.
-pub(crate) fn said(error: &std::io::Error) -> String {
-    use std::io::ErrorKind as Kind;
-    match error.kind() {
-        Kind::ConnectionRefused => "connection refused".to_owned(),
-        Kind::WouldBlock | Kind::TimedOut => "no answer in time".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
 fn exchange(
     mut stream: impl Read + Write,
     head: &str,
     request: &Request<'_>,
+    most: usize,
 ) -> Result<Answer, String> {
     let mut out = head.as_bytes().to_vec();
     out.extend_from_slice(request.body.map_or(&[][..], |(_, body)| body));
@@ -216,8 +200,11 @@ fn exchange(
         if n == 0 {
             return Err("the connection ended within the answer".to_owned());
         }
-        if came.len() > MOST {
-            return Err("the answer is too large".to_owned());
+        if came.len() > most {
+            return Err(format!(
+                "the answer is larger than {} MB, which is as much as is read",
+                most >> 20
+            ));
         }
     }
 }
@@ -264,7 +251,8 @@ fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let size = size.split(';').next().unwrap_or_default().trim().to_owned();
         let size =
             usize::from_str_radix(&size, 16).map_err(|_| "the answer has a strange chunk")?;
-        let Some(chunk) = rest.get(end + 2..end + 2 + size) else {
+        // A size may be as large as a number can be.
+        let Some(chunk) = rest[end + 2..].get(..size) else {
             return Ok(None);
         };
         if size == 0 {
@@ -297,6 +285,8 @@ mod tests {
         assert_eq!(body(to_the_end, false), None);
         assert_eq!(body(to_the_end, true).unwrap(), "abc");
         assert_eq!(body("HTTP/1.1 204 No Content\r\n\r\n", false).unwrap(), "");
+        let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\nab";
+        assert_eq!(body(endless, false), None);
         assert!(answer(b"220 smtp\r\n\r\n", true).is_err());
     }
 }

@@ -69,9 +69,26 @@ pub fn own(
     }
     let ended = run(&mut command).map_err(|error| format!("cannot start the run: {error}"))?;
     let said = errors.map(|errors| fs::read_to_string(errors).unwrap_or_default());
-    Ok(Printed {
-        ended,
-        said: said.unwrap_or_default(),
+    let mut said = said.unwrap_or_default();
+    if said.trim().is_empty() && ended.code == exit::COULD_NOT_RUN {
+        // A full disk keeps its words too.
+        said = no_room(out).unwrap_or_default();
+    }
+    Ok(Printed { ended, said })
+}
+
+/// Why nothing can be written next to this file, if that is so.
+fn no_room(beside: &Path) -> Option<String> {
+    /// As much as the smallest file that a run writes takes on any disk.
+    const ROOM: usize = 64 << 10;
+    let tried = beside.with_extension("room");
+    let written = fs::write(&tried, vec![0; ROOM]);
+    let _ = fs::remove_file(&tried);
+    written.err().map(|error| {
+        format!(
+            "cannot write to {}: {error}; free some space",
+            beside.parent().unwrap_or(beside).display()
+        )
     })
 }
 

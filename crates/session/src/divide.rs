@@ -20,7 +20,7 @@ use crate::{
     live::{Bound, Live, Steering},
     part::Part,
     prepare::{Job, Ready, Refused, prepare_as},
-    recording::{self, Recording, tell},
+    recording::{self, Recording, heed},
     run::{hear, place},
     salt::random_salt,
     sampling::Sampling,
@@ -184,8 +184,9 @@ impl Conducting<'_> {
 
     /// Writes down what happened.
     pub fn event(&mut self, event: &Event) {
-        let warning = self.recording.writer.event(event);
-        tell(warning, &self.recording.voice);
+        let recording = &mut self.recording;
+        let error = recording.writer.event(event);
+        heed(error, &recording.writer, &recording.stop, &recording.voice);
     }
 
     /// Writes down what was measured beside the load; about once a second.
@@ -286,8 +287,8 @@ impl Parent {
     pub fn remark(&mut self, kind: EventKind, text: &str) {
         let zero_ns = self.part.start.monotonic_ns;
         let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
-        let warning = self.writer.event(&Event::new(at_ns, kind, text));
-        tell(warning, &self.rest.voice);
+        let error = self.writer.event(&Event::new(at_ns, kind, text));
+        heed(error, &self.writer, &self.stop, &self.rest.voice);
     }
 
     /// What is carried out.
@@ -319,7 +320,7 @@ impl Parent {
             &mut self.writer,
             &mut self.sampling,
             looks,
-            &self.rest.voice,
+            (&self.stop, &self.rest.voice),
         );
     }
 
@@ -361,19 +362,20 @@ impl Parent {
                 .or_else(|| of_part.and_then(|end| end.cause.clone())),
             record_ends_ns: None,
             recorded_to_ns: None,
+            lines: None,
         };
         let state = if cause.is_some() || early.is_some() {
             State::Interrupted
         } else {
             State::Complete
         };
-        let (_, warning) = self.writer.finish(state, end);
-        let unfinished = warning.as_ref().map(ToString::to_string);
-        tell(warning, &self.rest.voice);
+        let unrecorded = self.writer.failure().map(ToOwned::to_owned);
+        let (_, failed) = self.writer.finish(state, end);
+        let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
         // What something of ours has ended early is no run that passed.
         let fault = cause.filter(|cause| matches!(cause, engine::Cause::Fault(_)));
         let fault = fault.map(|cause| format!("the run ended early by {cause}"));
-        let trouble = trouble.or(fault).or(unfinished);
+        let trouble = unrecorded.or(trouble).or(fault);
         let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));
         let run = Run::open(&self.part.run)?;
         if let Looked::Served(live) = self.live {

@@ -23,6 +23,11 @@ pub enum NotRun {
 }
 
 impl NotRun {
+    /// The record could not be begun.
+    pub(crate) fn unrecorded(error: &RecordError) -> NotRun {
+        NotRun::Refused(Refused::from(vec![Problem::anywhere(error.to_string())]))
+    }
+
     /// One process of several without a record has done nothing that anybody could see.
     pub(crate) fn without_record(error: RecordError) -> NotRun {
         let line = format!("{error}; a run of several processes is added up from their records");

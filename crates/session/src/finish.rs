@@ -15,8 +15,8 @@ impl Ended {
         let (run, rest) = (&self.run, &self.rest);
         let page = door.page(run);
         door.computed(&page);
-        let report = keep::derive(run, &page, &rest.voice);
-        door.kept(report.as_deref());
+        let derived = keep::derive(run, &page, &rest.voice);
+        door.kept(derived.report.as_deref());
         // A probe is a part of its search, and a part is no run.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             keep::index(run, &page, &rest.voice);
@@ -29,7 +29,7 @@ impl Ended {
             cause: self.cause.as_ref(),
             signal: self.signal,
             error: self.error.as_ref(),
-            files_written: json && exported,
+            files_written: derived.is_written && json && exported,
             strict: rest.plan.strict,
         });
         let after = before_after::after(rest, Some(door.observer()));

@@ -8,24 +8,44 @@ use report::derived;
 
 use crate::voice::SharedVoice;
 
-/// Writes what is derived from the record into it; answers where the page is, if it is there.
+/// What became of the files that are derived from a record.
+#[derive(Debug)]
+pub struct Derived {
+    /// The page, if it is there.
+    pub report: Option<PathBuf>,
+    /// Whether every file is written that was to be.
+    pub is_written: bool,
+}
+
+/// Writes what is derived from the record into it.
 #[must_use]
-pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Option<PathBuf> {
-    let dir = run.dir.as_ref()?;
+pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
+    let kept = |report| Derived {
+        report,
+        is_written: true,
+    };
+    let Some(dir) = run.dir.as_ref() else {
+        return kept(None);
+    };
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
         voice.warning(&format_args!(
             "the report in {} tells of more than the record still holds: it is kept, nothing is written over it",
             dir.display()
         ));
-        return report.is_file().then_some(report);
+        return kept(report.is_file().then_some(report));
     }
-    // A record that cannot be written to any more is still a record.
     match derived::write(dir, page) {
-        Ok(()) => Some(report),
+        Ok(()) => kept(Some(report)),
         Err(error) => {
-            voice.error(&error);
-            None
+            voice.error(&format_args!(
+                "{error}: once it can be written, `loadline report {}` makes the report of the record",
+                dir.display()
+            ));
+            Derived {
+                report: None,
+                is_written: false,
+            }
         }
     }
 }

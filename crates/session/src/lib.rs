@@ -9,6 +9,7 @@
 
 pub mod asking;
 mod before_after;
+mod bounded;
 pub mod child;
 mod divide;
 pub mod door;

@@ -11,7 +11,7 @@ use measure::{Histogram, Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
 use record::{
     Ages, Changed, Event, EventKind, LoadChange, RecordError, Run, Unfolded, Writer,
-    redact::Redactor, server::Look,
+    redact::Redactor, server::Look, unwritten_because,
 };
 
 use crate::{
@@ -40,8 +40,8 @@ pub(crate) struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    fn tell(&self, warning: Option<record::RecordError>) {
-        tell(warning, &self.voice);
+    fn tell(&self, error: Option<RecordError>) {
+        heed(error, &self.writer, &self.stop, &self.voice);
     }
 
     /// What was measured beside the load up to its end.
@@ -81,7 +81,12 @@ impl Recording<'_> {
     }
 
     fn samples(&mut self, looks: &[Look]) {
-        samples(&mut self.writer, &mut self.sampling, looks, &self.voice);
+        samples(
+            &mut self.writer,
+            &mut self.sampling,
+            looks,
+            (&self.stop, &self.voice),
+        );
     }
 }
 
@@ -90,15 +95,15 @@ pub(crate) fn samples(
     writer: &mut Writer,
     sampling: &mut Sampling,
     looks: &[Look],
-    voice: &SharedVoice,
+    (stop, voice): (&StopHandle, &SharedVoice),
 ) {
     for look in looks {
         if let Some(text) = sampling.warning(look) {
             let event = Event::new(look.at_ns, EventKind::Warning, text);
-            tell(writer.event(&event), voice);
+            heed(writer.event(&event), writer, stop, voice);
         }
     }
-    tell(writer.server(looks), voice);
+    heed(writer.server(looks), writer, stop, voice);
 }
 
 /// A change, as the record keeps it.
@@ -133,11 +138,24 @@ fn cause(fired: &Fired) -> Cause {
     }
 }
 
-/// Says what became of the record.
-pub(crate) fn tell(warning: Option<RecordError>, voice: &SharedVoice) {
-    if let Some(warning) = warning {
-        voice.warning(&warning);
+/// Ends the run whose record could not be written: figures that nobody can read again decide nothing. Where a copy of
+/// the record is kept elsewhere, the run goes on with a warning. The end of the run reports [`Writer::failure`].
+pub(crate) fn heed(
+    error: Option<RecordError>,
+    writer: &Writer,
+    stop: &StopHandle,
+    voice: &SharedVoice,
+) {
+    let Some(error) = error else { return };
+    if writer.failure().is_none() {
+        voice.warning(&error);
+        return;
     }
+    let why = match &error {
+        RecordError::Stopped { source, .. } => unwritten_because(source),
+        other => other.to_string(),
+    };
+    stop.stop(Cause::Fault(why));
 }
 
 impl Recording<'_> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use decisions::stop::Rules;
 use engine::{Prepared, RunError, StopHandle, Zero};
 use record::{
-    End, Event, EventKind, Place, Run, State, Writer,
+    End, Event, EventKind, Place, RecordError, Run, State, Writer,
     redact::{Redactor, Salt},
 };
 
@@ -17,7 +17,7 @@ use crate::{
     live::Steering,
     part::Part,
     prepare::{Ready, Refused},
-    recording::{Recording, tell},
+    recording::{Recording, heed},
     salt::random_salt,
     sampling::Sampling,
     signals::{self, Heard},
@@ -89,11 +89,14 @@ impl Ready {
             }
             _ => {
                 let place = place(job.runs, job.options.seed, zero);
-                let writer = Writer::create(&place, manifest, plan, &labels, redactor());
-                writer.unwrap_or_else(|error| {
-                    voice.warning(&format_args!("{error}; the run goes on without a record"));
-                    Writer::in_memory(manifest, &labels, redactor())
-                })
+                match Writer::create(&place, manifest, plan, &labels, redactor()) {
+                    Ok(writer) => writer,
+                    Err(error @ RecordError::NotWritable { .. }) => {
+                        voice.warning(&format_args!("{error}; the run goes on without a record"));
+                        Writer::in_memory(manifest, &labels, redactor())
+                    }
+                    Err(error) => return Err(NotRun::unrecorded(&error)),
+                }
             }
         };
         let steering = match self.prepared.course() {
@@ -126,7 +129,7 @@ impl Ready {
         };
         let error = self.prepared.run(zero, &mut recording).err();
         recording.last_samples();
-        let run = close(recording.writer, &stop, error.as_ref(), &voice);
+        let (run, error) = close(recording.writer, &stop, error, &voice);
         live.end(&run);
         Ok(Ended {
             run,
@@ -191,26 +194,33 @@ pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> O
         .ok()
 }
 
-/// Writes the record's end, and why it came early.
+/// Writes the record's end, and why it came early. The error is the engine's, else that of the record.
 fn close(
     mut writer: Writer,
     stop: &StopHandle,
-    error: Option<&RunError>,
+    error: Option<RunError>,
     voice: &SharedVoice,
-) -> Run {
-    let tell = |warning| tell(warning, voice);
+) -> (Run, Option<RunError>) {
+    let unrecorded = |writer: &Writer| {
+        let why = writer.failure().map(ToOwned::to_owned);
+        why.map(RunError::Unrecorded)
+    };
+    let error = error.or_else(|| unrecorded(&writer));
     let cause = stop
         .noticed_at()
         .and_then(|at_ns| Some((at_ns, stop.cause()?)));
     if let Some((at_ns, cause)) = cause {
         let text = format!("ended early by {cause}");
-        tell(writer.event(&Event::new(at_ns, EventKind::Interrupt, text)));
+        let failed = writer.event(&Event::new(at_ns, EventKind::Interrupt, text));
+        heed(failed, &writer, stop, voice);
     }
-    if let Some(RunError::Stuck(stuck)) = error {
+    if let Some(RunError::Stuck(stuck)) = &error {
         let at_ns = writer.run().totals.last_end_ns();
         let text = stuck.to_string();
-        tell(writer.event(&Event::new(at_ns, EventKind::Warning, text)));
+        let failed = writer.event(&Event::new(at_ns, EventKind::Warning, text));
+        heed(failed, &writer, stop, voice);
     }
+    let error = error.or_else(|| unrecorded(&writer));
     let state = if cause.is_some() || error.is_some() {
         State::Interrupted
     } else {
@@ -223,12 +233,20 @@ fn close(
         .unwrap_or_else(|| writer.run().totals.last_end_ns());
     let end = End {
         ns,
-        reason: reason.or_else(|| error.map(RunError::by_whom)),
-        cause: kind.or_else(|| error.map(|_| "fault".to_owned())),
+        reason: reason.or_else(|| error.as_ref().map(RunError::by_whom)),
+        cause: kind.or_else(|| error.as_ref().map(|_| "fault".to_owned())),
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     };
-    let (run, warning) = writer.finish(state, end);
-    tell(warning);
-    run
+    let is_copied = writer.is_copied();
+    let (run, failed) = writer.finish(state, end);
+    let error = match failed {
+        Some(failed) if is_copied => {
+            voice.warning(&failed);
+            error
+        }
+        failed => error.or(failed.map(|failed| RunError::Unrecorded(failed.to_string()))),
+    };
+    (run, error)
 }

@@ -16,6 +16,8 @@ const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 /// So many signals are asked politely.
 const POLITE: u64 = 2;
+/// The number of SIGXFSZ, by which a file size limit (`ulimit -f`) ends a process that does not catch it.
+const FILE_SIZE: i32 = 25;
 
 /// Who wants to hear, the newest last: it alone is told.
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
@@ -108,6 +110,8 @@ fn catch() -> std::io::Result<()> {
         .into_iter()
         .map(listen)
         .collect::<std::io::Result<Vec<(u8, Signal)>>>()?;
+    // Caught, writing beyond the limit is an error like that of a full disk. The handler stays when this is dropped.
+    drop(signal(SignalKind::from_raw(FILE_SIZE))?);
     drop(guard);
     let thread = std::thread::Builder::new().name("signals".into());
     thread.spawn(move || {

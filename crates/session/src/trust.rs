@@ -44,7 +44,7 @@ pub fn as_node(plan: &mut Plan, voice: &SharedVoice) {
 }
 
 fn certificates(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = formats::files::read(path).map_err(|error| error.to_string())?;
     // What stands between certificates is nobody's affair, and in no known charset.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     tls::check_certificates(&text)?;

@@ -16,9 +16,15 @@ const FIGURES: usize = 3;
 #[must_use]
 pub fn headline(summary: &Summary) -> Headline {
     let criteria = together(&summary.criteria);
+    let sentence = match &summary.run.unrecorded {
+        Some(why) => {
+            format!("COULD NOT RUN: the run was ended by {why}. Its figures decide nothing.")
+        }
+        None => stopped(summary) + &of_what_is_there(summary, sentence(summary, criteria)),
+    };
     Headline {
         criteria,
-        sentence: stopped(summary) + &of_what_is_there(summary, sentence(summary, criteria)),
+        sentence,
         figures: figures(summary, criteria),
         glance: glance(summary),
         telling: Vec::new(),

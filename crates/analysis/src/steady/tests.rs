@@ -154,6 +154,7 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
         cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     });
     assert_eq!(told(&stopped).behaviour, Behaviour::Unknown);
     let silent = run(&plan(vec![phase(60)], &[]), 60, |second| Seen {

@@ -43,7 +43,12 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         let known = (measurement, &arrivals);
         verdict::despite_the_generator(run, &mut criteria, known, elapsed_ns);
     }
-    let exit_code = verdict::exit_code(&criteria, measurement.as_ref(), &requests);
+    let exit_code = if run.unrecorded().is_some() {
+        verdict::undecided(&mut criteria, "the record could not be written");
+        verdict::COULD_NOT_RUN
+    } else {
+        verdict::exit_code(&criteria, measurement.as_ref(), &requests)
+    };
     let mut summary = Summary {
         schema: SCHEMA,
         run: identity(run, elapsed_ns),
@@ -84,6 +89,14 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         record: run.dir.as_ref().map(|dir| dir.display().to_string()),
     };
     average(&mut summary, run);
+    over_time(&mut summary, run, timeline, elapsed_ns);
+    summary.percentiles = super::percentiles::of(run, summary.rows());
+    summary.notes = notes(run, &summary);
+    summary
+}
+
+/// Fills in what is computed phase by phase or from the points of the run.
+fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) {
     let headline = summary.headline();
     summary.phases = phases::of(run, headline, elapsed_ns);
     summary.scenarios = scenarios::of(run, summary.arrivals.as_ref(), elapsed_ns);
@@ -95,9 +108,6 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         headline,
         elapsed_ns,
     );
-    summary.percentiles = super::percentiles::of(run, summary.rows());
-    summary.notes = notes(run, &summary);
-    summary
 }
 
 /// Averages the percentiles of the intervals, in a test build that was told to.
@@ -151,6 +161,7 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
         workers: Some(manifest.workers),
         seed: Some(manifest.seed),
         record_ends_ns: run.cut.map(|cut| cut.at_ns),
+        unrecorded: run.unrecorded(),
     }
 }
 

@@ -272,6 +272,9 @@ pub struct Identity {
     /// before that. None: it holds the run.
     #[serde(default)]
     pub record_ends_ns: Option<u64>,
+    /// Why the run's record could not be written, which ended the run: its figures decide nothing. Missing otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<String>,
 }
 
 /// Everything of one label.

@@ -230,6 +230,19 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
     }
 }
 
+/// The exit code of a run that could not be carried out.
+pub const COULD_NOT_RUN: u8 = 3;
+
+/// Leaves every criterion undecided, for this reason.
+pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
+    for judged in judged {
+        judged.judgement = Judgement::Inconclusive;
+        judged.reason = Some(reason.to_owned());
+        judged.stands = None;
+        judged.first_violation_ns = None;
+    }
+}
+
 /// What `loadline run` exits with: 0 all held (or there are none), 1 one failed, 3 no request was ever answered, 4 the
 /// measurement is invalid, 5 one is inconclusive.
 #[must_use]
@@ -240,7 +253,7 @@ pub fn exit_code(
 ) -> u8 {
     let any = |judgement| criteria.iter().any(|judged| judged.judgement == judgement);
     if requests.ok + requests.failed == 0 {
-        3
+        COULD_NOT_RUN
     } else if measurement.is_some_and(|measurement| measurement.verdict == "INVALID") {
         4
     } else if any(Judgement::Fail) {

@@ -142,6 +142,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
             workers: None,
             seed: None,
             record_ends_ns: None,
+            unrecorded: None,
         },
         verdict: Headline::default(),
         criteria: Vec::new(),

@@ -45,6 +45,7 @@ fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
         Target::of("a", &args.a, args.a_cmd.as_deref(), args)?,
         Target::of("b", &args.b, args.b_cmd.as_deref(), args)?,
     ];
+    making::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
     // Held to the end: what was started is ended first, whenever a signal comes.
@@ -236,6 +237,7 @@ impl Ab<'_> {
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
+        making::is_recorded(&ran, &entrant.summary)?;
         let requests = &entrant.summary.requests;
         if requests.ok + requests.failed == 0 {
             return Err(Stop::could_not_run(format!(

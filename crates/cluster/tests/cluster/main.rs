@@ -124,6 +124,7 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
             cause: None,
             record_ends_ns: None,
             recorded_to_ns: None,
+            lines: None,
         };
         assert!(writer.finish(State::Complete, end).1.is_none());
     }

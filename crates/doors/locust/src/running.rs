@@ -231,7 +231,7 @@ impl Door for Behind<'_> {
     }
 
     fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
-        let failed = exit::is_failed(outcome);
+        let failed = exit::is_failed(outcome) || outcome.error.is_some() || !outcome.files_written;
         self.tell(|told| {
             told.failed |= failed;
             told.record.clone_from(&outcome.summary.record);

@@ -6,7 +6,7 @@ use plan::mqtt::Credential;
 
 /// A file as text.
 pub(crate) fn text(option: &str, path: &Path) -> Result<String, String> {
-    let read = std::fs::read_to_string(path);
+    let read = formats::files::read_to_string(path);
     read.map_err(|error| format!("{option} {}: {error}", path.display()))
 }
 

@@ -166,7 +166,7 @@ impl Door for Wrk<'_> {
                 self.voice.error(error);
                 match error {
                     RunError::Setup(_) => NO_THREAD,
-                    RunError::Worker(_) | RunError::Stuck(_) => FAILED,
+                    RunError::Worker(_) | RunError::Stuck(_) | RunError::Unrecorded(_) => FAILED,
                 }
             }
         }

@@ -28,6 +28,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     };
     let (run, _) = writer.finish(record::State::Complete, end);
     let summary = analysis::summarise(&run);

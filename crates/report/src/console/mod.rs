@@ -97,6 +97,9 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     if let Some(measurement) = &summary.measurement {
         blocks.push(wrap(&measurement.line(), 2, columns));
     }
+    if let Some(why) = &summary.run.unrecorded {
+        blocks.push(wrap(&format!("COULD NOT RUN: ended by {why}"), 2, columns));
+    }
     blocks.join("\n\n") + "\n"
 }
 

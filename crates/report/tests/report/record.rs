@@ -395,7 +395,8 @@ fn a_run_goes_on_without_its_record() {
     assert_eq!(warnings.len(), 1);
     let warning = warnings[0].to_string();
     assert!(
-        warning.contains("ends at 2 s: No space left on device"),
+        warning
+            .contains(": No space left on device (os error 28); it ends at 2 s: free some space"),
         "{warning}"
     );
     assert_eq!(figures(&broken), figures(&memory));

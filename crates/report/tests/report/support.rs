@@ -241,6 +241,7 @@ pub fn end() -> End {
         cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     }
 }
 

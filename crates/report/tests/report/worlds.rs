@@ -252,6 +252,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         cause: None,
         record_ends_ns: None,
         recorded_to_ns: None,
+        lines: None,
     };
     writer.finish(State::Complete, end).0
 }

@@ -2,7 +2,6 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::{TcpStream, ToSocketAddrs},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -11,14 +10,22 @@ use plan::server::Source;
 use record::server::{Descriptor, Reading};
 
 use super::{Sampler, exporters::Names, exposition};
-use crate::asking::{Base, Request};
+use crate::{
+    asking::{Base, Request},
+    bounded::{self, Deadline, said},
+};
 
 /// Behind so long a wait a look is a gap.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Of one source so many metrics are kept.
 const MOST: usize = 200;
-/// The largest answer of a Redis.
+/// The largest answer of a URL.
+const MOST_ANSWER: usize = 16 << 20;
+/// The largest answer of a Redis, and the most that is read of a command's output.
 const MOST_BYTES: usize = 1 << 20;
+
+/// The most that is read of what a command says on standard error.
+const MOST_ERRORS: u64 = 4 << 10;
 
 /// How a source is asked.
 enum Asked {
@@ -47,7 +54,7 @@ impl Endpoint {
     /// What a URL answers.
     pub fn url(source: Source, url: &str) -> Result<Endpoint, String> {
         let (base, path) = Base::of_url(url)?;
-        let base = base.patient_for(PATIENCE);
+        let base = base.patient_for(PATIENCE).at_most(MOST_ANSWER);
         Ok(Endpoint::of(source, Asked::Url { base, path }))
     }
 
@@ -171,56 +178,75 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
 
 /// What INFO says.
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
-    let failed = |why: std::io::Error| format!("{address}: {why}");
-    let mut addresses = address.to_socket_addrs().map_err(failed)?;
-    let address = addresses.next().ok_or("its name has no address")?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(failed_at(&address))?;
-    let failed = failed_at(&address);
-    stream.set_read_timeout(Some(PATIENCE)).map_err(&failed)?;
+    let failed = |why: std::io::Error| format!("{address}: {}", said(&why));
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, "6379"));
+    let host = host.trim_matches(['[', ']']);
+    let port: u16 = port
+        .parse()
+        .map_err(|_| format!("`{address}`: its port is not a number"))?;
+    let deadline = Deadline::default();
+    deadline.set(PATIENCE);
+    let stream = bounded::connect(host, port, &deadline);
+    let mut stream = stream.map_err(|why| format!("{address}: {why}"))?;
     let mut asked = String::new();
     if let Some(password) = password {
         asked += &format!("*2\r\n$4\r\nAUTH\r\n${}\r\n{password}\r\n", password.len());
     }
     asked += "*1\r\n$4\r\nINFO\r\n";
-    stream.write_all(asked.as_bytes()).map_err(&failed)?;
-    let mut reader = BufReader::new(stream);
+    stream.write_all(asked.as_bytes()).map_err(failed)?;
+    let mut reader = BufReader::new(stream).take(MOST_BYTES as u64);
     for _ in 0..=usize::from(password.is_some()) {
         let mut line = String::new();
-        reader.read_line(&mut line).map_err(&failed)?;
+        reader.read_line(&mut line).map_err(failed)?;
         let line = line.trim_end();
         if let Some(why) = line.strip_prefix('-') {
-            return Err(format!("it says: {why}"));
+            return Err(format!("it says: {why:.200}"));
         }
         let Some(length) = line.strip_prefix('$') else {
             continue;
         };
         let length: usize = length.parse().map_err(|_| "its answer is no Redis'")?;
         let mut text = vec![0; length.min(MOST_BYTES)];
-        reader.read_exact(&mut text).map_err(&failed)?;
+        reader.read_exact(&mut text).map_err(failed)?;
         return String::from_utf8(text).map_err(|_| "its answer is no text".to_owned());
     }
     Err("its answer is no Redis'".to_owned())
 }
 
-fn failed_at(address: &std::net::SocketAddr) -> impl Fn(std::io::Error) -> String {
-    let address = address.to_string();
-    move |why| match why.kind() {
-        std::io::ErrorKind::ConnectionRefused => format!("{address}: connection refused"),
-        _ => format!("{address}: {why}"),
-    }
-}
-
 /// What a command writes. It is ended when it takes too long: by `timeout`, which outlives whoever waits.
+/// One that writes more than is read is ended by the next that it writes.
 fn output(line: &str) -> Result<String, String> {
+    let failed = |why: std::io::Error| format!("`{line}`: {why}");
     let seconds = PATIENCE.as_secs().to_string();
     let mut command = Command::new("timeout");
     command.args(["--kill-after=1", &seconds, "sh", "-c", line]);
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|why| format!("`{line}`: {why}"))?;
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr);
-        let why = why.lines().next().unwrap_or_default();
-        return Err(format!("`{line}` ended with {}: {why:.80}", output.status));
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let errors = child.stderr.take();
+    let errors = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        let read = errors.map(|errors| errors.take(MOST_ERRORS).read_to_end(&mut said));
+        read.and_then(Result::ok).map(|_| said).unwrap_or_default()
+    });
+    let mut written = Vec::new();
+    if let Some(out) = child.stdout.take() {
+        out.take(MOST_BYTES as u64 + 1)
+            .read_to_end(&mut written)
+            .map_err(failed)?;
     }
-    String::from_utf8(output.stdout).map_err(|_| format!("`{line}` writes no text"))
+    let status = child.wait().map_err(failed)?;
+    let why = errors.join().unwrap_or_default();
+    if written.len() > MOST_BYTES {
+        return Err(format!(
+            "`{line}` writes more than {} MB, which is as much as is read",
+            MOST_BYTES >> 20
+        ));
+    }
+    if !status.success() {
+        let why = String::from_utf8_lossy(&why);
+        let why = why.lines().next().unwrap_or_default();
+        return Err(format!("`{line}` ended with {status}: {why:.80}"));
+    }
+    String::from_utf8(written).map_err(|_| format!("`{line}` writes no text"))
 }

@@ -42,6 +42,11 @@ const LEAST_NS: u64 = SECOND / 4;
 /// For so long the end of a run waits for its last looks.
 const LAST: Duration = Duration::from_millis(200);
 
+/// No name of a metric with its instance is longer, in bytes.
+const LONGEST_NAME: usize = 1024;
+/// Characters that are kept of why a look failed.
+const LONGEST_REASON: usize = 300;
+
 /// A source of measurements.
 pub trait Sampler: Send {
     /// Its name: the first part of its metrics' names.
@@ -294,6 +299,29 @@ impl Sampling {
     }
 }
 
+/// A look without what no reader needs: names that are longer than any metric's, and readings beyond those of any
+/// source. Names are kept once each, so a source that invents new ones would take memory and disk without end.
+fn bounded(mut look: Look) -> Look {
+    let fits = |reading: &Reading| {
+        let instance = reading.of.instance.as_deref().unwrap_or_default();
+        reading.of.metric.len() + instance.len() <= LONGEST_NAME
+    };
+    match &mut look.readings {
+        Ok(readings) => {
+            let all = readings.len();
+            readings.retain(fits);
+            if readings.is_empty() && all > 0 {
+                look.readings = Err("the names of its metrics are too long".to_owned());
+            }
+        }
+        Err(why) => {
+            let end = why.char_indices().nth(LONGEST_REASON).map(|(at, _)| at);
+            end.into_iter().for_each(|at| why.truncate(at));
+        }
+    }
+    look
+}
+
 /// Looks at whole seconds of the wall clock, where intervals are cut, until nobody holds the other end.
 fn work(mut sampler: Box<dyn Sampler>, clock: &Clock, looks: &Sender<Look>, stop: &Receiver<()>) {
     let thread = rustix::thread::gettid();
@@ -306,7 +334,7 @@ fn work(mut sampler: Box<dyn Sampler>, clock: &Clock, looks: &Sender<Look>, stop
             is_last,
         };
         let mut all = sampler.looks(&now).into_iter();
-        all.all(|look| looks.send(look).is_ok())
+        all.all(|look| looks.send(bounded(look)).is_ok())
     };
     let mut last_ns = clock.now();
     if !look(last_ns, false) {

@@ -23,6 +23,8 @@ const USUAL_NS: u64 = 15 * SECOND;
 const MOST: usize = 200;
 /// A Prometheus answers at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
+/// The largest answer: 200 series of as many steps as are asked for take less.
+const MOST_ANSWER: usize = 8 << 20;
 /// The metric's name; a question has no other.
 const METRIC: &str = "value";
 
@@ -55,7 +57,7 @@ impl Promql {
         let (base, prefix) = Base::of_url(url)?;
         Ok(Promql {
             source,
-            base: base.patient_for(PATIENCE),
+            base: base.patient_for(PATIENCE).at_most(MOST_ANSWER),
             prefix: prefix.trim_end_matches('/').to_owned(),
             query: query.to_owned(),
             step_ns: USUAL_NS,

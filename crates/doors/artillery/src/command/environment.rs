@@ -14,7 +14,7 @@ pub fn with(file: Option<&Path>, voice: &SharedVoice) -> Vec<(String, String)> {
     let Some(file) = file else {
         return environment;
     };
-    match std::fs::read(file) {
+    match formats::files::read(file) {
         Ok(bytes) => {
             for (name, value) in dotenv::parse(&String::from_utf8_lossy(&bytes)) {
                 if !environment.iter().any(|(known, _)| *known == name) {

@@ -24,7 +24,7 @@ pub fn command(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> u8 
 
 fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(), String> {
     let name = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|error| format!("{name}: {error}"))?;
+    let bytes = formats::files::read(file).map_err(|error| format!("{name}: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
     let told = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;

@@ -2,7 +2,7 @@
 
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{TcpStream, ToSocketAddrs},
+    net::TcpStream,
     os::unix::net::UnixStream,
     time::Duration,
 };
@@ -22,10 +22,14 @@ use postgres_protocol::{
 };
 use tokio_rustls::rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
 
-use crate::asking::said;
+use crate::bounded::{self, Bounded, Deadline, said};
 
 /// No message of what is asked here is as long.
 const LONGEST: i32 = 1 << 20;
+/// All rows of an answer together are no larger.
+const MOST_BYTES: usize = 4 << 20;
+/// What a row takes beside its text.
+const ROW_BYTES: usize = 64;
 /// As the server's own views name us.
 const NAME: &str = "loadline";
 
@@ -42,19 +46,20 @@ pub(super) struct Connection {
     came: BytesMut,
     patience: Duration,
     /// When whatever goes on now must be done.
-    until_ns: u64,
+    deadline: Deadline,
 }
 
 impl Connection {
     /// Connects and logs in. Neither takes longer than that, nor does any question later.
     pub fn open(database: &Database, patience: Duration) -> Result<Connection, String> {
+        let deadline = Deadline::default();
+        deadline.set(patience);
         let mut connection = Connection {
-            stream: stream(database, patience)?,
+            stream: stream(database, &deadline)?,
             came: BytesMut::new(),
             patience,
-            until_ns: 0,
+            deadline,
         };
-        connection.begin();
         connection.log_in(database)?;
         Ok(connection)
     }
@@ -64,9 +69,20 @@ impl Connection {
         self.begin();
         self.send(|out| frontend::query(statements, out))?;
         let (mut all, mut rows) = (Vec::new(), Vec::new());
+        let mut bytes = 0;
         loop {
             match self.next()? {
-                Message::DataRow(body) => rows.push(row(&body)?),
+                Message::DataRow(body) => {
+                    // Rows without text take memory too.
+                    bytes += body.buffer().len() + ROW_BYTES;
+                    if bytes > MOST_BYTES {
+                        return Err(format!(
+                            "its answer is larger than {} MB, which is as much as is read",
+                            MOST_BYTES >> 20
+                        ));
+                    }
+                    rows.push(row(&body)?);
+                }
                 Message::CommandComplete(_) => all.push(std::mem::take(&mut rows)),
                 Message::ErrorResponse(body) => return Err(refusal(&body)),
                 Message::ReadyForQuery(_) => return Ok(all),
@@ -76,8 +92,7 @@ impl Connection {
     }
 
     fn begin(&mut self) {
-        let patience = u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX);
-        self.until_ns = engine::clock::monotonic_ns().saturating_add(patience);
+        self.deadline.set(self.patience);
     }
 
     fn log_in(&mut self, database: &Database) -> Result<(), String> {
@@ -160,9 +175,7 @@ impl Connection {
             if let Some(message) = Message::parse(&mut self.came).map_err(|_| STRANGE)? {
                 return Ok(message);
             }
-            if engine::clock::monotonic_ns() > self.until_ns {
-                return Err("no answer in time".to_owned());
-            }
+            self.deadline.left().map_err(|why| said(&why))?;
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err("it closed the connection".to_owned()),
                 Ok(n) => self.came.extend_from_slice(&piece[..n]),
@@ -174,43 +187,29 @@ impl Connection {
 
 const STRANGE: &str = "its answer is no PostgreSQL's";
 
-fn stream(database: &Database, patience: Duration) -> Result<Box<dyn Stream>, String> {
+fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, String> {
     let (host, port) = match &database.at {
         Listener::Socket(path) => {
             let failed = |why| format!("{path}: {}", said(&why));
             let stream = UnixStream::connect(path).map_err(failed)?;
-            let bounded = stream.set_read_timeout(Some(patience));
-            let bounded = bounded.and_then(|()| stream.set_write_timeout(Some(patience)));
-            return bounded.map(|()| Box::new(stream) as _).map_err(failed);
+            return Ok(Box::new(Bounded::new(stream, deadline)));
         }
-        Listener::Tcp(host, port) => (host.as_str(), *port),
+        Listener::Tcp(host, port) => (host.as_str(), port),
     };
-    let tcp = tcp(host, port, patience).map_err(|why| format!("{host}:{port}: {why}"))?;
+    let tcp = bounded::connect(host, *port, deadline);
+    let tcp = tcp.map_err(|why| format!("{host}:{port}: {why}"))?;
     if database.tls == Encryption::Disable {
         return Ok(Box::new(tcp));
     }
     encrypted(tcp, host, database.tls)
 }
 
-fn tcp(host: &str, port: u16, patience: Duration) -> Result<TcpStream, String> {
-    let addresses = (host, port).to_socket_addrs();
-    let addresses = addresses.map_err(|_| "the name is not known".to_owned())?;
-    let mut why = "the name has no address".to_owned();
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, patience) {
-            Ok(stream) => {
-                let bounded = stream.set_read_timeout(Some(patience));
-                let bounded = bounded.and_then(|()| stream.set_write_timeout(Some(patience)));
-                return bounded.map(|()| stream).map_err(|why| said(&why));
-            }
-            Err(error) => why = said(&error),
-        }
-    }
-    Err(why)
-}
-
 /// Asks whether the server encrypts, and does so if it does.
-fn encrypted(mut tcp: TcpStream, host: &str, how: Encryption) -> Result<Box<dyn Stream>, String> {
+fn encrypted(
+    mut tcp: Bounded<TcpStream>,
+    host: &str,
+    how: Encryption,
+) -> Result<Box<dyn Stream>, String> {
     let mut out = BytesMut::new();
     frontend::ssl_request(&mut out);
     let mut answer = [0];
@@ -301,7 +300,7 @@ mod tests {
             stream: Box::new(Canned { says, at: 0, piece }),
             came: BytesMut::new(),
             patience: Duration::from_secs(3600),
-            until_ns: 0,
+            deadline: Deadline::default(),
         }
     }
 
@@ -392,6 +391,14 @@ mod tests {
                 prop_assert!(read.iter().map(Vec::len).sum::<usize>() <= sent);
             }
         }
+    }
+
+    #[test]
+    fn rows_without_end_are_refused() {
+        let long = vec![Some("x".repeat(1000))];
+        let says = data_row(&long).repeat(5000);
+        let why = connection(says, 8192).ask("select").unwrap_err();
+        assert!(why.starts_with("its answer is larger than 4 MB"), "{why}");
     }
 
     #[test]

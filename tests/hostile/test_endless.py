@@ -1,0 +1,177 @@
+"""Whatever answers slowly, without end or not at all costs a bounded time and bounded memory."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import peers
+import pytest
+from conftest import LOADLINE, until
+from peak import peak_mb
+
+PLAN = """
+loadline: 1
+target: {}
+load: {{ rate: 20/s, duration: 1s }}
+steps: [ {{ get: / }} ]
+"""
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100000\r\n\r\n"
+
+
+def dripping(connection: socket.socket) -> None:
+    """Answers a byte every 100 ms, so that no single wait is long."""
+    connection.recv(1 << 16)
+    try:
+        connection.sendall(HEAD)
+        while True:
+            connection.sendall(b"#")
+            time.sleep(0.1)
+    except OSError:
+        connection.close()
+
+
+def endless(piece: bytes, head: bytes = b""):
+    def serve(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        try:
+            connection.sendall(head)
+            while True:
+                connection.sendall(piece)
+        except OSError:
+            connection.close()
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    "source", ["{url}/metrics", "promql:{url} up", "redis://{host}", "postgres://me:pw@{host}/db?sslmode=disable"]
+)
+def test_source_that_drips_has_time_limit_for_whole_answer(loadline, start_lab, source) -> None:
+    plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url))
+    with peers.Peer(dripping) as peer:
+        source = source.format(url=peer.url, host=peer.url.removeprefix("http://"))
+        begun = time.monotonic()
+        ended = loadline("run", plan, "--server", f"app={source}", timeout=60)
+        took = time.monotonic() - begun
+    assert ended.returncode == 0, ended.stderr
+    assert "nothing can be measured of" in ended.stderr or "app: nothing" in ended.stderr
+    # A whole answer has two seconds; a Prometheus is asked one question, which goes unanswered.
+    assert took < 20, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "serve"),
+    [
+        ("{url}/metrics", endless(b"x" * 65536, b"HTTP/1.1 200 OK\r\n\r\n")),
+        ("{url}/metrics", endless(b"x" * 65536)),
+        ("promql:{url} up", endless(b"10000\r\n" + b"1" * 65536 + b"\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")),
+        ("redis://{host}", endless(b"x" * 65536)),
+        # Logged in, and rows from then on: 1,000 bytes each.
+        (
+            "postgres://me:pw@{host}/db?sslmode=disable",
+            endless(
+                (b"D" + (1010).to_bytes(4, "big") + b"\0\1" + (1000).to_bytes(4, "big") + b"x" * 1000) * 64,
+                b"R\0\0\0\x08\0\0\0\0Z\0\0\0\5I",
+            ),
+        ),
+        ("command:yes", None),
+    ],
+)
+def test_source_without_end_is_bounded(loadline, start_lab, source, serve) -> None:
+    plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url))
+    with peers.Peer(serve or peers.never) as peer:
+        source = source.format(url=peer.url, host=peer.url.removeprefix("http://"))
+        ended, peak = peak_mb(loadline, "run", plan, "--server", f"app={source}")
+    assert ended.returncode == 0, ended.stderr
+    assert peak < 150, peak
+
+
+@pytest.mark.parametrize("names", ["a" * 1_000_000, "new"])
+def test_names_that_source_invents_take_bounded_room(loadline, start_lab, names) -> None:
+    """Names of 1 MB, or 200 new ones each second."""
+    plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url).replace("duration: 1s", "duration: 3s"))
+    count = 0
+
+    def serve(connection: socket.socket) -> None:
+        nonlocal count
+        connection.recv(1 << 16)
+        lines = []
+        for _ in range(200 if names == "new" else 5):
+            count += 1
+            lines.append(f"m{count}_{names} 1\n")
+        body = "".join(lines).encode()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.close()
+
+    with peers.Peer(serve) as peer:
+        ended = loadline("run", plan, "--server", f"app={peer.url}/metrics")
+    assert ended.returncode == 0, ended.stderr
+    record = loadline.folder / ".loadline/runs/last"
+    assert (record / "server.jsonl").stat().st_size < 200_000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "/dev/zero"),
+        ("plan", "/dev/zero"),
+        ("init", "/dev/zero"),
+        ("audit", "/dev/zero"),
+        ("report", "/dev/zero"),
+        ("run", "csv.yml"),
+        ("run", "ca.yml"),
+    ],
+)
+def test_file_that_does_not_end_is_refused(loadline, command) -> None:
+    plan = PLAN.format("https://127.0.0.1:1")
+    loadline.write("csv.yml", plan.replace("steps:", "csv: { file: /dev/zero }\nsteps:"))
+    loadline.write("ca.yml", plan.replace("steps:", "http: { tls: { ca: /dev/zero } }\nsteps:"))
+    ended, peak = peak_mb(loadline, *command)
+    # `audit` calls a file that is there and cannot be read no bad input.
+    assert ended.returncode == (3 if command[0] == "audit" else 2), ended.stdout + ended.stderr
+    assert peak < 150, peak
+
+
+def test_conductor_whose_nodes_say_nothing_ends_after_second_signal(loadline, start_lab) -> None:
+    plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url).replace("duration: 1s", "duration: 60s"))
+    running = loadline.start("run", plan, "--on", "local", "--nodes", "2", process_group=0)
+    nodes: list[int] = []
+    try:
+        runs = loadline.folder / ".loadline/runs"
+        until(lambda: len(list(runs.glob("2*/parts/*/counters.jsonl"))) == 2, "the nodes' records")
+        children = subprocess.run(["pgrep", "-P", str(running.pid)], capture_output=True, text=True, check=True).stdout.split()
+        nodes = [int(pid) for pid in children]
+        for pid in nodes:
+            os.kill(pid, signal.SIGSTOP)
+        running.send_signal(signal.SIGINT)
+        # Two signals at once are one.
+        time.sleep(0.2)
+        begun = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=30)
+        took = time.monotonic() - begun
+    finally:
+        for pid in nodes:
+            # The conductor ends those that it started.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        running.kill()
+    assert running.returncode in (3, 130), told
+    assert (runs / "last/report.html").is_file(), told
+    assert took < 8, told
+
+
+def test_number_of_nodes_is_bounded(loadline) -> None:
+    ended = subprocess.run(
+        [LOADLINE, "run", "http://127.0.0.1:1", "--on", "local", "--nodes", "100000"],
+        cwd=loadline.folder,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ended.returncode == 2
+    assert "--nodes 100000: at most 256 nodes on this machine can share a run" in ended.stderr

@@ -1,0 +1,19 @@
+"""How much memory a command takes."""
+
+import subprocess
+
+from conftest import LOADLINE
+
+
+def peak_mb(loadline, *args: object) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Runs the command as the only child of a small process that then tells how large it became."""
+    code = (
+        "import resource, subprocess, sys;"
+        "ended = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL);"
+        "print('PEAK', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, flush=True);"
+        "sys.exit(ended.returncode)"
+    )
+    ended = subprocess.run(
+        ["python3", "-c", code, LOADLINE, *map(str, args)], cwd=loadline.folder, capture_output=True, text=True, timeout=60
+    )
+    return ended, int(ended.stdout.rsplit("PEAK", 1)[1]) / 1024
