@@ -225,6 +225,21 @@ def test_parts_that_nobody_conducts_are_merged_into_what_one_would_have_sent(loa
     assert other["all"] == merged["all"]
 
 
+def test_a_part_whose_figures_were_changed_is_told_of(loadline):
+    with Recorder() as peer:
+        plan(loadline, peer.url, "{ rate: 40/s, duration: 1s }")
+        parts = shards(loadline, peer.url, [0, 1], 2)
+    counters = parts[1] / "counters.jsonl"
+    lines = [json.loads(line) for line in counters.read_text().splitlines()]
+    changed = next(line for line in lines if line.get("label") and line.get("ok"))
+    changed["issued"] += 50
+    changed["ok"] += 50
+    counters.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    merged = loadline("merge", *parts)
+    assert merged.returncode == 3, merged.stdout
+    assert "INCOMPLETE: the record is damaged: in 1 intervals of part 1 the labels do not add up to all requests" in merged.stderr
+
+
 def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
     with Recorder() as peer:
         plan(loadline, peer.url, "{ rate: 80/s, duration: 2s }")

@@ -76,6 +76,12 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
         ));
         return Ok(exit::COULD_NOT_RUN);
     }
+    if let Some(damage) = run.damage.first() {
+        log::error(format_args!(
+            "INCOMPLETE: {damage}: copy the parts again from where they were written"
+        ));
+        return Ok(exit::COULD_NOT_RUN);
+    }
     let ended = run.manifest.end.as_ref();
     if let Some(why) = ended
         .and_then(|end| end.reason.as_ref())

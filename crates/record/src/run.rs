@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{
     Cut, End, Event, EventKind, Frame, Frames, Manifest, NodeRow, NodeSum, Part, Reader,
-    RecordError, State, Totals,
+    RecordError, State, Totals, agreement,
     door::DoorLine,
     files, manifest, node,
     parts::{self, Parts},
@@ -300,6 +300,7 @@ impl Run {
         let known = ids.len();
         let mut reader = Reader::open(dir);
         let (mut last_ns, mut due) = (0, 0);
+        let mut contradicting = 0u64;
         for mut frame in reader.by_ref() {
             if until_ns.is_some_and(|end| frame.span.1 > end) {
                 break;
@@ -319,11 +320,21 @@ impl Run {
                 };
                 frame.parts.entry((own, phase)).or_default().add(&part);
             }
+            contradicting += u64::from(unreadable == 0 && !agreement::holds(&frame, &self.labels));
             add(&frame);
             self.totals.add(&frame, &self.labels);
         }
         if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
+        }
+        if contradicting > 0 {
+            let whose = manifest
+                .share
+                .map_or_else(String::new, |share| format!(" of part {}", share.index));
+            self.damage.push(format!(
+                "the record is damaged: in {contradicting} intervals{whose} the labels do not add up to all requests, or have more \
+                 times than answers"
+            ));
         }
         self.tell_damage("labels.jsonl", "names", unreadable.max(ids.len() - known));
         let (events, unreadable) = things::<Event>(&dir.join("events.jsonl"));

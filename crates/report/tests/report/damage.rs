@@ -45,6 +45,26 @@ fn open(dir: &Path) -> (Run, Summary) {
     (run, summary)
 }
 
+#[test]
+fn figures_that_contradict_each_other_are_damage() {
+    let whole = |content: &mut Vec<u8>| content.truncate(content.len());
+    let (_folder, dir) = changed("counters.jsonl", whole);
+    assert_eq!(open(&dir).0.damage, Vec::<String>::new());
+    let more_answers = |content: &mut Vec<u8>| {
+        let text = String::from_utf8(content.clone()).unwrap();
+        let at = text.find("\"label\":2").unwrap();
+        let (before, rest) = text.split_at(at);
+        *content = (before.to_owned() + &rest.replacen("\"ok\":", "\"ok\":9", 1)).into_bytes();
+    };
+    let (_folder, dir) = changed("counters.jsonl", more_answers);
+    let damage = open(&dir).0.damage;
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    assert!(
+        damage[0].contains("in 1 intervals the labels do not add up"),
+        "{damage:?}"
+    );
+}
+
 fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
     let (run, summary) = open(dir);
     let at_ns = run.totals.last_end_ns();
