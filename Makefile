@@ -77,10 +77,14 @@ demo: build
 # self-test, and it is installed apart from the product, in an environment of its own.
 CI_BUILD := --profile ci --workspace --locked --features loadline/mutants,loadline-python/mutants
 
-tests-build: web $(TESTS)/ready
-	cargo build $(CI_BUILD) --all-targets
+# Packages are fetched while the build goes on.
+tests-build: web
+	$(MAKE) -j2 tests-cargo $(TESTS)/ready
 	install -m 755 target/ci/loadline $(TESTS)/bin/loadline
 	install -m 755 target/ci/lib_native.so $(TESTS)/package/loadline/_native.abi3.so
+
+tests-cargo:
+	cargo build $(CI_BUILD) --all-targets
 
 test: tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
@@ -95,8 +99,9 @@ test-rust:
 	$(TESTS)/bin/ruff check tests bench python packaging
 	$(TESTS)/bin/ruff format --check tests bench python packaging
 
+# Most of these wait for what they started.
 test-commands:
-	$(TESTS_PY) -m pytest tests -q -m 'not long and not alone' -n 4
+	$(TESTS_PY) -m pytest tests -q -m 'not long and not alone' -n 6
 
 # What every change must pass beside `make test`: the wheel, counts against the originals, the case studies whole.
 test-cases: tests-build $(TESTS)/ray-ready
@@ -200,4 +205,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web demo test test-long tests-build test-rust test-commands test-cases test-simulations test-counts dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist web demo test test-long tests-build tests-cargo test-rust test-commands test-cases test-simulations test-counts dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

@@ -16,6 +16,7 @@ def anonymous(pid: int) -> int:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 @pytest.mark.alone
 @pytest.mark.parametrize("minutes", [20])
 def test_a_run_of_twenty_minutes_holds_little_more_than_one_of_five(loadline, start_lab, minutes):
