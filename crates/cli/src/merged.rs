@@ -46,40 +46,8 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
     keep::index(&run, &page, &voice);
     let shown = keep::write_json(&page, args.json.as_deref(), &voice);
     let exported = exports.write(&run, &page.summary, &voice);
-    if !missing.is_empty() {
-        let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();
-        log::error(format_args!(
-            "INCOMPLETE: of {} parts {} missing: {}",
-            run.manifest.processes.unwrap_or(0),
-            if missing.len() == 1 {
-                "one is"
-            } else {
-                "some are"
-            },
-            numbers.join(", ")
-        ));
-        return Ok(exit::COULD_NOT_RUN);
-    }
-    if let Some(torn) = run.lost().next() {
-        log::error(format_args!(
-            "INCOMPLETE: part {} did not come to its end, and nobody has told why",
-            torn.share.index
-        ));
-        return Ok(exit::COULD_NOT_RUN);
-    }
-    if let Some((number, cut)) = short_part(&run) {
-        let of = cut.of_ns.map(units::moment);
-        let of = of.map_or_else(String::new, |of| format!(" of {of}"));
-        log::error(format_args!(
-            "INCOMPLETE: the record of part {number} ends at {}{of}: copy it again from where it was written",
-            units::moment(cut.at_ns)
-        ));
-        return Ok(exit::COULD_NOT_RUN);
-    }
-    if let Some(damage) = run.damage.first() {
-        log::error(format_args!(
-            "INCOMPLETE: {damage}: copy the parts again from where they were written"
-        ));
+    if let Some(why) = incomplete(&run, &missing) {
+        log::error(format_args!("INCOMPLETE: {why}"));
         return Ok(exit::COULD_NOT_RUN);
     }
     let ended = run.manifest.end.as_ref();
@@ -95,6 +63,41 @@ fn merge(args: &args::Merge) -> Result<u8, Stop> {
     } else {
         exit::COULD_NOT_RUN
     })
+}
+
+/// Why the parts do not make the whole run, if they do not.
+fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
+    if !missing.is_empty() {
+        let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        return Some(format!(
+            "of {} parts {} missing: {}",
+            run.manifest.processes.unwrap_or(0),
+            if missing.len() == 1 {
+                "one is"
+            } else {
+                "some are"
+            },
+            numbers.join(", ")
+        ));
+    }
+    if let Some(torn) = run.lost().next() {
+        return Some(format!(
+            "part {} did not come to its end, and nobody has told why",
+            torn.share.index
+        ));
+    }
+    if let Some((number, cut)) = short_part(run) {
+        let of = cut.of_ns.map(units::moment);
+        let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+        return Some(format!(
+            "the record of part {number} ends at {}{of}: copy it again from where it was written",
+            units::moment(cut.at_ns)
+        ));
+    }
+    let damage = run.damage.first()?;
+    Some(format!(
+        "{damage}: copy the parts again from where they were written"
+    ))
 }
 
 /// The first part whose record does not hold all of it.
