@@ -172,7 +172,16 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
         recommendations: campaign.recommendations.clone(),
         scaling: campaign.scaling,
     };
-    Ledger::begin(wanted.folder.as_deref(), seed as u16, head).map_err(NotBegun::CouldNot)
+    let mut redactor = session::salt::redactor(&[]);
+    for stage in &campaign.stages {
+        if let Work::Load(plan) = &stage.work {
+            plan.secrets
+                .iter()
+                .for_each(|secret| redactor.learn(secret));
+        }
+    }
+    let begun = Ledger::begin(wanted.folder.as_deref(), seed as u16, head, redactor);
+    begun.map_err(NotBegun::CouldNot)
 }
 
 struct Conductor<'a> {

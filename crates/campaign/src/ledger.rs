@@ -9,7 +9,8 @@ use std::{
 
 use decisions::campaign::{CoolDown, Planned};
 use plan::{about::About, deployment::Scaling};
-use serde::{Deserialize, Serialize};
+use record::redact::Redactor;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Its name in the campaign's folder.
 pub const FILE: &str = "campaign.jsonl";
@@ -104,6 +105,13 @@ pub struct Ledger {
     pub head: Head,
     /// What came of it so far.
     pub lines: Vec<Line>,
+    redactor: Redactor,
+}
+
+/// A value as it is kept: without secrets, in whatever field.
+fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> Result<T, String> {
+    let tree = serde_json::to_value(value).map_err(|error| error.to_string())?;
+    serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())
 }
 
 impl Ledger {
@@ -111,7 +119,13 @@ impl Ledger {
     ///
     /// # Errors
     /// One line, when it cannot be written.
-    pub fn begin(campaigns: Option<&Path>, suffix: u16, head: Head) -> Result<Ledger, String> {
+    pub fn begin(
+        campaigns: Option<&Path>,
+        suffix: u16,
+        head: Head,
+        redactor: Redactor,
+    ) -> Result<Ledger, String> {
+        let head = redacted(head, &redactor)?;
         let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
         let cannot = |path: &Path| {
             let path = path.display().to_string();
@@ -139,6 +153,7 @@ impl Ledger {
             folder,
             head,
             lines: Vec::new(),
+            redactor,
         };
         ledger.append(&ledger.head)?;
         ledger.point_last(campaigns);
@@ -168,6 +183,7 @@ impl Ledger {
             folder: folder.to_owned(),
             lines: lines.collect(),
             head,
+            redactor: session::salt::redactor(&[]),
         })
     }
 
@@ -176,6 +192,7 @@ impl Ledger {
     /// # Errors
     /// One line, when it cannot be written.
     pub fn add(&mut self, line: Line) -> Result<(), String> {
+        let line = redacted(line, &self.redactor)?;
         let written = self.append(&line);
         self.lines.push(line);
         written
@@ -188,7 +205,7 @@ impl Ledger {
                 stage,
                 code: session::exit::COULD_NOT_RUN,
                 record: None,
-                why: Some(why),
+                why: Some(self.redactor.text(&why)),
             });
         }
     }

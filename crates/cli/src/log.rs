@@ -14,12 +14,13 @@ use report::{console::Columns, printable};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use session::{SharedVoice, Voice};
 
-use crate::{colour, frame};
+use crate::{colour, frame, shown};
 
 /// Prints a line to standard error. A closed terminal is no reason to stop a test.
 pub fn say(line: impl Display) {
     frame::clear();
-    let line = line.to_string();
+    // Here and not where lines are made: whatever is printed passes this.
+    let line = shown::line(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
 
@@ -39,7 +40,7 @@ pub fn last_words(line: impl Display) {
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let now = Timespec::default();
     if rustix::event::poll(&mut ready, Some(&now)).is_ok_and(|ready| ready > 0) {
-        let line = line.to_string();
+        let line = shown::line(&line.to_string());
         let line = printable::lines(&line);
         let line = format!("\r\x1b[Jloadline: {line}\n");
         let text = line
@@ -99,6 +100,7 @@ pub fn terminal() -> Option<Columns> {
 
 /// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.
 pub fn summary(text: &str) {
+    let text = &shown::line(text);
     if ALONE.load(Ordering::Relaxed) || !colour::shows() {
         return out(text);
     }

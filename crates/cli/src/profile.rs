@@ -61,7 +61,7 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         exact: args.exact,
         columns: (!args.markdown).then(log::terminal).flatten(),
     };
-    log::out(&report::profile::text(
+    log::summary(&report::profile::text(
         &profile,
         curve.as_deref(),
         &machine,

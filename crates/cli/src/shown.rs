@@ -1,20 +1,18 @@
-//! What was named on a command line as it may be shown: a search and a gate name what they ran where no plan is at hand that knows its secrets.
+//! Texts as they may be shown where no run is at hand whose record knows the secrets: every line of the terminal, and
+//! what a search, a gate or a plan's profile names.
 
-use plan::{Format, Load, Plan};
-use record::redact::{Redactor, Salt};
-use session::inputs;
+use std::sync::OnceLock;
+
+use record::redact::Redactor;
+use session::salt;
 
 /// A text without what looks like a secret: `user:password@` in URLs, tokens in queries, and what has one of these names.
 pub fn without_secrets(text: &str, names: &[String]) -> String {
-    let nothing = Plan::new(
-        String::new(),
-        Format::URL,
-        String::new(),
-        Load::Once,
-        Vec::new(),
-    );
-    let mut salt = [0; 16];
-    salt[..8].copy_from_slice(&inputs::random_seed().to_le_bytes());
-    salt[8..].copy_from_slice(&inputs::random_seed().to_le_bytes());
-    Redactor::new(&nothing, names, Salt::new(salt)).text(text)
+    salt::redactor(names).text(text)
+}
+
+/// A line of the terminal without what looks like a secret. The marks of one process are the same in all of its lines.
+pub fn line(text: &str) -> String {
+    static REDACTOR: OnceLock<Redactor> = OnceLock::new();
+    REDACTOR.get_or_init(|| salt::redactor(&[])).text(text)
 }

@@ -25,6 +25,12 @@ pub fn of(
     if let Some(value) = structured(text) {
         let without = unknowns.json("", &value, what);
         let is_json = kind.starts_with(JSON) || kind.contains("+json");
+        if let Some(text) = unknowns.with_numbers(&without) {
+            if kind.is_empty() {
+                headers.push(("content-type".to_owned(), JSON.to_owned()));
+            }
+            return Body::Text(text);
+        }
         if without != value || is_json && query::value::json(&value) == text {
             if kind == JSON {
                 headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
@@ -35,6 +41,9 @@ pub fn of(
     }
     if kind.starts_with("application/x-www-form-urlencoded") {
         return Body::Text(unknowns.pairs(text, what));
+    }
+    if kind.starts_with("multipart/form-data") {
+        return Body::Text(unknowns.multipart(text, what));
     }
     Body::Text(text.to_owned())
 }
@@ -162,13 +171,34 @@ mod tests {
     }
 
     #[test]
+    fn number_under_secret_name_stays_a_number() {
+        let (body, headers) = body(JSON, r#"{"api_key": 1234, "token": "1234"}"#);
+        let Body::Text(text) = body else {
+            panic!("{body:?}")
+        };
+        assert_eq!(marks::replaced(&text, "X"), r#"{"api_key":X,"token":"X"}"#);
+        assert_eq!(headers, 1);
+    }
+
+    #[test]
+    fn fields_of_form_with_files_are_searched_for_secrets() {
+        let form = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cret\r\n--b\r\n\
+                    Content-Disposition: form-data; name=\"title\"\r\n\r\nScan\r\n--b--\r\n";
+        let (body, _) = body("multipart/form-data; boundary=b", form);
+        let Body::Text(text) = body else {
+            panic!("{body:?}")
+        };
+        assert_eq!(marks::replaced(&text, "X"), form.replace("s3cret", "X"));
+    }
+
+    #[test]
     fn secrets_stay_out_of_every_form() {
         let (json, _) = body(
             JSON,
             r#"{"user": "me", "password": "s3cret", "in": [{"api_key": 1234}]}"#,
         );
         assert!(
-            matches!(&json, Body::Json(value) if !value.to_string().contains("s3cret") && !value.to_string().contains("1234"))
+            matches!(&json, Body::Text(text) if !text.contains("s3cret") && !text.contains("1234"))
         );
         let (form, _) = body(
             "application/x-www-form-urlencoded",

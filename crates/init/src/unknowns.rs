@@ -52,6 +52,8 @@ pub struct Unknowns {
     list: Vec<Unknown>,
     /// Variables that steps set.
     captured: Vec<String>,
+    /// Variables in the place of numbers, as they stand in texts: without quotes in JSON.
+    numbers: Vec<String>,
 }
 
 impl Unknowns {
@@ -191,6 +193,54 @@ impl Unknowns {
         pairs.collect::<Vec<_>>().join("&")
     }
 
+    /// The JSON of a value, if variables stand in it for numbers: a value of the environment is text, and only a
+    /// text can hold it without quotes. `None` if there are none.
+    pub fn with_numbers(&self, value: &Value) -> Option<String> {
+        let text = query::value::json(value);
+        let numbers = self.numbers.iter();
+        let bare = numbers.fold(text.clone(), |text, number| {
+            text.replace(&format!("\"{number}\""), number)
+        });
+        (bare != text).then_some(bare)
+    }
+
+    /// The text of a form with files (`multipart/form-data`) without what is secret in its fields.
+    pub fn multipart(&mut self, text: &str, what: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let Some(boundary) = text.lines().next().filter(|line| line.starts_with("--")) else {
+            return text.to_owned();
+        };
+        let boundary = boundary.trim_end();
+        for (number, part) in text.split(boundary).enumerate() {
+            if number > 0 {
+                out.push_str(boundary);
+            }
+            out.push_str(&self.part(part, what));
+        }
+        out
+    }
+
+    /// A part between two boundaries: its head, an empty line, its value.
+    fn part(&mut self, part: &str, what: &str) -> String {
+        let blank = ["\r\n\r\n", "\n\n"].into_iter();
+        let found = blank.filter_map(|blank| Some((part.find(blank)?, blank.len())));
+        let Some((at, length)) = found.min() else {
+            return part.to_owned();
+        };
+        let (head, value) = part.split_at(at + length);
+        let name = head.split("name=\"").nth(1);
+        let name = name.and_then(|rest| rest.split('"').next());
+        let kept = value.trim_end_matches(['\r', '\n']);
+        match name {
+            Some(name) if is_secret(name) && !kept.is_empty() => {
+                let what = format!("`{name}` of {what}");
+                let variable = self.unless_named(name, kept, &what);
+                format!("{head}{variable}{}", &value[kept.len()..])
+            }
+            _ => part.to_owned(),
+        }
+    }
+
     /// A JSON value without what is secret in it.
     pub fn json(&mut self, name: &str, value: &Value, what: &str) -> Value {
         match value {
@@ -208,7 +258,11 @@ impl Unknowns {
             }
             Value::Number(_) if is_secret(name) => {
                 let text = query::value::text(Some(value));
-                Value::String(self.secret(name, &text, &format!("`{name}` of {what}")))
+                // A variable of its own: the same digits may also stand in the source as text.
+                let what = format!("`{name}` of {what}, a number");
+                let variable = self.secret(name, &format!("number {text}"), &what);
+                self.numbers.push(variable.clone());
+                Value::String(variable)
             }
             other => other.clone(),
         }

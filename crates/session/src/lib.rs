@@ -35,7 +35,7 @@ pub mod python;
 mod recording;
 pub mod rules;
 mod run;
-mod salt;
+pub mod salt;
 pub mod sampling;
 mod server_sources;
 pub mod signals;

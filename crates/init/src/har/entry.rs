@@ -25,6 +25,8 @@ pub struct Entry {
     /// False where the recording holds requests alone.
     pub has_response: bool,
     pub mime: String,
+    /// The type of what was sent, as the recording has it with the body.
+    pub body_kind: Option<String>,
     /// The answer's text, where it was recorded.
     pub answer: Option<String>,
     /// Where a redirect led.
@@ -99,6 +101,12 @@ pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
         address,
         body,
         body_is_missing,
+        body_kind: request
+            .get("postData")
+            .and_then(|data| data.get("mimeType"))
+            .and_then(Node::as_str)
+            .filter(|kind| !kind.trim().is_empty())
+            .map(ToOwned::to_owned),
         status: status
             .and_then(|status| u16::try_from(status).ok())
             .unwrap_or(0),

@@ -334,6 +334,17 @@ impl Maker<'_> {
                 None if told.is_some() => text.clone(),
                 None => self.link(text),
             };
+            let has_kind = |headers: &[(String, String)]| {
+                let mut names = headers.iter().map(|(name, _)| name);
+                names.any(|name| name.eq_ignore_ascii_case("content-type"))
+            };
+            if let Some(kind) = &entry.body_kind
+                && !has_kind(&request.headers)
+            {
+                // A browser sends the type also where the recording has it with the body alone.
+                let header = ("content-type".to_owned(), kind.clone());
+                request.headers.push(header);
+            }
             request.body = match body::of(&text, &mut request.headers, self.unknowns, "the body") {
                 // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
                 Body::Text(text) if is_linked => {

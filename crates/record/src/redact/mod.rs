@@ -75,6 +75,18 @@ impl Redactor {
         }
     }
 
+    /// Knows no plan: hides what stands under secret names, these among them, and what looks like a secret.
+    #[must_use]
+    pub fn of_names(names: &[String], salt: Salt) -> Redactor {
+        Redactor {
+            names: Names {
+                extra: names.iter().map(|name| name.to_lowercase()).collect(),
+            },
+            values: Values::default(),
+            salt,
+        }
+    }
+
     /// Hides a value that became known while the test runs, from now on and in all its forms.
     pub fn learn(&mut self, secret: &str) {
         self.values.learn(secret, self.salt);

@@ -38,7 +38,9 @@ fn spans(text: &str, names: &Names) -> Vec<(usize, usize)> {
             Some(bare_value(text, end + 1))
         } else if text[end..].starts_with("://") {
             password_in_url(text, end + 3)
-        } else if names.is_secret(word) {
+        } else if is_signed_token(word) {
+            Some((start, end))
+        } else if names.is_secret(word) || is_code_of_redirect(text, start, word) {
             value_after(text, start, end)
         } else {
             None
@@ -52,12 +54,32 @@ fn spans(text: &str, names: &Names) -> Vec<(usize, usize)> {
     spans
 }
 
+/// A JSON Web Token, whatever its name: three parts in base64url, the first two of which begin as JSON does.
+fn is_signed_token(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('.').collect();
+    let is_part = |part: &&str| {
+        let is_letter = |c: u8| c.is_ascii_alphanumeric() || b"-_".contains(&c);
+        part.len() >= 8 && part.bytes().all(is_letter)
+    };
+    parts.len() == 3
+        && parts.iter().all(is_part)
+        && parts[..2].iter().all(|part| part.starts_with("eyJ"))
+}
+
+/// The one-time code that signing in hands over in a redirect's URL: `?code=…`.
+fn is_code_of_redirect(text: &str, start: usize, word: &str) -> bool {
+    word == "code"
+        && text[..start].ends_with(['?', '&'])
+        && text[start + word.len()..].starts_with('=')
+}
+
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-.[]%$".contains(c)
 }
 
 fn is_secret_value(value: &str) -> bool {
-    !value.is_empty() && !value.starts_with(MARK) && !value.contains("{{")
+    // Hints on what to export have `…` in the place of a value.
+    !value.is_empty() && value != "…" && !value.starts_with(MARK) && !value.contains("{{")
 }
 
 /// `user:password@` behind `://`.
