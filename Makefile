@@ -99,9 +99,8 @@ test-rust:
 	$(TESTS)/bin/ruff check tests bench python packaging
 	$(TESTS)/bin/ruff format --check tests bench python packaging
 
-# Most of these wait for what they started.
 test-commands:
-	$(TESTS_PY) -m pytest tests -q -m 'not long and not alone' -n 6
+	$(TESTS_PY) -m pytest tests -q -m 'not long and not alone' -n 4
 
 # What every change must pass beside `make test`: the wheel, counts against the originals, the case studies whole.
 test-cases: tests-build $(TESTS)/ray-ready

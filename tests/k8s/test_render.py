@@ -173,6 +173,34 @@ def test_files_keep_their_places_and_their_bytes(render, loadline):
     assert base64.b64decode(config["binaryData"][paths["data/ca.der"]]) == b"name\n\xff\xfe\n"
 
 
+def test_what_holds_a_secret_goes_into_a_secret_and_is_told(render, loadline, monkeypatch):
+    def with_header(value: str) -> str:
+        return PLAN.replace("- get: /{{ name }}", f"- get: {{ url: /, headers: {{ authorization: '{value}' }} }}")
+
+    plan = with_header("Bearer kd83-hh29-very-secret")
+    (loadline.folder / "tests/plan.yml").write_text(plan)
+    done = render.call("--", "--header", "x-api-key: 5up3r-s3cret-key")
+    assert done.returncode == 0
+    files, flags = done.stderr.splitlines()
+    assert "tests/plan.yml holds a secret" in files
+    assert "--env-from" in files
+    assert "the flags behind -- hold a secret" in flags
+    assert "kd83" not in done.stderr + flags
+    found = {document["kind"]: document for document in yaml.safe_load_all(done.stdout)}
+    for document in found.values():
+        jsonschema.validate(document, SCHEMA)
+    assert "ConfigMap" not in found
+    assert plan in found["Secret"]["stringData"].values()
+    head = pods_of(found["RayJob"])[0]
+    volume = {each["name"]: each for each in head["spec"]["volumes"]}["files"]
+    assert volume["secret"]["secretName"] == found["Secret"]["metadata"]["name"]
+    # What comes from the cluster's own Secret is in no manifest, and nothing is to be told.
+    monkeypatch.setenv("TOKEN", "kd83-hh29-very-secret")
+    (loadline.folder / "tests/plan.yml").write_text(with_header("Bearer {{ $env.TOKEN }}"))
+    found, _ = render("--env-from", "tokens")
+    assert "Secret" not in found
+
+
 def test_from_another_folder_it_runs_in_that(loadline, render):
     done = Loadline(loadline.folder / "tests")("k8s", "render", "plan.yml", "--image", IMAGE, "--nodes", 2)
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@
 use clap::Parser;
 use k8s::{Job, Unusable, Wanted};
 use plan::{Plan, units, units::SECOND};
+use record::redact::{Redactor, Salt};
 use session::{exit, exports, inputs};
 
 use crate::{
@@ -136,6 +137,7 @@ fn wanted(
             .map(|shipped| (shipped.files, shipped.folder))
             .map_err(Stop::bad_input)?,
     };
+    let files_are_secret = warn_of_secrets(run, plan, &args.flags, &files);
     Ok(Wanted {
         name: args
             .name
@@ -152,9 +154,39 @@ fn wanted(
         flags: without_seed(&args.flags, on_ray),
         folder,
         files,
+        files_are_secret,
         deadline_s,
         job,
     })
+}
+
+/// Names what of the manifest holds secrets in clear; returns whether files do.
+fn warn_of_secrets(
+    run: &args::Run,
+    plan: &Plan,
+    flags: &[String],
+    files: &[(String, Vec<u8>)],
+) -> bool {
+    let redactor = Redactor::new(plan, &run.secret, Salt::default());
+    let is_secret = |content: &[u8]| {
+        let text = String::from_utf8_lossy(content);
+        text.contains("PRIVATE KEY-----") || redactor.has_secret(&text)
+    };
+    let secret_files = files.iter().filter(|(_, content)| is_secret(content));
+    let names: Vec<&str> = secret_files.map(|(name, _)| name.as_str()).collect();
+    let advice = "write {{ $env.NAME }} there and name a Secret of the cluster with --env-from";
+    if !names.is_empty() {
+        log::warning(format_args!(
+            "{} holds a secret, and so does the manifest, in its own Secret: keep it out of version control, or {advice}",
+            names.join(", ")
+        ));
+    }
+    if redactor.command(flags) != flags {
+        log::warning(format_args!(
+            "the flags behind -- hold a secret, which the manifest has in clear: move it into a plan, {advice}"
+        ));
+    }
+    !names.is_empty()
 }
 
 /// Of an indexed job the manifest says the seed.

@@ -42,6 +42,8 @@ pub struct Wanted {
     pub folder: String,
     /// The files of the test: relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Whether any of them holds a secret: then all are in a Secret instead of a ConfigMap.
+    pub files_are_secret: bool,
     /// How long it may take, all in all, in seconds.
     pub deadline_s: u64,
     /// Who starts the nodes.

@@ -11,7 +11,7 @@ use crate::{
 pub const FILES: &str = "/test";
 /// Where records are written.
 pub const RECORDS: &str = "/records";
-/// What a ConfigMap holds at most, keys included.
+/// What a ConfigMap or a Secret holds at most, keys included.
 const MOST: usize = 1 << 20;
 /// Who the program is in its image (`packaging/Dockerfile`), and who owns what it writes.
 const USER: u32 = 10001;
@@ -57,6 +57,11 @@ pub fn claim(wanted: &Wanted) -> String {
 
 /// The files of the test.
 pub fn files(wanted: &Wanted) -> Result<String, String> {
+    let (kind, of_texts, of_bytes) = if wanted.files_are_secret {
+        ("Secret", "stringData", "data")
+    } else {
+        ("ConfigMap", "data", "binaryData")
+    };
     let (mut texts, mut bytes, mut size) = (String::new(), String::new(), 0);
     for (number, (_, content)) in wanted.files.iter().enumerate() {
         let key = key(number);
@@ -73,18 +78,18 @@ pub fn files(wanted: &Wanted) -> Result<String, String> {
     }
     if size > MOST {
         return Err(format!(
-            "the files of the test are {size} bytes, and a ConfigMap holds {MOST}: put them into the image and name their folder with --in-image"
+            "the files of the test are {size} bytes, and a {kind} holds {MOST}: put them into the image and name their folder with --in-image"
         ));
     }
     let mut out = format!(
-        "apiVersion: v1\nkind: ConfigMap\n{}# Keys have no folders: where each file belongs stands where this is mounted.\n",
+        "apiVersion: v1\nkind: {kind}\n{}# Keys have no folders: where each file belongs stands where this is mounted.\n",
         metadata(wanted, &format!("{}-files", wanted.name))
     );
     if !texts.is_empty() {
-        out += &format!("data:\n{texts}");
+        out += &format!("{of_texts}:\n{texts}");
     }
     if !bytes.is_empty() {
-        out += &format!("binaryData:\n{bytes}");
+        out += &format!("{of_bytes}:\n{bytes}");
     }
     Ok(out)
 }
@@ -97,8 +102,13 @@ fn key(number: usize) -> String {
 pub fn volumes(wanted: &Wanted, has_records: bool) -> String {
     let mut out = String::new();
     if !wanted.files.is_empty() {
+        let (source, name) = if wanted.files_are_secret {
+            ("secret", "secretName")
+        } else {
+            ("configMap", "name")
+        };
         out += &format!(
-            "- name: files\n  configMap:\n    name: {}\n    items:\n",
+            "- name: files\n  {source}:\n    {name}: {}\n    items:\n",
             quoted(&format!("{}-files", wanted.name))
         );
         for (number, (path, _)) in wanted.files.iter().enumerate() {

@@ -98,6 +98,12 @@ impl Redactor {
         scan::hide(&self.values.hide(text), &self.names, self.salt)
     }
 
+    /// Whether a text holds a value that this redactor was told to be secret.
+    #[must_use]
+    pub fn has_secret(&self, text: &str) -> bool {
+        self.values.hide(text) != text
+    }
+
     /// A text without its secrets and without those that are known of it alone: a virtual user's are not kept.
     #[must_use]
     pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
