@@ -194,7 +194,7 @@ def test_what_holds_a_secret_goes_into_a_secret_and_is_told(render, loadline, mo
     head = pods_of(found["RayJob"])[0]
     volume = {each["name"]: each for each in head["spec"]["volumes"]}["files"]
     assert volume["secret"]["secretName"] == found["Secret"]["metadata"]["name"]
-    # What comes from the cluster's own Secret is in no manifest, and nothing is to be told.
+    # A value from the cluster's own Secret is in no manifest, so there is no warning.
     monkeypatch.setenv("TOKEN", "kd83-hh29-very-secret")
     (loadline.folder / "tests/plan.yml").write_text(with_header("Bearer {{ $env.TOKEN }}"))
     found, _ = render("--env-from", "tokens")

@@ -9,7 +9,7 @@ use formats::{
     native::campaign::{self, Campaign, OnFail, Work},
 };
 use plan::Load;
-use record::{Run, State, units};
+use record::{Run, State, redact::Redactor, units};
 use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_plan};
 
 use crate::{
@@ -34,7 +34,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let sha256 = record::sha256(&bytes);
     let begun = match &wanted.resume {
         None => None,
-        Some(named) => Some(begun(wanted, named, &sha256)?),
+        Some(named) => Some(begun(wanted, named, (&campaign, &sha256))?),
     };
     // They are there before whatever calls them.
     let mocks = match mocks_of(wanted)? {
@@ -130,9 +130,13 @@ fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
 }
 
 /// The campaign that is to be gone on with.
-fn begun(wanted: &Wanted, named: &Path, sha256: &str) -> Result<Ledger, NotBegun> {
+fn begun(
+    wanted: &Wanted,
+    named: &Path,
+    (campaign, sha256): (&Campaign, &str),
+) -> Result<Ledger, NotBegun> {
     let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
-    let ledger = Ledger::open(&folder).map_err(NotBegun::bad)?;
+    let ledger = Ledger::open(&folder, redactor_of(campaign)).map_err(NotBegun::bad)?;
     if ledger.head.sha256 == sha256 {
         return Ok(ledger);
     }
@@ -172,6 +176,13 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
         recommendations: campaign.recommendations.clone(),
         scaling: campaign.scaling,
     };
+    let redactor = redactor_of(campaign);
+    let begun = Ledger::begin(wanted.folder.as_deref(), seed as u16, head, redactor);
+    begun.map_err(NotBegun::CouldNot)
+}
+
+/// Knows the secrets of all stages.
+fn redactor_of(campaign: &Campaign) -> Redactor {
     let mut redactor = session::salt::redactor(&[]);
     for stage in &campaign.stages {
         if let Work::Load(plan) = &stage.work {
@@ -180,8 +191,7 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
                 .for_each(|secret| redactor.learn(secret));
         }
     }
-    let begun = Ledger::begin(wanted.folder.as_deref(), seed as u16, head, redactor);
-    begun.map_err(NotBegun::CouldNot)
+    redactor
 }
 
 struct Conductor<'a> {

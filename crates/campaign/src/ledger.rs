@@ -164,7 +164,7 @@ impl Ledger {
     ///
     /// # Errors
     /// One line, when there is none or a newer version wrote it.
-    pub fn open(folder: &Path) -> Result<Ledger, String> {
+    pub fn open(folder: &Path, redactor: Redactor) -> Result<Ledger, String> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -183,7 +183,7 @@ impl Ledger {
             folder: folder.to_owned(),
             lines: lines.collect(),
             head,
-            redactor: session::salt::redactor(&[]),
+            redactor,
         })
     }
 

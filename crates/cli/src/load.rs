@@ -62,7 +62,7 @@ impl Flags {
             duration_ns: duration.transpose()?,
             arrivals,
             drain_ns,
-            pacing_slack_ns: pacing::of_flag(args.pacing_slack.as_deref())
+            pacing_slack_ns: pacing::from_flag(args.pacing_slack.as_deref())
                 .map_err(Stop::bad_input)?,
             memory: memory::budget(args.memory.as_deref()).map_err(Stop::bad_input)?,
         })

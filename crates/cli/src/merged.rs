@@ -82,7 +82,7 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     }
     if let Some(torn) = run.lost().next() {
         return Some(format!(
-            "part {} did not come to its end, and nobody has told why",
+            "part {} did not come to its end, and the record does not say why",
             torn.share.index
         ));
     }

@@ -72,7 +72,7 @@ pub struct Given {
     pub arrives: bool,
 }
 
-/// The pacing slack of runs that set none: short beside what a network adds, long beside what a wake-up costs.
+/// The default pacing slack: much shorter than a network's delay, much longer than a wake-up takes.
 pub const PACING_SLACK_NS: u64 = 100_000;
 
 /// How to run, beside what the plan says.

@@ -47,7 +47,7 @@ impl WakeupLatency {
         }
     }
 
-    /// When to ask to be woken for a deadline, at a time `now_ns` before it. Both are nanoseconds since the start.
+    /// When to ask to be woken for a deadline, seen from `now_ns`. All times are nanoseconds since the start.
     ///
     /// A deadline further away than the slack is met by itself: the worker wakes early by what a waking takes beyond the
     /// slack. One that is nearer belongs to a dense sequence, in which a wake-up for each deadline costs more than the work:

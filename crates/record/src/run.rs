@@ -320,14 +320,16 @@ impl Run {
                 };
                 frame.parts.entry((own, phase)).or_default().add(&part);
             }
-            contradicting += u64::from(unreadable == 0 && !agreement::holds(&frame, &self.labels));
+            contradicting += u64::from(!agreement::holds(&frame, &self.labels));
             add(&frame);
             self.totals.add(&frame, &self.labels);
         }
         if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
         }
-        if contradicting > 0 {
+        // Without their names nobody knows which figures belong together.
+        let are_named = unreadable == 0 && ids.len() == known;
+        if contradicting > 0 && are_named {
             let whose = manifest
                 .share
                 .map_or_else(String::new, |share| format!(" of part {}", share.index));

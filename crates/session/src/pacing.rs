@@ -11,13 +11,13 @@ const MOST_NS: u64 = MILLISECOND;
 ///
 /// # Errors
 /// One line that names the flag.
-pub fn of_flag(text: Option<&str>) -> Result<Option<u64>, String> {
+pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
     text.map(|text| parse(text).map_err(|why| format!("--pacing-slack '{text}': {why}")))
         .transpose()
 }
 
 /// Reads the environment variable, in nanoseconds. `None` where it is not set.
-pub(crate) fn of_environment() -> Result<Option<u64>, String> {
+pub(crate) fn from_environment() -> Result<Option<u64>, String> {
     let text = std::env::var(ENVIRONMENT).ok();
     let text = text.filter(|text| !text.is_empty());
     text.map(|text| parse(&text).map_err(|why| format!("{ENVIRONMENT} '{text}': {why}")))
@@ -42,16 +42,16 @@ mod tests {
 
     #[test]
     fn a_slack_is_a_short_time_or_none() {
-        assert_eq!(of_flag(None), Ok(None));
-        assert_eq!(of_flag(Some("0")), Ok(Some(0)));
-        assert_eq!(of_flag(Some("50us")), Ok(Some(50_000)));
-        assert_eq!(of_flag(Some("1ms")), Ok(Some(MOST_NS)));
-        let refused = of_flag(Some("2ms")).unwrap_err();
+        assert_eq!(from_flag(None), Ok(None));
+        assert_eq!(from_flag(Some("0")), Ok(Some(0)));
+        assert_eq!(from_flag(Some("50us")), Ok(Some(50_000)));
+        assert_eq!(from_flag(Some("1ms")), Ok(Some(MOST_NS)));
+        let refused = from_flag(Some("2ms")).unwrap_err();
         assert!(
             refused.starts_with("--pacing-slack '2ms': at most 1ms"),
             "{refused}"
         );
-        let refused = of_flag(Some("5")).unwrap_err();
+        let refused = from_flag(Some("5")).unwrap_err();
         assert!(refused.starts_with("--pacing-slack '5': "), "{refused}");
     }
 }

@@ -158,7 +158,7 @@ pub(crate) fn prepare_as(
     };
     job.options.share = smallest;
     if job.options.pacing_slack_ns.is_none() {
-        let slack_ns = pacing::of_environment();
+        let slack_ns = pacing::from_environment();
         job.options.pacing_slack_ns =
             slack_ns.map_err(|line| Refused::bad_input(vec![Problem::anywhere(line)]))?;
     }

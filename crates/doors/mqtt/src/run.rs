@@ -99,7 +99,7 @@ fn job(command: &Command, notes: Vec<String>) -> Result<Job, String> {
         workers: Some(workers(common.workers, plan.peak_rate(), work)),
         seed,
         drain_ns: Some(common.drain_ns()?),
-        pacing_slack_ns: session::pacing::of_flag(common.pacing_slack.as_deref())?,
+        pacing_slack_ns: session::pacing::from_flag(common.pacing_slack.as_deref())?,
         sources: common.sources(),
         door: Some(Arc::new(|| Box::new(Told::default()))),
         driver: Some(driver),

@@ -98,7 +98,7 @@ impl Redactor {
         scan::hide(&self.values.hide(text), &self.names, self.salt)
     }
 
-    /// Whether a text holds a value that this redactor was told to be secret.
+    /// Whether a text contains a value that is known to be secret.
     #[must_use]
     pub fn has_secret(&self, text: &str) -> bool {
         self.values.hide(text) != text
