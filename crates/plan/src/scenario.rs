@@ -91,8 +91,11 @@ pub struct Request {
     pub url_text: String,
     /// The step's own name, where it has one.
     pub name: Option<String>,
-    /// Replaces the URL's query where given. A list repeats the key.
+    /// Replaces the URL's query where given.
     pub query: Option<Vec<(Template, Template)>>,
+    /// How values that are not text are written into the query and a form.
+    #[serde(skip_serializing_if = "PairValues::is_native")]
+    pub pair_values: PairValues,
     /// Names as they go onto the wire. An undefined value leaves the header out. `Host` is added unless it is here.
     pub headers: Vec<(String, Template)>,
     /// What is sent.
@@ -138,6 +141,7 @@ impl Request {
             url_text: url_text.to_owned(),
             name: None,
             query: None,
+            pair_values: PairValues::Native,
             headers: Vec::new(),
             body: Body::None,
             cookies: Vec::new(),
@@ -157,6 +161,23 @@ impl Request {
     }
 }
 
+/// How lists, mappings and null are written as values of a query or a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairValues {
+    /// A list repeats the name; mappings are JSON.
+    Native,
+    /// As Node.js writes them. A form has `String(value)`. A query repeats the name for a list, and leaves the value
+    /// of mappings, null and nested lists empty.
+    NodeJs,
+}
+
+impl PairValues {
+    fn is_native(&self) -> bool {
+        *self == PairValues::Native
+    }
+}
+
 /// What a request sends. Content types are set by the reader as headers.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -167,7 +188,7 @@ pub enum Body {
     Json(Template),
     /// Text.
     Text(Template),
-    /// `application/x-www-form-urlencoded` pairs; a list repeats the key.
+    /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
     /// `multipart/form-data`; the engine sets the content type, because the boundary is another one each time.
     Multipart(Vec<Part>),
