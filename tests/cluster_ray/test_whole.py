@@ -15,7 +15,7 @@ from many import plan, sent
 from peers import Recorder
 from ray_nodes import programs
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced, pytest.mark.xdist_group("ray")]
 
 RATE, SECONDS = 90, 24
 
