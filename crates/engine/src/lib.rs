@@ -3,6 +3,8 @@
 //! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
 //! [`clock`] reads time; nothing is shared between workers per request.
 
+#![warn(missing_docs)]
+
 pub mod adoptions;
 pub mod client;
 pub mod clock;

@@ -2,6 +2,7 @@
 //! place, what is in flight, what a message says of itself and what its receiver missed. Sockets, time and the order of things are a driver's.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod alias;
 pub mod connack;
