@@ -42,7 +42,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         0 => inputs::random_seed(),
         seed => seed,
     };
-    let options = mocks::Options {
+    let options = mocks::MockOptions {
         host: args.host.clone(),
         port: args.port,
         seed,

@@ -36,14 +36,14 @@ use tokio::sync::oneshot;
 
 pub use error::LabError;
 pub use listen::raise_descriptor_limit;
-pub use options::Options;
+pub use options::LabOptions;
 pub use stop::Stop;
 
 use sidecar::Sidecar;
 
 /// A lab: its name, its options and how it starts.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct LabEntry {
     /// The name on the command line.
     pub name: &'static str,
     /// One line of help.
@@ -51,24 +51,24 @@ pub struct Entry {
     /// Names of the `option=value` pairs that this lab takes.
     pub extra: &'static [&'static str],
     /// How it serves.
-    pub kind: Kind,
+    pub kind: LabKind,
     /// Makes what `--print-token` prints.
-    pub token: fn(&Options) -> String,
+    pub token: fn(&LabOptions) -> String,
 }
 
 /// The token as given, for labs that need no other.
 #[must_use]
-pub fn plain_token(options: &Options) -> String {
+pub fn plain_token(options: &LabOptions) -> String {
     options.token.clone()
 }
 
 /// How a lab serves.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum LabKind {
     /// With axum: the function builds the lab's routes and opens its files; the rest is shared.
-    Routes(fn(&Options) -> Result<Routes, LabError>),
+    Routes(fn(&LabOptions) -> Result<Routes, LabError>),
     /// With a loop of its own, because its timing matters: the function opens its files and binds its port.
-    OwnLoop(fn(&Options) -> Result<Bound, LabError>),
+    OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
 /// A lab's routes, and what it serves and counts sidecars requests and answers.
@@ -101,14 +101,14 @@ impl From<Router> for Routes {
 }
 
 /// The lab `sum`.
-pub const SUM: Entry = sum::LAB;
+pub const SUM: LabEntry = sum::LAB;
 /// The lab `mqtt`.
-pub const MQTT: Entry = mqtt::LAB;
+pub const MQTT: LabEntry = mqtt::LAB;
 /// The lab `truth`.
-pub const TRUTH: Entry = truth::LAB;
+pub const TRUTH: LabEntry = truth::LAB;
 
 /// The labs of this crate.
-pub const GENERAL: &[Entry] = &[SUM, MQTT, TRUTH];
+pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
 
 /// Runs one of these labs until SIGTERM or SIGINT (or until standard input closes, if asked for): the whole `loadline lab NAME` command.
 ///
@@ -118,9 +118,9 @@ pub const GENERAL: &[Entry] = &[SUM, MQTT, TRUTH];
 /// # Errors
 /// Whatever keeps the lab from starting, and a log that could not be written to its end.
 pub fn run(
-    labs: &[Entry],
+    labs: &[LabEntry],
     name: &str,
-    options: Options,
+    options: LabOptions,
     mut out: impl Write,
 ) -> Result<(), LabError> {
     if options.print_token {
@@ -157,7 +157,7 @@ impl Lab {
     ///
     /// # Errors
     /// Whatever keeps the lab from starting.
-    pub fn start(name: &str, options: &Options) -> Result<Self, LabError> {
+    pub fn start(name: &str, options: &LabOptions) -> Result<Self, LabError> {
         Self::start_from(GENERAL, name, options)
     }
 
@@ -165,7 +165,11 @@ impl Lab {
     ///
     /// # Errors
     /// Whatever keeps the lab from starting.
-    pub fn start_from(labs: &[Entry], name: &str, options: &Options) -> Result<Self, LabError> {
+    pub fn start_from(
+        labs: &[LabEntry],
+        name: &str,
+        options: &LabOptions,
+    ) -> Result<Self, LabError> {
         Self::spawn(name, Bound::new(labs, name, options)?).map(|(lab, _)| lab)
     }
 
@@ -247,15 +251,15 @@ pub struct Bound {
 }
 
 impl Bound {
-    fn new(labs: &[Entry], name: &str, options: &Options) -> Result<Self, LabError> {
+    fn new(labs: &[LabEntry], name: &str, options: &LabOptions) -> Result<Self, LabError> {
         match find(labs, name, options)?.kind {
-            Kind::Routes(routes) => server::bind(options, routes),
-            Kind::OwnLoop(bind) => bind(options),
+            LabKind::Routes(routes) => server::bind(options, routes),
+            LabKind::OwnLoop(bind) => bind(options),
         }
     }
 }
 
-fn find(labs: &[Entry], name: &str, options: &Options) -> Result<Entry, LabError> {
+fn find(labs: &[LabEntry], name: &str, options: &LabOptions) -> Result<LabEntry, LabError> {
     let lab = labs
         .iter()
         .find(|lab| lab.name == name)

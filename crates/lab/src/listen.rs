@@ -7,13 +7,13 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::{LabError, Options};
+use crate::{LabError, LabOptions};
 
 /// Connections that may wait for `accept`; the kernel cuts it to its own limit.
 const BACKLOG: i32 = 4096;
 
 /// Takes the first address of the host that can be had. The listener does not block.
-pub(crate) fn on(options: &Options) -> Result<(TcpListener, SocketAddr), LabError> {
+pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabError> {
     let (host, port) = (options.host.as_str(), options.port);
     let cannot = |source| LabError::CannotBind {
         host: host.to_owned(),

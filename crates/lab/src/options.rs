@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use crate::{Entry, LabError};
+use crate::{LabEntry, LabError};
 
 /// What is asked of a lab. [`Default`] is what the command takes when nothing is given.
 #[derive(Clone)]
-pub struct Options {
+pub struct LabOptions {
     /// Name or address to listen on.
     pub host: String,
     /// Port to listen on; 0 = any free one.
@@ -26,7 +26,7 @@ pub struct Options {
     pub extra: Vec<(String, String)>,
 }
 
-impl Default for Options {
+impl Default for LabOptions {
     fn default() -> Self {
         Self {
             host: "127.0.0.1".to_owned(),
@@ -41,7 +41,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl LabOptions {
     /// The value of one of the lab's own options, if given.
     #[must_use]
     pub fn extra(&self, name: &str) -> Option<&str> {
@@ -59,7 +59,7 @@ impl Options {
     }
 
     /// Refuses options that the lab does not know: a misspelt one must not be ignored.
-    pub(crate) fn check_extra(&self, lab: &Entry) -> Result<(), LabError> {
+    pub(crate) fn check_extra(&self, lab: &LabEntry) -> Result<(), LabError> {
         match self
             .extra
             .iter()

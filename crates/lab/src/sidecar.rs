@@ -12,7 +12,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::{LabError, Options, listen};
+use crate::{LabError, LabOptions, listen};
 
 /// A running sidecar. Dropping it ends the server.
 pub type Serving = Box<dyn Any>;
@@ -42,8 +42,8 @@ impl Sidecar {
     ///
     /// # Errors
     /// Fails if the port is taken.
-    pub fn http(options: &Options, port: u16, routes: Router) -> Result<Self, LabError> {
-        let own = Options {
+    pub fn http(options: &LabOptions, port: u16, routes: Router) -> Result<Self, LabError> {
+        let own = LabOptions {
             port,
             ..options.clone()
         };

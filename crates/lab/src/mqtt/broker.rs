@@ -13,7 +13,7 @@ use super::topics;
 
 /// A message on its way through the broker. Its properties go no further.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct BrokerMessage {
     pub topic: Rc<str>,
     pub payload: bytes::Bytes,
     pub qos: QoS,
@@ -24,7 +24,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) enum Out {
     Publish {
-        message: Message,
+        message: BrokerMessage,
         qos: QoS,
         retain: bool,
         id: u16,
@@ -37,19 +37,19 @@ pub(super) enum Out {
 
 #[derive(Debug, Default)]
 pub(super) struct Broker {
-    sessions: HashMap<String, Session>,
-    retained: HashMap<Rc<str>, Message>,
+    sessions: HashMap<String, BrokerSession>,
+    retained: HashMap<Rc<str>, BrokerMessage>,
     /// Whose turn it is in a shared subscription.
     turns: HashMap<String, usize>,
     /// Messages held back until their publisher's next one.
-    held: HashMap<String, Message>,
-    pub counts: Counts,
+    held: HashMap<String, BrokerMessage>,
+    pub counts: BrokerCounts,
     next_connection: u64,
 }
 
 /// What the lab counts for itself.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct BrokerCounts {
     pub connected: u64,
     pub refused: u64,
     pub received: u64,
@@ -64,10 +64,10 @@ pub(super) struct Counts {
 }
 
 /// A message for a client, how surely, and whether it was retained.
-type Given = (Message, QoS, bool);
+type QueuedMessage = (BrokerMessage, QoS, bool);
 
 #[derive(Debug, Default)]
-struct Session {
+struct BrokerSession {
     /// Which connection it belongs to now.
     connection: u64,
     to: Option<UnboundedSender<Out>>,
@@ -75,9 +75,9 @@ struct Session {
     is_brief: bool,
     window: usize,
     filters: HashMap<String, QoS>,
-    waiting: VecDeque<Given>,
+    waiting: VecDeque<QueuedMessage>,
     /// Sent and not acknowledged: the message until it has arrived, then only its identifier.
-    in_flight: Vec<(u16, Option<Given>)>,
+    in_flight: Vec<(u16, Option<QueuedMessage>)>,
     next_id: u16,
     /// Messages of QoS 2 that were received and not released.
     arriving: HashSet<u16>,
@@ -174,7 +174,7 @@ impl Broker {
     }
 
     /// Holds a message back until its publisher's next one.
-    pub fn hold(&mut self, client: &str, message: Message) {
+    pub fn hold(&mut self, client: &str, message: BrokerMessage) {
         let earlier = self.held.insert(client.to_owned(), message);
         if let Some(earlier) = earlier {
             self.deliver(&earlier);
@@ -182,12 +182,12 @@ impl Broker {
     }
 
     /// A publisher's message that was held back, if there is one.
-    pub fn held(&mut self, client: &str) -> Option<Message> {
+    pub fn held(&mut self, client: &str) -> Option<BrokerMessage> {
         self.held.remove(client)
     }
 
     /// Keeps a message for later subscribers, or forgets the one that was kept.
-    pub fn retain(&mut self, message: &Message) {
+    pub fn retain(&mut self, message: &BrokerMessage) {
         if !message.retain {
             return;
         }
@@ -200,7 +200,7 @@ impl Broker {
     }
 
     /// Delivers a message to everyone who has subscribed to it.
-    pub fn deliver(&mut self, message: &Message) {
+    pub fn deliver(&mut self, message: &BrokerMessage) {
         let mut shared: HashMap<String, Vec<(String, QoS)>> = HashMap::new();
         for (client, session) in &mut self.sessions {
             let mut best: Option<QoS> = None;
@@ -273,8 +273,14 @@ impl Broker {
     }
 }
 
-impl Session {
-    fn give(&mut self, message: &Message, most: QoS, retain: bool, counts: &mut Counts) {
+impl BrokerSession {
+    fn give(
+        &mut self,
+        message: &BrokerMessage,
+        most: QoS,
+        retain: bool,
+        counts: &mut BrokerCounts,
+    ) {
         let qos = message.qos.min(most);
         if qos == QoS::Level0 {
             // Whoever is away gets nothing that nobody has promised.
@@ -295,7 +301,7 @@ impl Session {
     }
 
     /// Sends what there is room for.
-    fn go_on(&mut self, counts: &mut Counts) {
+    fn go_on(&mut self, counts: &mut BrokerCounts) {
         let Some(to) = &self.to else { return };
         while self.in_flight.len() < self.window {
             let Some((message, qos, retain)) = self.waiting.pop_front() else {

@@ -15,7 +15,7 @@ use tokio::sync::{
 };
 
 use super::{Desk, Gate, faults::Faults, serve};
-use crate::{LabError, Options, listen, sidecar::Sidecar};
+use crate::{LabError, LabOptions, listen, sidecar::Sidecar};
 
 /// A broker that has bound its port and does not serve yet.
 pub struct EmbeddedBroker {
@@ -62,11 +62,11 @@ struct Serving {
 /// Fails if the port is taken or an option is wrong.
 pub fn bind(
     lab: &'static str,
-    options: &Options,
+    options: &LabOptions,
     port: u16,
     gate: Box<dyn Gate>,
 ) -> Result<EmbeddedBroker, LabError> {
-    let own = Options {
+    let own = LabOptions {
         port,
         ..options.clone()
     };

@@ -10,9 +10,9 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 
-use super::journal::Told;
+use super::journal::RequestEntry;
 use super::mode::When;
-use super::reader::Reader;
+use super::reader::RequestReader;
 
 /// An answer that waits.
 pub(super) struct Pending {
@@ -22,7 +22,7 @@ pub(super) struct Pending {
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
     /// What the log will tell; None for requests that are about the lab.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<RequestEntry>,
 }
 
 /// What to answer.
@@ -58,7 +58,7 @@ pub(super) struct Conn {
     pub(super) number: u64,
     /// None: the client has gone. Its answers still have their moments, because the work is done all the same.
     pub(super) socket: Option<OwnedFd>,
-    pub(super) reader: Reader,
+    pub(super) reader: RequestReader,
     pub(super) queue: VecDeque<Pending>,
     pub(super) last_turn: u64,
     pub(super) intake: Intake,
@@ -77,7 +77,7 @@ impl Conn {
         Self {
             number,
             socket: Some(socket),
-            reader: Reader::default(),
+            reader: RequestReader::default(),
             queue: VecDeque::new(),
             last_turn: 0,
             intake: Intake::Requests,

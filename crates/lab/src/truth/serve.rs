@@ -15,11 +15,11 @@ use rustix::event::epoll::EventFlags;
 use super::answers::Answers;
 use super::conn::Intake;
 use super::conns::Conns;
-use super::ledger::Ledger;
-use super::mode::Server;
+use super::ledger::LabLedger;
+use super::mode::ModeServer;
 use super::poll::{Poll, Ready, Wait};
-use super::reader::Request;
-use super::settings::Settings;
+use super::reader::FinishedRequest;
+use super::settings::TruthConfig;
 use crate::{LabError, clock};
 
 /// How long before a release the loop is awake: what a wake-up takes at worst on a machine that has a core free.
@@ -46,11 +46,11 @@ pub(super) struct Serve {
     /// Moments at which a connection has something to release; in order of arrival where they are the same.
     turns: BinaryHeap<Reverse<(u64, u64, u64)>>,
     turns_set: u64,
-    server: Server,
+    server: ModeServer,
     answers: Answers,
-    ledger: Ledger,
+    ledger: LabLedger,
     buffer: Vec<u8>,
-    requests: Vec<Request>,
+    requests: Vec<FinishedRequest>,
     /// When the lab has been told to stop: the end of its grace.
     deadline: Option<u64>,
     /// The clock when it was last read.
@@ -62,9 +62,9 @@ impl Serve {
     pub(super) fn new(
         listener: TcpListener,
         stop: &OwnedFd,
-        settings: Settings,
+        settings: TruthConfig,
         seed: u64,
-        ledger: Ledger,
+        ledger: LabLedger,
     ) -> Result<Self, LabError> {
         let open = || {
             let poll = Poll::new()?;
@@ -81,7 +81,7 @@ impl Serve {
             turns: BinaryHeap::new(),
             turns_set: 0,
             answers: Answers::new(settings.body, settings.error_code),
-            server: Server::new(settings.mode, seed),
+            server: ModeServer::new(settings.mode, seed),
             ledger,
             buffer: vec![0; BUFFER],
             requests: Vec::new(),

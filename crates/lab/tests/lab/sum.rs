@@ -82,12 +82,12 @@ fn refuses_with_json_and_keeps_the_connection() {
 
 #[test]
 fn an_overloaded_one_refuses_at_once_what_would_wait_too_long() {
-    let options = lab::Options {
+    let options = lab::LabOptions {
         extra: vec![
             ("work".into(), "300ms".into()),
             ("max-in-flight".into(), "2".into()),
         ],
-        ..lab::Options::default()
+        ..lab::LabOptions::default()
     };
     let lab = lab::Lab::start("sum", &options).unwrap();
     let address = lab.address();
@@ -117,9 +117,9 @@ fn limits_that_cannot_be_are_refused() {
         ("max-in-flight", "0"),
         ("max-in-flight", "x"),
     ] {
-        let options = lab::Options {
+        let options = lab::LabOptions {
             extra: vec![(option.into(), value.into())],
-            ..lab::Options::default()
+            ..lab::LabOptions::default()
         };
         let error = lab::Lab::start("sum", &options).err().unwrap().to_string();
         assert!(error.contains(&format!("{option}={value}")), "{error}");
