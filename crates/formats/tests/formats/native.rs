@@ -41,7 +41,7 @@ fn steps(text: &str) -> String {
 
 #[test]
 fn the_example_of_the_page() {
-    let page = include_str!("../../../../docs/plan.md");
+    let page = include_str!("../../../../docs/reference/plan.md");
     let example = page
         .split("```yaml\n")
         .nth(1)
